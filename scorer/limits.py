@@ -28,7 +28,7 @@ class Limits:
     file_mb: int = _limit(1_000, "the size of a file")
     expanded_mb: int = _limit(4_000, "the size of a compressed file after decompression")
     expansion: int = _limit(300, "how many times its own size a compressed file or a Parquet file may grow to")
-    document_mb: int = _limit(250, "the size of a JSON document or a Parquet file, which are read as a whole")
+    document_mb: int = _limit(250, "the size of a JSON document, a Parquet file or an archive, read as a whole")
     line_mb: int = _limit(16, "the length of a line")
     id_bytes: int = _limit(1_000, "the length of the id of a query or an item, in bytes of UTF-8")
     queries: int = _limit(5_000_000, "the number of lists in a file")

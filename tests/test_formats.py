@@ -322,7 +322,7 @@ ERRORS |= {
     ),
     "two members for the item": (
         '{"query": "q", "item_id": "a", "score": 1}\n{"query": "q", "item": "b", "item_id": "a", "score": 2}\n',
-        '2: found the members "item" and "item_id", which both name the item; keep one, or choose it by the option',
+        '2: found the members "item" and "item_id", which both name the item; keep one, or choose it by jsonl:item',
     ),
     "an item beside a list": (
         '{"query": "q", "items": ["a"], "item": "b"}\n',
@@ -534,9 +534,18 @@ UNREADABLE = {
         'column "query" is of type double; expected text',
     ),
     "words as scores": (table(query=["q"], item=["a"], score=["1"]), 'column "score" is of type string; expected num'),
-    "a wide space": ("\u3000\n".encode(), 'the format cannot be detected from "\\u3000"; expected lines like'),
-    "an information separator": (b"\x1c\n", 'the format cannot be detected from "\\u001c"; expected lines like'),
-    "prose": (b"This is\nno list at all\n", 'the format cannot be detected from "This is"; expected lines like '),
+    "a wide space": (
+        "\u3000\n".encode(),
+        'the format cannot be detected from "\\u3000"; name it with --submission-format NAME',
+    ),
+    "an information separator": (
+        b"\x1c\n",
+        'the format cannot be detected from "\\u001c"; name it with --submission-format NAME',
+    ),
+    "prose": (
+        b"This is\nno list at all\n",
+        'the format cannot be detected from "This is"; name it with --submission-format NAME',
+    ),
     "a line without end": (
         b"q:" + b"a," * (16 << 20),
         "the line has more than 16 MB; is this a file of ranked lists?; the limit is 16",

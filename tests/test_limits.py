@@ -62,7 +62,7 @@ EXCEEDED: dict[str, tuple[Limits, bytes | Callable[[], bytes], str]] = {
     "a large content": (
         Limits(expanded_mb=1),
         lambda: gzip.compress(b"".join(b"q%d:a\n" % number for number in range(300_000))),
-        "the content has more than 2 MB; the limit is 1 (limits.expanded_mb)",
+        "the content has more than 1 MB; the limit is 1 (limits.expanded_mb)",
     ),
     "gzip": (Limits(), lambda: gzip.compress(BLANKS), "times the size of the file; the limit is 300"),
     "xz": (

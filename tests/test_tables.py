@@ -110,7 +110,7 @@ def test_absent_pairs_are_inserted_as_missing_and_reported(tmp_path: Path) -> No
         ("\n \n", "the file is empty"),
         (HEAD, "the table has no rows"),
         ("task,algo,case,score\n", '1: no column algorithm and no column value; found "task", "algo", "case", "score"'),
-        ("\ntask,algorithm,case,value,Value\n", "2: 2 columns called value; expected one (in the header)"),
+        ("\ntask,algorithm,case,value,Value\n", '2: several columns are called "value"; give each'),
         (f"{HEAD}\nt,a,1,x\n", '2: found "x" as the value; expected a finite number up to 1e+100, or NA'),
         (f"{HEAD}\nt,a,1,inf\n", '2: found "inf" as the value; expected a finite number'),
         (f"{HEAD}\nt,a,1,-Infinity\n", '2: found "-Infinity" as the value; expected a finite number'),

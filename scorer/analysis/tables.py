@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import PurePath
 
 import numpy as np
 import pyarrow as pa
@@ -18,13 +20,20 @@ from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import booleans, coded, floats, numbers, texts
 from scorer.formats.reading.blocks import Block, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
+from scorer.formats.reading.column_names import AmbiguousError, place, places
 from scorer.limits import MB, OWN_FILES
 from scorer.measures.arrays import Floats, Ints
 from scorer.paths import shown
 from scorer.wording import counted, quoted
 
-COLUMNS = ("task", "algorithm", "case", "value")
-"""The columns of a table, in any order and in upper or lower case; others are ignored."""
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "task": ("task",),
+    "algorithm": ("algorithm", "alg_name"),
+    "case": ("case", "test_case"),
+    "value": ("value", "metric_value"),
+}
+"""The columns of a table and their names, compared as those of other tables; others are ignored."""
+IDS = ("task", "algorithm", "case")
 
 MISSING = ("", "na", "nan", "n/a", "null", "none")
 """What a missing value is written as, in lower case."""
@@ -46,29 +55,38 @@ class _Rows:
     """NaN where missing."""
     line: Ints
 
+    def with_task(self, name: str) -> _Rows:
+        """Return the same rows; those without tasks in the task of this name."""
+        return self if "task" in self.ids else replace(self, ids={"task": texts([name] * self.line.size), **self.ids})
 
-def read_table(path: str | os.PathLike[str], *, larger_is_better: bool = True) -> list[Task]:
+
+def read_table(
+    path: str | os.PathLike[str], *, larger_is_better: bool = True, columns: Mapping[str, str] | None = None
+) -> list[Task]:
     """Read a CSV or Parquet file, or a URL of one, also compressed, with a row for each value; "-" is standard input.
 
     The tasks, their algorithms and their cases are sorted by name, so that the order of the rows changes nothing. A
     pair of an algorithm and a case of the same task without a row has a missing value, which a note of the task
-    reports. Raises TableError with all errors if the file cannot be read or is invalid.
+    reports. A table without a column of tasks has one, with the name of the file. `columns` has the names of columns
+    that are called something else, by those of `COLUMNS`. Raises TableError with all errors if the file cannot be read
+    or is invalid.
     """
     findings = Findings()
     parts: list[_Rows] = []
     try:
-        parts.extend(_parts(path, findings))
+        parts.extend(_parts(path, columns or {}, findings))
     except UnreadableError as error:
         findings.add(error.line, str(error))
     if not findings and not any(part.value.size for part in parts):
         findings.add(0, "the table has no rows")
-    tasks = [] if findings else _tasks(parts, findings, larger_is_better)
+    name = PurePath(shown(path)).name
+    tasks = [] if findings else _tasks([part.with_task(name) for part in parts], findings, larger_is_better)
     if findings:
         raise TableError(shown(path), findings)
     return tasks
 
 
-def _parts(path: str | os.PathLike[str], findings: Findings) -> Iterator[_Rows]:
+def _parts(path: str | os.PathLike[str], options: Mapping[str, str], findings: Findings) -> Iterator[_Rows]:
     """Yield the rows of a file, block by block."""
     with open_bytes(path) as stream:
         start = read_chunk(stream)
@@ -79,42 +97,47 @@ def _parts(path: str | os.PathLike[str], findings: Findings) -> Iterator[_Rows]:
                 if sum(map(len, rest)) > OWN_FILES.document_mb * MB:
                     raise UnreadableError("the file is too large to be read as a whole")
             with errors_in_words():
-                yield _parquet(Block(b"".join(rest), 1), findings)
+                yield _parquet(Block(b"".join(rest), 1), options, findings)
             return
         header = None
         for block in blocks(stream, start):
             if header is None and block.content.strip():
-                header = Header.of(block, _delimiter, _places)
+                header = Header.of(block, partial(_delimiter, options), partial(_places, options))
             if header is not None:
                 yield _checked(*header.rows(block, findings), findings)
         if header is None:
             raise UnreadableError("the file is empty")
 
 
-def _delimiter(header: str) -> str:
+def _delimiter(options: Mapping[str, str], header: str) -> str:
     """Return the delimiter that finds most columns: a name may contain the other ones."""
-    return max(DELIMITERS.values(), key=lambda mark: len(set(COLUMNS) & set(head_names(header, mark))))
+
+    def found(mark: str) -> int:
+        return sum(bool(places(head_names(header, mark), name, options, COLUMNS)) for name in COLUMNS)
+
+    return max(DELIMITERS.values(), key=found)
 
 
-def _places(names: Sequence[str]) -> dict[str, int]:
-    """Return the positions of the columns. Raises UnreadableError where one is missing or occurs twice."""
-    missing = [name for name in COLUMNS if name not in names]
+def _places(options: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
+    """Return the positions of the columns. Raises UnreadableError where one is missing or several may be meant."""
+    try:
+        found = {name: place(names, name, options, COLUMNS) for name in COLUMNS}
+    except AmbiguousError as error:
+        raise UnreadableError(f"{error}, or choose one with --{error.choice.replace('=', ' ', 1)}") from None
+    missing = [name for name, at in found.items() if at is None and name != "task"]
     if missing:
-        found = ", ".join(map(quoted, names[:10]))
+        read = ", ".join(map(quoted, names[:10]))
         raise UnreadableError(
-            f"no column {' and no column '.join(missing)}; found {found}; expected the columns {', '.join(COLUMNS)}"
+            f"no column {' and no column '.join(missing)}; found {read}; "
+            f"name it, as in --{missing[0]} NAME; usual names are {', '.join(COLUMNS[missing[0]])}"
         )
-    twice = [name for name in COLUMNS if list(names).count(name) > 1]
-    if twice:
-        raise UnreadableError(f"{counted(list(names).count(twice[0]), 'column')} called {twice[0]}; expected one")
-    return {name: names.index(name) for name in COLUMNS}
+    return {name: at for name, at in found.items() if at is not None}
 
 
-def _parquet(block: Block, findings: Findings) -> _Rows:
+def _parquet(block: Block, options: Mapping[str, str], findings: Findings) -> _Rows:
     """Read a Parquet file; the line of a finding is the number of the row."""
-    table = read_columns(block, lambda names: sorted(_places(names).values()))
-    places = _places([name.strip().lower() for name in table.column_names])
-    held = {name: tables.whole_column(table, at) for name, at in places.items()}
+    table = read_columns(block, lambda names: sorted(_places(options, names).values()))
+    held = {name: tables.whole_column(table, at) for name, at in _places(options, table.column_names).items()}
     for name, column in held.items():
         found = f"the column {name} is of type {column.type}"
         if name == "value":
@@ -127,7 +150,7 @@ def _parquet(block: Block, findings: Findings) -> _Rows:
 
 def _checked(held: tables.Columns, line: Ints, findings: Findings) -> _Rows:
     """Return the rows; ids that are blank and values that are no finite number are reported."""
-    ids = {name: tables.id_texts(held[name], name, line, findings) for name in COLUMNS[:3]}
+    ids = {name: tables.id_texts(held[name], name, line, findings) for name in IDS if name in held}
     column = held["value"]
     if tables.is_text(column.type):
         column = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
@@ -144,9 +167,7 @@ def _checked(held: tables.Columns, line: Ints, findings: Findings) -> _Rows:
 
 def _tasks(parts: Sequence[_Rows], findings: Findings, larger_is_better: bool) -> list[Task]:
     """Return the tasks of all rows; a case that an algorithm has twice is reported."""
-    (task, tasks), (algorithm, algorithms), (case, cases) = (
-        _coded([part.ids[name] for part in parts]) for name in COLUMNS[:3]
-    )
+    (task, tasks), (algorithm, algorithms), (case, cases) = (_coded([part.ids[name] for part in parts]) for name in IDS)
     value = np.concatenate([part.value for part in parts])
     line = np.concatenate([part.line for part in parts])
     _report_twice([task, algorithm, case], [algorithms, cases], line, findings)

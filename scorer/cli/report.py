@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from scorer.analysis.task import Na
     from scorer.options import ReportForm, RowName
 
+COLUMNS = ("task", "algorithm", "case", "value")
 LARGEST = 1e100
 """As in `analysis.tables`, which a help text must not load."""
 
@@ -42,7 +43,8 @@ def add_report(parser: Parser) -> None:
         nargs="*",
         metavar="SOURCE",
         help="a challenge (a folder with challenge.toml, or that file), or a table: a CSV or Parquet file with the "
-        "columns task, algorithm, case and value, a URL, or - for standard input; default: the current folder. "
+        "columns task, algorithm, case and value, a URL, or - for standard input; without tasks, there is one; "
+        "default: the current folder. "
         "With --solution: two or more submissions",
     )
     add_challenge(parser, "sources")
@@ -57,6 +59,8 @@ def add_report(parser: Parser) -> None:
         "source, the others to standard output",
     )
     add_track(parser)
+    for column in COLUMNS:
+        parser.add_argument(f"--{column}", metavar="COLUMN", help=f"what the column {column} of a table is called")
     parser.add_argument("--smaller-is-better", action="store_true", help="smaller values are better; only for a table")
     parser.add_argument(
         "--na",
@@ -90,6 +94,10 @@ def report(
     track: str | None,
     smaller_is_better: bool,
     na: Na,
+    task: str | None,
+    algorithm: str | None,
+    case: str | None,
+    value: str | None,
     seed: int,
     resamples: int,
     all_pairs: bool,
@@ -108,14 +116,14 @@ def report(
     from scorer.site.report_page import written
 
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
-    about_values = smaller_is_better or na is not None
+    named = zip(COLUMNS, (task, algorithm, case, value), strict=True)
+    columns = {column: name for column, name in named if name is not None}
+    about_values = smaller_is_better or na is not None or bool(columns)
     source = sources[0] if sources else str(challenge)
     templates = None
     if solution is not None:
         if challenge != Path() or track is not None or about_values:
-            raise WrongCallError(
-                "--solution reports on files; --challenge, --track, --smaller-is-better and --na do not"
-            )
+            raise WrongCallError("--solution reports on files; --challenge, --track, and the options of tables do not")
         analysis = _of_files(sources, solution, measure, row_name, policies, settings)
         source = solution
     else:
@@ -124,11 +132,11 @@ def report(
         if _is_challenge(source):
             if about_values:
                 raise WrongCallError(
-                    "--smaller-is-better and --na are for tables; the scores of a challenge are complete"
+                    "--smaller-is-better, --na and names of columns are for tables; the scores of a challenge need none"
                 )
             analysis, templates = _of_challenge(Path(source), track, settings)
         else:
-            analysis = _of_table(source, track, smaller_is_better, na, settings)
+            analysis = _of_table(source, track, smaller_is_better, na, columns, settings)
     text = written(analysis, form, templates)
     if output is None and form == "html":
         output = _default_output(source)
@@ -188,11 +196,18 @@ def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[
     return analysed_tasks(challenge.name, tasks, settings, "drop", notes), challenge.root / "templates"
 
 
-def _of_table(source: str, track: str | None, smaller_is_better: bool, na: Na, settings: Settings) -> Report:
+def _of_table(
+    source: str,
+    track: str | None,
+    smaller_is_better: bool,
+    na: Na,
+    columns: Mapping[str, str],
+    settings: Settings,
+) -> Report:
     from scorer.analysis.analysis import analysed_tasks
     from scorer.analysis.tables import read_table
 
-    tasks = read_table(source, larger_is_better=not smaller_is_better)
+    tasks = read_table(source, larger_is_better=not smaller_is_better, columns=columns)
     chosen = [task for task in tasks if track in (None, task.name)]
     if not chosen:
         names = ", ".join(quoted(task.name) for task in tasks[:10])

@@ -13,11 +13,12 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
+from scorer.formats import headerless
+from scorer.formats.reading import column_names, regular, tables
 from scorer.formats.reading import compute as pc
-from scorer.formats.reading import regular, tables
 from scorer.formats.reading.arrow import booleans, list_lengths, take, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader
-from scorer.formats.reading.blocks import Block, Lines, trimmed
+from scorer.formats.reading.blocks import Block, Lines, sample, trimmed
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.reading.stated_ranks import contradiction
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
@@ -33,25 +34,31 @@ LISTED_IS_RELEVANT = False
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 
-OPTIONS: Mapping[str, str] = {**tables.OPTIONS, "delimiter": "comma, tab or semicolon"}
+OPTIONS: Mapping[str, str] = {**column_names.OPTIONS, "delimiter": "comma, tab or semicolon"}
 
 UNFIT_SUBTOPIC = re.compile(r"^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 
 
 def recognises(lines: list[str]) -> bool:
-    """Whether the first line is a header with a query and an item column."""
-    return bool(lines) and _delimiter(lines[0], {}) is not None
+    """Whether the first line is a header with a query and an item column, or all lines are as a layout without one."""
+    return bool(lines) and (_delimiter(lines[0], {}) is not None or headerless.layout(lines, most=3) is not None)
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
-    return partial(_graded, _header(head, tables.SOLUTION, options))
+    return partial(_graded, _header(head, column_names.SOLUTION, options))
+
+
+def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the columns that are read from a submission, by what they are for."""
+    header = _header(head, column_names.SUBMISSION, options)
+    return {column: header.names[at] for column, at in header.places.items()} if header.line else {}
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
-    """Read a submission, ordered by its score; by its rank where there is no column for the score."""
-    return partial(_ranked, _header(head, tables.SUBMISSION, options))
+    """Read a submission, ordered by its score; by its rank where there is no column for the score; or lists."""
+    return partial(_ranked, _header(head, column_names.SUBMISSION, options))
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -93,12 +100,18 @@ def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[s
 
 
 def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> Header:
-    def places(names: Sequence[str]) -> Mapping[str, int]:
-        found = tables.needed_places(names, wanted, options)
-        has_both = "score" in found and names.count("rank") == 1
-        return {**found, "rank": names.index("rank")} if has_both else found
+    lines = sample(head.content)
+    if not options and "rank" in wanted and _delimiter(lines[0], {}) is None and (layout := headerless.layout(lines)):
+        mark, names = layout
+        return Header(0, mark, names, _places(names, wanted, {}))
+    return Header.of(head, partial(_delimiter, options=options), partial(_places, wanted=wanted, options=options))
 
-    return Header.of(head, partial(_delimiter, options=options), places)
+
+def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> Mapping[str, int]:
+    """Return the positions of the columns to read, and of the ranks of a run with scores, which are compared."""
+    found = column_names.needed_places(names, wanted, options)
+    ranks = column_names.places(names, "rank", options) if "score" in found else ()
+    return {**found, "rank": ranks[0]} if len(ranks) == 1 else found
 
 
 def _graded(header: Header, block: Block, findings: Findings) -> Graded:
@@ -121,10 +134,10 @@ class Header:
     """The header of a file."""
 
     line: int
-    """The number of its line."""
+    """The number of its line; 0 for a file without one."""
     delimiter: str
-    count: int
-    """The number of columns."""
+    names: Sequence[str]
+    """The names of all columns."""
     places: Mapping[str, int]
     """The positions of the columns to read."""
 
@@ -147,9 +160,10 @@ class Header:
             )
         names = head_names(text, delimiter)
         try:
-            return cls(line, delimiter, len(names), places_of(names))
+            return cls(line, delimiter, names, places_of(names))
         except UnreadableError as error:
-            raise UnreadableError(f"{error} (in the header)", line) from None
+            error.args, error.line = (f"{error} (in the header)",), line
+            raise
 
     def regular(self, block: Block) -> Ranked | None:
         """Return the rows of a block that the fast reader can read; None for any other block."""
@@ -159,7 +173,7 @@ class Header:
         # Ranks next to scores are compared in the first block only, because they decide nothing.
         names = ("query", "item", "score", "rank") if skip else ("query", "item", "score")
         places = {name: self.places[name] for name in names if name in self.places}
-        read = regular.columns(block, self.delimiter, self.count, places, "score", skip=skip)
+        read = regular.columns(block, self.delimiter, len(self.names), places, "score", skip=skip)
         if read is None:
             return None
         held, score = read
@@ -177,11 +191,11 @@ class Header:
         quotes = block.holds(b'"')
         split = _quoted(lines, self.delimiter, findings) if quotes else pc.split_pattern(lines.text, self.delimiter)
         lengths = list_lengths(split)
-        whole = lengths == self.count
+        whole = lengths == len(self.names)
         starts = (np.cumsum(lengths) - lengths)[whole]
         words = pc.list_flatten(split)
         closed = booleans(split.is_valid())
-        expected = f"{self.count} columns, as in the header"
+        expected = f"{len(self.names)} columns, as in the {'header' if self.line else 'first lines'}"
         number = lines.where(closed).sound(~whole[closed], findings, expected).number
         return {name: trimmed(take(words, starts + at), block) for name, at in self.places.items()}, number
 
@@ -190,8 +204,10 @@ def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
     """Return the delimiter with which the header has a query and an item column; None if no character does."""
     for delimiter in _delimiters(options):
         names = head_names(header, delimiter)
-        sought = [{*tables.COLUMNS[wanted], options.get(wanted, wanted).lower()} for wanted in ("query", "item")]
-        if not any(usual.isdisjoint(names) for usual in sought):
+        held = {column: name for column, name in options.items() if column_names.places(names, column, {column: name})}
+        if column_names.places(names, "query", held) and (
+            column_names.places(names, "item", held) or column_names.has_lists(names, held)
+        ):
             return delimiter
     return None
 
@@ -208,8 +224,8 @@ def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def head_names(header: str, delimiter: str) -> list[str]:
-    """Return the names of the columns, in lower case."""
-    return [name.strip().strip('"').strip().lower() for name in header.split(delimiter)]
+    """Return the names of the columns."""
+    return [name.strip().strip('"').strip() for name in header.split(delimiter)]
 
 
 def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:

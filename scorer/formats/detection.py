@@ -8,20 +8,21 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 
 from scorer.errors import Findings
-from scorer.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
+from scorer.formats import delimited, headerless, json_document, jsonl, letor, parquet, trec, vlnet
 from scorer.formats.reading.arrow import longest
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
-from scorer.formats.reading.blocks import BYTE_ORDER_MARK, Block, blocks, checked
+from scorer.formats.reading.blocks import BYTE_ORDER_MARK, SAMPLE_BYTES, SAMPLE_LINES, Block, blocks, checked, sample
 from scorer.formats.reading.bytes import Digest, InaccessibleError, LimitError, UnreadableError, open_bytes, read_chunk
+from scorer.formats.reading.column_names import AmbiguousError
 from scorer.formats.writing import SolutionContent, SubmissionContent
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.options import Role
 from scorer.paths import is_regular
-from scorer.wording import quoted
+from scorer.wording import printable, quoted
 
 
 class Format(Protocol):
@@ -75,12 +76,16 @@ FOREIGN: Mapping[str, str] = {
 }
 """What a file is that no format recognises, by the beginning of its first line."""
 
+COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str]]] = {
+    module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited)
+}
+"""What formats with named columns read, by the name of the format."""
+
+WORD = re.compile(r"[^\s,;:|{}\[\]\"]+")
+SHAPE = 200
+"""The characters of a line that are compared with the layouts."""
+
 Setting = Literal["solution_format", "submission_format", "exclude", "from"]
-
-SAMPLE_LINES = 20
-SAMPLE_BYTES = 1 << 16
-
-VISIBLE = re.compile(rb"\S")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,24 +96,42 @@ class DetectedFormat:
     options: Mapping[str, str]
     hint: str = ""
     """How to name another format; empty where the user named this one."""
+    setting: Setting = "submission_format"
+    """What names the format."""
 
     def graded(self, head: Block) -> Reader[Graded]:
         """Return the reader of a solution that begins with the block `head`."""
-        return self._doubted(head, _limited(self.format.graded(head, self.options)))
+        with self._choosing():
+            return self._doubted(head, _limited(self.format.graded(head, self.options)))
 
     def ranked(self, head: Block) -> Reader[Ranked]:
         """Return the reader of a submission that begins with the block `head`."""
-        return self._doubted(head, _limited(self.format.ranked(head, self.options)))
+        with self._choosing():
+            return self._doubted(head, _limited(self.format.ranked(head, self.options)))
+
+    def columns(self, head: Block) -> Mapping[str, str]:
+        """Return the names of the columns that are read from a submission, by what they are for, if they have names."""
+        read = COLUMNS_READ.get(self.format.NAME)
+        return {} if read is None else read(head, self.options)
+
+    @contextmanager
+    def _choosing(self) -> Iterator[None]:
+        """Add the option that chooses a column to the error for several."""
+        try:
+            yield
+        except AmbiguousError as error:
+            chosen = ",".join([*(f"{name}={value}" for name, value in self.options.items()), error.choice])
+            choose = f", or {_hint(self.setting, printable(f'{self.format.NAME}:{chosen}'))}"
+            raise UnreadableError(f"{error}{choose}", error.line) from None
 
     def _doubted(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
         """Like `read`; where the format was detected and no line of the first block can be read, report that."""
-        if not self.hint:
-            return read
 
         def doubted(block: Block, findings: Findings) -> Batch:
             before = findings.count
-            batch = read(block, findings)
-            if block is head and findings.count > before and not len(batch.query):
+            with self._choosing():
+                batch = read(block, findings)
+            if self.hint and block is head and findings.count > before and not len(batch.query):
                 found = f"the file looks like {self.format.NAME}, but none of its first lines can be read as such"
                 findings.add(min(problem.line for problem in findings), f"{found}; {self.hint}")
             return batch
@@ -145,10 +168,10 @@ def opened(
     format cannot be detected, or it exceeds a limit.
     """
     with open_bytes(path, digest, limits) as stream:
-        detected = format_named(name) if name else None
+        detected = format_named(name, setting) if name else None
         start = read_chunk(stream)
         if detected is None:
-            detected = recognised(_sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
+            detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
         if detected is not None and detected.format.ONE_BLOCK:
             head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if _is_blank(head.content):
@@ -177,36 +200,37 @@ def _document(start: bytes, stream: BinaryIO, limits: Limits) -> bytes:
     return b"".join(parts)
 
 
-def format_named(text: str) -> DetectedFormat:
+def format_named(text: str, setting: Setting = "submission_format") -> DetectedFormat:
     """Return the format of this name, with its options, as in ``letor:feature=21``. Raises UnreadableError."""
     name, _, chosen = text.partition(":")
     if name not in FORMATS:
         raise UnreadableError(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
     options: dict[str, str] = {}
     # A run tag may have commas; it is the only option of a run.
-    for setting in [chosen] if chosen.startswith("tag=") else chosen.split(",") if chosen else ():
-        option, _, value = setting.partition("=")
+    for choice in [chosen] if chosen.startswith("tag=") else chosen.split(",") if chosen else ():
+        option, _, value = choice.partition("=")
         if option not in FORMATS[name].OPTIONS or not value:
             known = "; ".join(f"{option}={meaning}" for option, meaning in FORMATS[name].OPTIONS.items())
-            raise UnreadableError(f"found {quoted(setting)} as an option of {name}; it takes {known or 'none'}")
+            raise UnreadableError(f"found {quoted(choice)} as an option of {name}; it takes {known or 'none'}")
         options[option] = value
-    return DetectedFormat(FORMATS[name], options)
+    return DetectedFormat(FORMATS[name], options, setting=setting)
 
 
 def _detected(first: Block, setting: Setting) -> DetectedFormat:
     """Return the format that recognises the file's first lines. Raises UnreadableError."""
-    lines = _sample(first.content)
+    lines = sample(first.content)
     detected = recognised(lines, setting)
     if detected is not None:
         return detected
-    example = "SOLUTION" if setting == "solution_format" else "SUBMISSION"
-    examples = ", ".join(f"{getattr(known, example)} ({name})" for name, known in reversed(FORMATS.items()))
     # White space beyond ASCII is blank here only: the readers would take it as an id.
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
     if foreign := _foreign(found):
         raise UnreadableError(foreign, first.first_line)
+    columns = f"delimited:query=NAME,item=NAME,{'grade' if setting == 'solution_format' else 'score'}=NAME"
+    closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
     raise UnreadableError(
-        f"the format cannot be detected from {quoted(found)}; expected lines like {examples}; {_hint(setting)}",
+        f"the format cannot be detected from {quoted(found)}; {_hint(setting)}, "
+        f"and its columns as in {columns}; the closest layouts: {closest}",
         first.first_line,
     )
 
@@ -217,29 +241,41 @@ def _foreign(line: str) -> str:
     return next((f"found {quoted(line)}: {each}" for each in what), "")
 
 
+def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
+    """Return the layouts that are most like a line, by the marks between words, each with the name of its format."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 (only for a message)
+
+    kinds = {"solution_format": ("SOLUTION",), "submission_format": ("SUBMISSION",)}.get(
+        setting, ("SOLUTION", "SUBMISSION")
+    )
+    layouts = [
+        (example, name)
+        for name, known in reversed(FORMATS.items())
+        if not known.ONE_BLOCK
+        for kind in kinds
+        for example in getattr(known, kind).split(" or ")
+    ]
+    if "SUBMISSION" in kinds:
+        layouts += [(example, delimited.NAME) for example in headerless.EXAMPLES]
+    marks = WORD.sub("w", line[:SHAPE])
+    return sorted(layouts, key=lambda layout: -SequenceMatcher(None, WORD.sub("w", layout[0]), marks).ratio())[:3]
+
+
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
     for format_ in FORMATS.values():
         if one_block <= format_.ONE_BLOCK and lines and format_.recognises(lines):
-            return DetectedFormat(format_, {}, _hint(setting))
+            return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 
 
-def _sample(content: bytes) -> list[str]:
-    """Return the first lines that are not blank."""
-    visible = VISIBLE.search(content)
-    start = content.rfind(b"\n", 0, visible.start() if visible else len(content)) + 1
-    lines = content[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
-    return [line.strip("\r\n") for line in islice(filter(str.strip, lines), SAMPLE_LINES)]
-
-
-def _hint(setting: Setting) -> str:
+def _hint(setting: Setting, name: str = "NAME") -> str:
     """How to name a format."""
     if setting == "from":
-        return "name it with --from NAME"
+        return f"name it with --from {name}"
     if setting == "exclude":
         return 'write the items of each query as {"query": "q", "items": ["a", "b"]}'
-    return f"name it with --{setting.replace('_', '-')} NAME, or {setting} in challenge.toml"
+    return f"name it with --{setting.replace('_', '-')} {name}, or {setting} in challenge.toml"
 
 
 def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits: Limits) -> str:
@@ -249,7 +285,7 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
             start = read_chunk(stream).removeprefix(BYTE_ORDER_MARK)
         if _is_blank(start):
             return "the file is empty"
-        lines = _sample(start)
+        lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:
             checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
             return "" if recognised(lines, "submission_format") else _foreign(lines[0] if lines else "")

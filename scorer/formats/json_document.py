@@ -10,7 +10,7 @@ from typing import Any
 
 from scorer.errors import Findings
 from scorer.formats import jsonl
-from scorer.formats.reading import json_rows, tables
+from scorer.formats.reading import column_names, json_rows
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, checked
 from scorer.formats.reading.bytes import UnreadableError
@@ -48,12 +48,18 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read query -> item -> grade, where a query may have no items; or an array of rows."""
-    return partial(_graded, Members(tables.SOLUTION, options))
+    return partial(_graded, Members(column_names.SOLUTION, options, NAME))
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read query -> item -> run score, or query -> items by rank, but not both in one file; or an array of rows."""
-    return partial(_ranked, Members(tables.SUBMISSION, options))
+    return partial(_ranked, Members(column_names.SUBMISSION, options, NAME))
+
+
+def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the members that the rows of a submission are read from, by what they are for."""
+    rows = ((line, value) for line, _, value in _parts(head))
+    return Members(column_names.SUBMISSION, options, NAME).read(rows if head.content.lstrip().startswith(b"[") else ())
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

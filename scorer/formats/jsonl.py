@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import json_rows, regular, tables
+from scorer.formats.reading import column_names, json_rows, regular
 from scorer.formats.reading.arrow import booleans, floats, text_lengths
 from scorer.formats.reading.batches import Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block, Lines
@@ -48,7 +48,8 @@ PLAIN: Mapping[type, pa.DataType] = {
 }
 """The types of members that are not used, by that on the first line."""
 
-BEGINNING = re.compile(rf'\{{\s*"({"|".join(tables.COLUMNS["query"])})"\s*:\s*["0-9-]', re.IGNORECASE)
+NAMES = "|".join(column_names.COLUMNS["query"]).replace("_", "[_-]?")
+BEGINNING = re.compile(rf'\{{\s*"({NAMES})"\s*:\s*["0-9-]', re.IGNORECASE)
 
 
 def recognises(lines: list[str]) -> bool:
@@ -61,13 +62,13 @@ def recognises(lines: list[str]) -> bool:
         row = DECODER.decode(lines[0])
     except MALFORMED:
         return False
-    places = tables.places([name.lower() for name, _ in row], "query", {})
+    places = column_names.places([name for name, _ in row], "query", {})
     return any(identity(row[at][1]) is not None for at in places)
 
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a line for each item with its grade, or for each query with an object from items to grades; and flags."""
-    return partial(_graded, Members(tables.SOLUTION, options))
+    return partial(_graded, Members(column_names.SOLUTION, options, NAME))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -75,8 +76,13 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
     All lines order items as the first one does. Lines of one query add to one list.
     """
-    members = Members(tables.SUBMISSION, options)
+    members = Members(column_names.SUBMISSION, options, NAME)
     return partial(_ranked, members, json_rows.ordered_by(members.rows(_objects(head, Findings()), Findings())))
+
+
+def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the members that are read from a submission, by what they are for."""
+    return Members(column_names.SUBMISSION, options, NAME).read(_objects(head, Findings()))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from scorer.errors import Findings, system_failure
+from scorer.formats.reading import column_names, tables
 from scorer.formats.reading import compute as pc
-from scorer.formats.reading import tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Batch, Graded, Ranked, Reader
 from scorer.formats.reading.blocks import Block
@@ -26,7 +26,7 @@ from scorer.wording import printable
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
 SUBMISSION = "columns query, item, score"
-OPTIONS: Mapping[str, str] = tables.OPTIONS
+OPTIONS: Mapping[str, str] = column_names.OPTIONS
 ONE_BLOCK = True
 QUERY_ONCE = False
 LISTED_IS_RELEVANT = False
@@ -62,12 +62,22 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; the line of a finding is the number of the row."""
-    return partial(_read, tables.graded, tables.SOLUTION, options)
+    return partial(_read, tables.graded, column_names.SOLUTION, options)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission; the line of a finding is the number of the row."""
-    return partial(_read, tables.ranked, tables.SUBMISSION, options)
+    return partial(_read, tables.ranked, column_names.SUBMISSION, options)
+
+
+def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the columns that are read from a submission, by what they are for."""
+    from pyarrow import parquet  # noqa: PLC0415 (few files need it)
+
+    with errors_in_words():
+        names = parquet.read_schema(pa.BufferReader(head.content)).names
+    places = column_names.needed_places(names, column_names.SUBMISSION, options)
+    return {column: names[at] for column, at in places.items()}
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -104,18 +114,13 @@ def _read(
 
 def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
     """Return the wanted columns that the file has."""
-
-    def chosen(names: Sequence[str]) -> list[int]:
-        places = {tables.place(names, name, options) for name in wanted}
-        return sorted(place for place in places if place is not None)
-
-    return read_columns(block, chosen)
+    return read_columns(block, lambda names: sorted(column_names.needed_places(names, wanted, options).values()))
 
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
-    """Return the columns that `chosen` picks from all names in lower case. Raises LimitError for too large a table."""
+    """Return the columns that `chosen` picks from all names. Raises LimitError for too large a table."""
     file = _opened(block.content)
-    names = [file.schema_arrow.names[at] for at in chosen([name.strip().lower() for name in file.schema_arrow.names])]
+    names = [file.schema_arrow.names[at] for at in chosen(file.schema_arrow.names)]
     if file.metadata.num_rows > block.limits.items:
         raise LimitError(block.limits, "items", f"the table has {file.metadata.num_rows:,} rows")
     rows = _rows_at_once(file, names, block)
@@ -156,12 +161,20 @@ def _rows_at_once(file: Any, names: Sequence[str], block: Block) -> int:
 
     Raises UnreadableError, and LimitError for a text that is too long.
     """
-    most = 1
+    most = values = 1
     for group in map(file.metadata.row_group, range(file.num_row_groups)):
         for chunk in map(group.column, range(group.num_columns)):
-            is_read = chunk.path_in_schema.partition(".")[0] in names
-            if is_read and chunk.num_values and chunk.physical_type == "BYTE_ARRAY":
-                most = max(most, _longest_text(chunk, block))
+            name, _, is_nested = chunk.path_in_schema.partition(".")
+            if name not in names or not chunk.num_values:
+                continue
+            values += chunk.num_values if is_nested else 0
+            if chunk.physical_type == "BYTE_ARRAY":
+                longest = _longest_text(chunk, block)
+                if is_nested:  # one row can have all values of a list
+                    _check_size(longest * chunk.num_values, block)
+                most = max(most, longest * chunk.num_values // max(1, group.num_rows))
+    if values > block.limits.items:
+        raise LimitError(block.limits, "items", f"the lists of the table have {values:,} values")
     return max(1, min(ROWS, BATCH // most))
 
 
@@ -176,8 +189,7 @@ def _longest_text(chunk: Any, block: Block) -> int:
     plain, packed = (
         sum((byte & 0x7F) << 7 * place for place, byte in enumerate(page[size])) >> 1 for size in ("plain", "packed")
     )
-    if plain > block.limits.table_mb * MB:
-        raise LimitError(block.limits, "table_mb", f"the table takes more than {plain // MB:,} MB of memory")
+    _check_size(plain, block)
     content, longest, at, left = block.content[page.end() : page.end() + packed], 0, 0, chunk.num_values
     try:
         if chunk.compression != "UNCOMPRESSED":
@@ -198,6 +210,12 @@ def _is_plain_text(type_: pa.DataType) -> bool:
     return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
 
 
+def _check_size(size: int, block: Block) -> None:
+    """Raise LimitError for a table that takes too many bytes."""
+    if size > block.limits.table_mb * MB:
+        raise LimitError(block.limits, "table_mb", f"the table takes more than {size // MB:,} MB of memory")
+
+
 def _check_length(length: int, block: Block) -> None:
     """Raise LimitError for a text that is too long."""
     if length > block.limits.id_bytes:
@@ -210,8 +228,7 @@ def _bounded(batches: Iterable[Any], block: Block) -> Iterator[Any]:
     size = 0
     for batch in batches:
         size += sum(_plain_size(column, block) for column in batch.columns)
-        if size > limits.table_mb * MB:
-            raise LimitError(limits, "table_mb", f"the table takes more than {size // MB:,} MB of memory")
+        _check_size(size, block)
         if size > max(SMALL, limits.expansion * len(block.content)):
             times = size // len(block.content)
             raise LimitError(limits, "expansion", f"the content has {times:,} times the size of the file")
@@ -220,6 +237,8 @@ def _bounded(batches: Iterable[Any], block: Block) -> Iterator[Any]:
 
 def _plain_size(column: pa.Array, block: Block) -> int:
     """The bytes that a column takes. Raises LimitError for a text that is too long in it."""
+    if tables.is_list(column.type):
+        return _plain_size(pc.list_flatten(column), block) + 8 * len(column)
     if _is_plain_text(column.type):
         _check_length(pc.max(pc.binary_length(column)).as_py() or 0, block)
     return int(column.nbytes)

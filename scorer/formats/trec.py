@@ -12,11 +12,12 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
+from scorer.formats import delimited, headerless
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading import regular, tables
 from scorer.formats.reading.arrow import equal, keep, list_lengths, numbers, take, text_buffers, texts
 from scorer.formats.reading.batches import Graded, Ranked, Reader
-from scorer.formats.reading.blocks import Block, Lines
+from scorer.formats.reading.blocks import Block, Lines, sample
 from scorer.formats.reading.bytes import UnreadableError, open_bytes, read_chunk
 from scorer.formats.reading.stated_ranks import contradiction
 from scorer.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
@@ -89,7 +90,9 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
-    """Read a run with one run tag, or the rows with the tag of an option; what follows the tag is ignored."""
+    """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
+    if not options and headerless.layout(sample(head.content)) is not None:
+        return delimited.ranked(head, {})
     tag = options.get("tag")
     read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
     return lambda block, findings: read(_unquoted(block, head), findings)

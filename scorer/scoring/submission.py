@@ -31,6 +31,7 @@ from scorer.measures.matched import Matched
 from scorer.paths import is_regular, located
 from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
+from scorer.wording import quoted
 
 Parted = Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
 """Makes parts of whole lists from the rows of a file."""
@@ -163,7 +164,13 @@ def check(
         queries = queries.with_candidates(candidates)
     if excluded is not None:
         queries = replace(queries, excluded=excluded)
-    return score(queries, path, replace(rules, measures=()), limits=limits)
+    outcome = score(queries, path, replace(rules, measures=()), limits=limits)
+    if isinstance(outcome, Scored) and is_regular(path):
+        with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, _):
+            read = [f"{quoted(name)} is the {column}" for column, name in detected.columns(head).items()]
+        if read:
+            outcome.notes.add(0, f"how the columns are read: {', '.join(read)}")
+    return outcome
 
 
 def score_parts(

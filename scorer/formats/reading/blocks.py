@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import BinaryIO
 
 import numpy as np
@@ -21,6 +22,11 @@ from scorer.wording import quoted
 LINE_END = ord("\n")
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+SAMPLE_LINES = 20
+SAMPLE_BYTES = 1 << 16
+
+VISIBLE = re.compile(rb"\S")
 
 BARE_RETURN = re.compile(rb"\r[^\r\n]")
 
@@ -85,6 +91,14 @@ class Lines:
 
     def __len__(self) -> int:
         return len(self.text)
+
+
+def sample(content: bytes) -> list[str]:
+    """Return the first lines that are not blank."""
+    visible = VISIBLE.search(content)
+    start = content.rfind(b"\n", 0, visible.start() if visible else len(content)) + 1
+    lines = content[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
+    return [line.strip("\r\n") for line in islice(filter(str.strip, lines), SAMPLE_LINES)]
 
 
 def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import os
+import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,13 +15,17 @@ from typing import Any, BinaryIO, Protocol, cast
 import pyarrow as pa
 
 from scorer.errors import system_failure
+from scorer.formats.reading import archives
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.paths import is_standard_input, located, regular_size
 
 BLOCK = 1 << 23
 """Bytes read at a time."""
-GZIP, XZ, ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+GZIP, XZ, ZSTD, BZ2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", re.compile(rb"BZh[1-9]1AY&SY")
 """The first bytes of compressed files."""
+
+LAYERS = 3
+"""How many compressions and archives may be within each other, as in .tar.gz."""
 
 SMALL = 1 << 26
 """The bytes that any file may grow to, however small it is."""
@@ -52,7 +57,7 @@ class InaccessibleError(UnreadableError):
 def open_bytes(
     path: str | os.PathLike[str], digest: Digest | None = None, limits: Limits = OWN_FILES
 ) -> Iterator[BinaryIO]:
-    """Open a file, and decompress it if its first bytes say that it is compressed; "-" is standard input.
+    """Open a file, and decompress or unpack it if its first bytes say so; "-" is standard input.
 
     `digest` is updated with all bytes of the file, including those that are not read. Raises LimitError where the file,
     or its content after decompression, is too large; InaccessibleError where it cannot be opened or read; and
@@ -68,11 +73,21 @@ def open_bytes(
         raise InaccessibleError(_reason(error)) from error
     with raw:
         try:
-            inner = _expanding(raw)
+            stream = raw
+            for _ in range(LAYERS):
+                inner = _expanding(stream, limits)
+                if inner is None:
+                    break
+                stream = io.BufferedReader(_Expanded(inner, read, limits), buffer_size=1 << 20)
+        except LimitError as error:
+            error.line = 1
+            raise
+        except (*DAMAGED, archives.ArchiveError) as error:
+            raise UnreadableError(_reason(error), int(isinstance(error, DAMAGED))) from error
         except OSError as error:
             raise InaccessibleError(_reason(error)) from error
         try:
-            yield io.BufferedReader(_Expanded(inner, read, limits), buffer_size=1 << 20) if inner else raw
+            yield stream
         finally:
             if digest is not None:
                 with suppress(OSError, LimitError):
@@ -92,6 +107,9 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return (regular_size(path) or 0) > BLOCK // 4
 
 
+DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+
+
 def read_chunk(stream: BinaryIO, line: int = 1) -> bytes:
     """Return the next block of a file, which begins at `line`. Raises UnreadableError as `open_bytes`."""
     try:
@@ -99,7 +117,7 @@ def read_chunk(stream: BinaryIO, line: int = 1) -> bytes:
     except LimitError as error:
         error.line = line
         raise
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except DAMAGED as error:
         raise UnreadableError(_reason(error), line) from error
     except OSError as error:
         raise InaccessibleError(_reason(error), line) from error
@@ -166,9 +184,20 @@ class _Readable(Protocol):
     def readinto(self, buffer: bytearray | memoryview, /) -> int: ...
 
 
-def _expanding(raw: io.BufferedReader[Any]) -> _Readable | None:
-    """Return a decompressed stream if the first bytes say that the file is compressed; else None."""
-    start = raw.peek(len(XZ))
+def _expanding(raw: io.BufferedReader[Any], limits: Limits) -> _Readable | None:
+    """Return the content if the first bytes say that the file is compressed or an archive; else None."""
+    start = raw.peek(archives.TAR_BLOCK)
+    if archives.is_archive(start):
+        parts = [b""]
+        while part := raw.read(BLOCK):
+            parts.append(part)
+            if (size := sum(map(len, parts))) > limits.document_mb * MB:
+                raise LimitError(limits, "document_mb", f"the archive has more than {size // MB:,} MB")
+        return cast(_Readable, archives.only_file(b"".join(parts)))
+    if BZ2.match(start):
+        import bz2  # noqa: PLC0415 (few files need it)
+
+        return bz2.BZ2File(raw)
     if start.startswith(GZIP):
         return gzip.GzipFile(fileobj=raw, mode="rb")
     if start.startswith(XZ):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from scorer.errors import Findings
-from scorer.formats.reading import tables
+from scorer.formats.reading import column_names, tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.blocks import LINE_END, Block
@@ -144,7 +144,7 @@ SOLUTION = '{"query": "q", "item": "a", "grade": 2}'
 SUBMISSION = '{"query": "q", "items": ["a", "b"]} or {"query": "q", "item": "a", "score": 1.5}'
 
 ITEMS = "items"
-OPTIONS: Mapping[str, str] = {**tables.OPTIONS, ITEMS: "the name of the member with the list of items"}
+OPTIONS = column_names.OPTIONS
 
 LISTED = "list"
 """What rows order items by, other than score and rank: the order of the list."""
@@ -173,8 +173,10 @@ class Members:
     """The meaning of members by their names, found once for all objects with the same names."""
 
     wanted: tuple[str, ...]
-    """`tables.SOLUTION` or `tables.SUBMISSION`."""
+    """`column_names.SOLUTION` or `column_names.SUBMISSION`."""
     options: Mapping[str, str]
+    format: str
+    """Its name, for messages."""
     known: dict[tuple[str, ...], dict[str, str] | str] = field(default_factory=dict)
 
     @property
@@ -195,23 +197,33 @@ class Members:
         if len(set(names)) < len(names):
             again = Counter(names).most_common(1)[0][0]
             return f"found the member {quoted(again)} twice in an object; expected it once"
-        lower = [name.lower() for name in names]
         # An object need not have what an option names: a query without items has no score.
-        held = {column: name.lower() for column, name in self.options.items() if name.lower() in lower}
-        found = {column: [names[at] for at in tables.places(lower, column, held)] for column in self.wanted}
-        found[ITEMS] = [name for name in names if name.lower() == held.get(ITEMS, ITEMS)]
+        known = {*map(column_names.plain, names)}
+        held = {column: name for column, name in self.options.items() if column_names.plain(name) in known}
+        every = dict.fromkeys((*self.wanted, ITEMS))
+        found = {column: [names[at] for at in column_names.places(names, column, held)] for column in every}
+        found.pop("rank" if column_names.order_by(names, held) == "score" else "score", None)
+        if not column_names.has_lists(names, held):
+            found[ITEMS] = [name for name in found[ITEMS] if column_names.plain(name) == ITEMS]
+        elif "score" in found:
+            found["score"] = [name for name in found["score"] if name not in found[ITEMS]]
         found = {column: members for column, members in found.items() if members}
-        if "score" in found and "rank" in found:
-            found.pop("score" if "rank" in held and "score" not in held else "rank")
         for column, members in found.items():
             if len(members) > 1:
                 both = " and ".join(map(quoted, members[:2]))
-                choose = f"keep one, or choose it by the option {column}=NAME"
-                return f"found the members {both}, which both name the {column}; {choose}"
+                choice = printable(f"{self.format}:{column}={members[0]}")
+                return f"found the members {both}, which both name the {column}; keep one, or choose it by {choice}"
         if ITEMS in found and "item" in found:
             both = f"{quoted(found[ITEMS][0])} and {quoted(found['item'][0])}"
             return f"found the members {both}, which both name items; keep one"
         return {column: members[0] for column, members in found.items()}
+
+    def read(self, objects: Iterable[tuple[int, object]]) -> dict[str, str]:
+        """Return the names of the members that are read from the objects, by column."""
+        list(self.rows(objects, Findings()))
+        meanings = [meaning for meaning in self.known.values() if isinstance(meaning, dict)]
+        columns = dict.fromkeys(column for meaning in meanings for column in meaning)
+        return {column: " or ".join({each[column]: 0 for each in meanings if column in each}) for column in columns}
 
     def rows(self, objects: Iterable[tuple[int, object]], findings: Findings) -> Iterator[Row]:
         """Read objects with their lines; what is wrong with one becomes a finding, and it is left out."""

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.reading import tables
+from scorer.formats.reading import column_names, tables
 from scorer.formats.reading.arrow import texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
@@ -55,7 +55,7 @@ def graded(source: Source, findings: Findings) -> Graded:
     """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
     source = _by_query(source)
     if not isinstance(source, Mapping):
-        return tables.graded(_table(source, tables.SOLUTION), {}, findings)
+        return tables.graded(_table(source, column_names.SOLUTION), {}, findings)
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
         raise UnreadableError("expected a dict of dicts: query -> item -> grade")
@@ -73,7 +73,7 @@ def ranked(source: Source, findings: Findings) -> Ranked:
     """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
     source = _by_query(source)
     if not isinstance(source, Mapping):
-        return tables.ranked(_table(source, tables.SUBMISSION), {}, findings)
+        return tables.ranked(_table(source, column_names.SUBMISSION), {}, findings)
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
     if any(scored) and not all(scored):
@@ -91,7 +91,14 @@ def ranked(source: Source, findings: Findings) -> Ranked:
 
 
 def _by_query(source: Any) -> Any:
-    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict; other sources as they are."""
+    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict; other sources as they are.
+
+    Of a dict of tables by split, as Hugging Face's DatasetDict, return the table if there is one only.
+    """
+    if isinstance(source, Mapping) and source and all(map(_is_table, source.values())):
+        if len(source) > 1:
+            raise UnreadableError(f"found tables called {', '.join(quoted(str(name)) for name in source)}; give one")
+        return next(iter(source.values()))
     is_read = isinstance(source, Mapping | Iterable | ArrowTable) or _is_frame(source)
     if is_read or not all(hasattr(source, name) for name in ("keys", "to_dict")):
         return source
@@ -115,7 +122,7 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
     """Return an Arrow table with the columns wanted."""
     if _is_frame(source):
         # The columns of a frame may hold anything, so Arrow does not convert them.
-        places = _places(map(str, source.columns), wanted)
+        places = column_names.needed_places([*map(str, source.columns)], wanted, {})
         return _converted({column: source.iloc[:, at] for column, at in places.items()})
     if isinstance(source, ArrowTable):
         try:
@@ -128,12 +135,12 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
     return _converted(_row_columns(source, wanted))
 
 
+def _is_table(source: object) -> bool:
+    return _is_frame(source) or isinstance(source, ArrowTable) or hasattr(source, "column_names")
+
+
 def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
     return hasattr(source, "iloc") and hasattr(source, "columns")
-
-
-def _places(names: Iterable[str], wanted: tuple[str, ...]) -> dict[str, int]:
-    return tables.needed_places([name.lower() for name in names], wanted, {})
 
 
 def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequence[Any]]:
@@ -166,12 +173,12 @@ def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callabl
     if isinstance(row, Mapping):
         names = list(row)
     else:
-        every = dict.fromkeys(chain.from_iterable(tables.COLUMNS[column] for column in wanted))
-        names = list(fields) or [name for name in every if hasattr(row, name)]
+        usual = (name for name in dir(row) if name[0] != "_" and column_names.plain(name) in column_names.NAMES)
+        names = list(fields) or [name for name in usual if not callable(getattr(row, name))]
     if not names:
         raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}")
     try:
-        places = _places(map(str, names), wanted)
+        places = column_names.needed_places([*map(str, names)], wanted, {})
     except UnreadableError as error:
         held = ", ".join(quoted(str(name)) for name in names)
         raise UnreadableError(f"found a row that is a {type(row).__name__} with {held}; {error}") from None
@@ -186,12 +193,24 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
         if name in ("query", "item", "subtopic"):
             ids = arrow_ids(values) if hasattr(values, "iloc") else None
             arrays.append(_ids(values, name) if ids is None else ids)
+        elif name == "items":
+            arrays.append(_id_lists(list(values)))
         elif name in ("flag", "iteration"):
             arrays.append(texts(map(str, values)))
         else:
             number = np.ascontiguousarray(_numbers(values, name))
             arrays.append(pa.DoubleArray.from_buffers(pa.float64(), number.size, [None, pa.py_buffer(number)]))
     return pa.Table.from_arrays(arrays, names=list(held))
+
+
+def _id_lists(lists: list[Any]) -> pa.Array:
+    """Return lists of ids, or texts with such lists."""
+    if all(isinstance(each, str) for each in lists):
+        return texts(lists)
+    if any(isinstance(each, str) or not isinstance(each, Sequence | np.ndarray) for each in lists):
+        raise UnreadableError("expected a list of ids in the column items of each row")
+    offsets = np.cumsum([0, *map(len, lists)])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), _ids(chain.from_iterable(lists), "item"))
 
 
 def arrow_ids(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:

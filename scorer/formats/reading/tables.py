@@ -2,37 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
+from scorer.formats.reading import column_names
 from scorer.formats.reading import compute as pc
-from scorer.formats.reading.arrow import booleans, floats, keep, numbers, text_lengths, texts
+from scorer.formats.reading.arrow import booleans, floats, integers, keep, numbers, text_lengths, texts
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.wording import quoted
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
-    "query": ("query", "query_id", "queryid", "qid", "q_id", "topic", "topic_id", "user", "user_id"),
-    "item": ("item", "item_id", "itemid", "doc", "doc_id", "docid", "docno", "document", "document_id"),
-    "rank": ("rank", "position", "place"),
-    "score": ("score", "run_score", "sim", "similarity"),
-    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score"),
-    "flag": ("flag", "preliminary"),
-    "subtopic": ("subtopic", "subtopic_id"),
-    "iteration": ("iteration",),
-}
-"""The usual names of each column, in lower case, by precedence."""
-
-OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
-"""The options that choose a column by its name, as in ``delimited:query=session``: any but the iteration."""
-
-SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration")
-SUBMISSION = ("query", "item", "score", "rank")
+ID_IN_LIST = re.compile(r"""'([^']*)'|"([^"]*)"|([^][(){}'",\s]+)""")
+"""An id in a list of Python or JSON, with or without quotes."""
 
 FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
 """The values of a flag, in lower case."""
@@ -47,75 +34,18 @@ def are_ranks(values: Floats) -> Bools:
     return whole & (values >= 0) & (values <= 2.0**53)
 
 
-def places(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> list[int]:
-    """Return the positions in `names`, which are in lower case, of all columns for what is wanted.
-
-    Only those of the name that an option gives, if it does. A score is a grade only where no other column is.
-    """
-    if wanted in options:
-        return [at for at, name in enumerate(names) if name == options[wanted].strip().lower()]
-    usual = [at for at, name in enumerate(names) if name in COLUMNS[wanted]]
-    graded = [at for at in usual if names[at] != "score"]
-    return graded if wanted == "grade" and graded else usual
-
-
-def place(names: Sequence[str], wanted: str, options: Mapping[str, str]) -> int | None:
-    """Return the position in `names`, which are in lower case, of the column for what is wanted; None without one.
-
-    An option names it; otherwise it is the one that has the first of the usual names. Raises UnreadableError where no
-    column has the name that the option gives, or several have the same name.
-    """
-    if wanted in options:
-        name = options[wanted].strip().lower()
-        if name not in names:
-            raise UnreadableError(
-                f"no column is called {quoted(options[wanted])}; there are {', '.join(map(quoted, names))}"
-            )
-    else:
-        usual = next((name for name in COLUMNS[wanted] if name in names), None)
-        if usual is None:
-            return None
-        name = usual
-    if names.count(name) > 1:
-        raise UnreadableError(f"several columns are called {quoted(name)}; give each column its own name")
-    return names.index(name)
-
-
-def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
-    """Return the positions in `names`, in lower case, of the columns to read. Raises UnreadableError without one."""
-    numbers = ("score", "rank") if "rank" in wanted else ("grade",)
-    number = order_by(names, options) if "rank" in wanted else "grade"
-    found = {}
-    for column in ("query", "item", number):
-        at = place(names, column, options)
-        if at is None:
-            several = numbers if column == number else (column,)
-            usual = ", ".join(name for number in several for name in COLUMNS[number])
-            raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {usual}")
-        found[column] = at
-    also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
-    return {**found, **{column: at for column, at in also.items() if at is not None}}
-
-
-def order_by(names: Sequence[str], options: Mapping[str, str]) -> str:
-    """Return the column that orders a submission: the one that an option names, or else the score if there is one."""
-    if "rank" in options and "score" not in options:
-        return "rank"
-    return "rank" if place(names, "score", options) is None and place(names, "rank", options) is not None else "score"
-
-
 Columns = Mapping[str, pa.Array]
-"""Columns by what they are for, as `COLUMNS` names it; numbers and flags may be text."""
+"""Columns by what they are for, as `column_names.COLUMNS` names it; numbers and flags may be text."""
 
 
 def graded(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
     """Return the rows of a solution. Raises UnreadableError where a column is missing or has the wrong type."""
-    return graded_rows(_columns(table, SOLUTION, options), _row_numbers(table), findings)
+    return graded_rows(_columns(table, column_names.SOLUTION, options), _row_numbers(table), findings)
 
 
 def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
     """Return the rows of a submission. Raises UnreadableError where a column is missing or has the wrong type."""
-    return ranked_rows(_columns(table, SUBMISSION, options), _row_numbers(table), findings)
+    return ranked_rows(_columns(table, column_names.SUBMISSION, options), _row_numbers(table), findings)
 
 
 def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
@@ -140,6 +70,8 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
 
 def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
     """Return the rows of a submission, by score, else by rank; invalid rows are reported and left out."""
+    if "items" in held:
+        return _listed_rows(held, line, findings)
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     by = "score" if "score" in held else "rank"
     value = _numbers(held[by], by, line, findings)
@@ -158,14 +90,38 @@ def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
     )
 
 
+def _listed_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
+    """Return rows with the items of a query, the best first, as lists or as text."""
+    query, lists = id_texts(held["query"], "query", line, findings), held["items"]
+    if is_text(lists.type):
+        lists = pa.array(map(list_in, lists.to_pylist()), pa.list_(pa.string()))
+    wrong = ~booleans(lists.is_valid())
+    report_wrong(
+        held["items"], wrong, line, findings, 'the items; expected a list of ids, as in "a b", "a,b" or [a, b]'
+    )
+    sound = _filled(query) & ~wrong
+    lists = keep(lists, sound)
+    lengths = integers(pc.list_value_length(lists))
+    item = id_texts(pc.list_flatten(lists), "items", np.repeat(line[sound], lengths), findings)
+    return Ranked(keep(query, sound), line[sound], lengths, item, run_score=None)
+
+
+def list_in(text: str | None) -> list[str] | None:
+    """Return the ids in a text: between commas, else between white space, in brackets or not. None for other texts."""
+    bare = (text or "").strip()
+    if text is None or bare[:1] not in ("[", "("):
+        return None if text is None else [part.strip() for part in bare.split(",")] if "," in bare else bare.split()
+    found = [next(filter(None, match.groups()), "") for match in ID_IN_LIST.finditer(bare[1:-1])]
+    return found if bare[-1] in "])" and not ID_IN_LIST.sub("", bare[1:-1]).strip(" ,\n") else None
+
+
 def _row_numbers(table: pa.Table) -> Ints:
     return np.arange(1, table.num_rows + 1, dtype=np.int64)
 
 
 def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str]) -> Columns:
     """Return the columns to read, in one piece each. Raises UnreadableError."""
-    names = [name.strip().lower() for name in table.column_names]
-    places = needed_places(names, wanted, options)
+    places = column_names.needed_places(table.column_names, wanted, options)
     held = {name: whole_column(table, at) for name, at in places.items()}
     for name, column in held.items():
         found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
@@ -173,6 +129,10 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
             is_digits = is_number if name == "iteration" else pa.types.is_integer
             if not (is_text(column.type) or is_digits(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
+        elif name == "items":
+            inner = column.type.value_type if is_list(column.type) else None
+            if not (is_text(inner or column.type) or (inner and pa.types.is_integer(inner))):
+                raise UnreadableError(f"{found}; expected lists of text or whole numbers as ids")
         elif name == "flag":
             if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
                 raise UnreadableError(f"{found}; expected {A_FLAG} as the flag")
@@ -193,6 +153,8 @@ def whole_column(table: pa.Table, at: int) -> pa.Array:
 
 def _resolved(piece: pa.Array) -> pa.Array:
     """Return a piece without a dictionary."""
+    if is_list(piece.type) and pa.types.is_dictionary(piece.type.value_type):
+        return piece.cast(pa.list_(piece.type.value_type.value_type))
     if not pa.types.is_dictionary(piece.type):
         return piece
     values = piece.dictionary
@@ -204,6 +166,11 @@ def is_text(type_: pa.DataType) -> bool:
     """Whether a column of this type has texts."""
     view = getattr(pa.types, "is_string_view", lambda _: False)
     return pa.types.is_string(type_) or pa.types.is_large_string(type_) or view(type_)
+
+
+def is_list(type_: pa.DataType) -> bool:
+    """Whether a column of this type has lists."""
+    return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_))
 
 
 def is_number(type_: pa.DataType) -> bool:
