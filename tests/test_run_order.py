@@ -184,7 +184,7 @@ def test_several_run_tags_are_refused_with_their_lines(qrels_folder: Path, termi
 
     assert refused.code == 1
     assert refused.err == (
-        'two.run:3: the file has several runs, with the run tags "a" from line 1, "b" from line 3; submit one run, or '
+        'two.run:3: the file has several runs: the run tag is "a" from line 1 and "b" from line 3; submit one run, or '
         "choose the tag to read with --tag TAG (--tag '*' reads all rows as one run)\n"
     )
     assert [text.split()[-2:] for text in alone] == [["a", "1.0000"], ["b", "0.0000"]]

@@ -35,9 +35,14 @@ def layout(lines: Sequence[str], most: int = 4) -> tuple[str, tuple[str, ...]] |
 
 
 def _have_lists(rows: Sequence[Sequence[str]], mark: str) -> bool:
-    """Whether the second column has items. Between commas, one word in each row may as well be something else."""
+    """Whether the second column has items. Between commas, one word in each row may as well be something else.
+
+    So may a comma in each query of a TREC file, where the same word is next to all queries.
+    """
     used = set().union(*(row[1] for row in rows))
-    return not used & set("<{|") and (mark in "\t " or bool(used & set(" ,[(")))
+    words = [row[1].split() for row in rows]
+    is_trec = min(map(len, words)) > 3 and len({row[1] for row in words}) == 1 < len(rows)
+    return not (used & set("<{|") or is_trec) and (mark in "\t " or bool(used & set(" ,[(")))
 
 
 def _have_ranks(rows: Sequence[Sequence[str]]) -> bool:

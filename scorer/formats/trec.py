@@ -41,9 +41,6 @@ RUN_COLUMNS = 6
 TAG = "scorer"
 """The tag of written runs."""
 
-SHOWN_TAGS = 5
-"""So many of the other tags of a file are named."""
-
 TAIL = 1 << 16
 """The bytes at either end of a run that are searched for its first or last row."""
 
@@ -91,7 +88,8 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
-    if not options and headerless.layout(sample(head.content)) is not None:
+    layout = None if options else headerless.layout(sample(head.content))
+    if layout is not None and len(layout[1]) == QRELS_COLUMNS:
         return delimited.ranked(head, {})
     tag = options.get("tag")
     read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
@@ -101,7 +99,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 def _first_tag(head: Block) -> tuple[str, int] | None:
     """Return the tag of the first row and its line; None without a row."""
     for at, line in enumerate(head.content[:TAIL].split(b"\n")):
-        columns = line.decode(errors="replace").split()
+        columns = [column.decode(errors="replace") for column in line.split()]
         has_space = len(columns) > RUN_COLUMNS and not _is_number(columns[3]) and _is_number(columns[5])
         if len(columns) >= RUN_COLUMNS and not has_space and not line.startswith(b"#"):
             return columns[RUN_COLUMNS - 1], head.first_line + at
@@ -196,13 +194,12 @@ def _check_tag(tag: pa.StringArray, line: Ints, only: str, first: int) -> None:
     same = equal(tag, only)
     if same.all():
         return
-    others = keep(tag, ~same)
-    number = {name: line[~same][np.argmax(equal(others, name))] for name in pc.unique(others)[:SHOWN_TAGS].to_pylist()}
-    found = [f"{quoted(name)} from line {at:,}" for name, at in {only: first, **number}.items()]
+    at = int(np.argmin(same))
     raise UnreadableError(
-        f"the file has several runs, with the run tags {', '.join(found)}; submit one run, or choose the tag to read "
-        "with --tag TAG (--tag '*' reads all rows as one run)",
-        int(line[np.argmin(same)]),
+        f"the file has several runs: the run tag is {quoted(only)} from line {first:,} and "
+        f"{quoted(tag[at].as_py())} from line {line[at]:,}; submit one run, or choose the tag to read with --tag TAG "
+        "(--tag '*' reads all rows as one run)",
+        int(line[at]),
     )
 
 

@@ -96,7 +96,7 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
 
 def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, ready: Path) -> Accepted:
     track = track_called(challenge, delivery.track)
-    if reason := why_unreadable(delivery.path, track.submission_format, challenge.limits):
+    if reason := why_unreadable(ready, track.submission_format, challenge.limits):
         raise RefusedError("invalid", f"the file cannot be read: {reason}")
     key = delivery.track, delivery.team, delivery.id
     solutions = solution_digests(store, challenge)

@@ -19,6 +19,7 @@ from scorer.formats.detection import opened
 from scorer.formats.reading import memory
 from scorer.formats.reading.blocks import BYTE_ORDER_MARK, checked
 from scorer.formats.reading.bytes import BLOCK, GZIP, XZ, ZSTD, LimitError, UnreadableError, open_bytes
+from scorer.formats.reading.stated_ranks import DECIDE
 from scorer.limits import Limits
 from scorer.matching.solution import Solution
 from scorer.scoring.outcomes import Failed, Rejected, Scored
@@ -75,7 +76,10 @@ class Readings:
         found = outcome.matched.found
         hits = (found.query.tolist(), found.rank.tolist(), found.grade.tolist())
         bounds = [] if outcome.extremes is None else [repr(extreme.tolist()) for extreme in outcome.extremes]
-        return ("scored", repr(outcome.scores.tolist()), bounds, hits, outcome.counts, *self._findings(outcome.notes))
+        # Ranks are compared with scores in the first block only.
+        kept = [note for note in outcome.notes if not note.text.endswith(DECIDE)]
+        notes = Findings(kept, outcome.notes.count - len([*outcome.notes]) + len(kept))
+        return ("scored", repr(outcome.scores.tolist()), bounds, hits, outcome.counts, *self._findings(notes))
 
     def as_solution(self, named: str | None) -> Found:
         """Return the outcome of the file as a solution. Only a SolutionError is allowed."""
@@ -253,8 +257,8 @@ def _check_blocks(readings: Readings, name: str, found: tuple[Found, Found]) -> 
     kinds_only = name != "parquet" and not _is_sound(readings.plain)
     # The format is named, because a small block would be a smaller sample for its detection.
     whole = found if readings.case.named else _both(readings, name)
-    # A limit ends the reading of a block, and of what is found in it.
-    kinds_only |= "(limits." in repr(whole)
+    # A limit and another run end the reading of a block, and of what is found in it.
+    kinds_only |= "(limits." in repr(whole) or "several runs" in repr(whole)
     # The first block decides which notation of LETOR the messages expect.
     kinds_only |= name.startswith("letor")
     block = max(5, len(readings.plain) // rng.choice([2, 3, 7, 20]))
@@ -262,6 +266,9 @@ def _check_blocks(readings: Readings, name: str, found: tuple[Found, Found]) -> 
         return
     with small_blocks(block), by_lines() if rng.random() < 0.2 else nullcontext():
         parts = _both(readings, name, rng.choice([1, 2, 3]))
+    # The first block decides whether lines of four columns are qrels, or have ranks and scores.
+    if name.startswith("trec") and "as in the first lines" in f"{whole} {parts}":
+        return
     _compare("blocks and threads change nothing", whole, parts, kinds_only=kinds_only)
 
 
