@@ -133,7 +133,7 @@ def errors_in_words() -> Iterator[None]:
     """Turn the errors of Arrow about the content into UnreadableError."""
     try:
         yield
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         if failure := system_failure(error):
             raise failure from error
         # The text may have several lines, and bytes of the file.

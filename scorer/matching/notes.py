@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, Problem
-from scorer.formats.reading.arrow import run_starts, take
+from scorer.formats.reading.arrow import keep, run_starts, take
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.matching.counts import FEW_KNOWN, NO_LIST
@@ -244,6 +244,8 @@ class Order:
     """Whether all rows have that run score."""
     has_several: bool = False
     """Whether a list has several items."""
+    query: pa.StringScalar | None = None
+    """That of the last row with items."""
 
     def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
         """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
@@ -253,7 +255,10 @@ class Order:
                 scores = batch.run_score
                 self.score = float(scores[0]) if self.score is None and scores is not None else self.score
                 self.is_tied = scores is not None and bool((scores == self.score).all())
-                self.has_several |= len(batch.item) > len(run_starts(batch.query))
+                query = batch.query if batch.lengths is None else keep(batch.query, batch.lengths > 0)
+                goes_on = query[0] == self.query
+                self.has_several |= len(batch.item) > len(run_starts(query)) - goes_on
+                self.query = query[-1]
             yield batch
         if tag != "*" and self.score is None:
             raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
