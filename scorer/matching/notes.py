@@ -16,8 +16,9 @@ from scorer.errors import Findings, Problem
 from scorer.formats.reading.arrow import take
 from scorer.matching.counts import FEW_KNOWN, NO_LIST
 from scorer.matching.finding import FoundItems
+from scorer.matching.ids import UNKNOWN
 from scorer.matching.ranked_lists import RankedLists
-from scorer.matching.solution import UNKNOWN, Solution
+from scorer.matching.solution import Solution
 from scorer.measures.arrays import Bools, Ints, ranges
 from scorer.options import Missing
 from scorer.wording import counted, quoted
@@ -87,9 +88,9 @@ class Membership:
         `items` returns the ids and the lines of the items in the lists that a mask has. `length` is [list]: how many of
         its items count, 0 for an unknown query. `number` and `found` are as for `of`.
         """
-        if not len(self.solution.items):
+        if not len(self.solution.ideal):
             return
-        judged = np.minimum(np.bincount(found.query, minlength=len(self.solution.queries))[number], length)
+        judged = np.minimum(np.bincount(found.query, minlength=self.solution.flagged.size)[number], length)
         possible = np.minimum(np.diff(self.solution.first_entry)[number], length)
         rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
         self.judged = int(judged.sum())
@@ -115,7 +116,7 @@ class Membership:
 
     def _look_up(self) -> None:
         for ids, line in self.held:
-            known = self.solution.item_codes(ids) != UNKNOWN
+            known = self.solution.ids.item_codes(ids) != UNKNOWN
             self.looked_up += int(known.sum())
             self.outside.add_each(line[~known], partial(_name, take(ids, np.flatnonzero(~known))))
         self.held.clear()

@@ -11,7 +11,7 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import id_order, joined, take
 from scorer.formats.reading.batches import Ranked
-from scorer.matching.solution import coded
+from scorer.matching.ids import coded
 from scorer.measures.arrays import Bools, Floats, Ints, distinct, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties

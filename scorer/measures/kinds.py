@@ -110,6 +110,11 @@ class Kind(Declared[Floats]):
         return tuple(Parameter.declared(*keyword) for keyword in self.keywords())
 
     @cached_property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @cached_property
     def in_trec_eval(self) -> tuple[TrecMeasure, ...]:
         """The measures of trec_eval that this kind computes."""
         return tuple(measure for measure in TREC_EVAL if measure.ours == self.name)
@@ -247,7 +252,7 @@ class Measure:
     @property
     def settings(self) -> dict[str, Value]:
         """The value of each parameter, by its name."""
-        return {parameter.name: value for parameter, value in self._pairs()}
+        return dict(zip(self.kind.parameter_names, self.parameters, strict=True))
 
     def _pairs(self) -> Iterable[tuple[Parameter, Value]]:
         return zip(self.kind.parameters, self.parameters, strict=True)

@@ -78,6 +78,18 @@ class JudgedItems:
     cache: dict[object, Any] = field(default_factory=dict, repr=False)
     """Results that several measures need; see `cached`."""
 
+    @classmethod
+    def ideal(cls, query: Ints, grade: Floats, *, listed_is_relevant: bool = False) -> JudgedItems:
+        """Return the items of a solution, given in the order of `Matched.ideal`, with their ranks and tie ranks."""
+        index = np.arange(query.size)
+        new_query = np.append(True, query[1:] != query[:-1])[: query.size]
+        rank = index - np.maximum.accumulate(np.where(new_query, index, 0)) + 1
+        new_grade = new_query | np.append(True, grade[1:] != grade[:-1])[: query.size]
+        tie_rank = rank[np.maximum.accumulate(np.where(new_grade, index, 0))] if query.size else rank
+        if not listed_is_relevant:
+            tie_rank = np.where(grade > 0, tie_rank, 0)
+        return cls(query, rank, grade, tie_rank)
+
     def cached(self, key: object, compute: Callable[[], Computed]) -> Computed:
         """Return the result of `compute`, which is called only once for each `key`; do not change the result."""
         if key not in self.cache:
@@ -123,9 +135,8 @@ class JudgedItems:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
 
         def compute() -> Ints:
-            starts = np.flatnonzero(np.diff(self.query, prepend=-1))
-            lengths = np.diff(starts, append=len(self))
-            return np.arange(1, len(self) + 1) - np.repeat(starts, lengths)
+            lengths = np.bincount(self.query)
+            return np.arange(1, len(self) + 1) - (lengths.cumsum() - lengths)[self.query]
 
         return self.cached("position in query", compute)
 

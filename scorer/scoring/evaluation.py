@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
+from numbers import Real
 from typing import TYPE_CHECKING, Any, TypedDict, Union, Unpack, overload
 
-from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SolutionError, SubmissionError, SubmissionsError
+from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError
 from scorer.formats.reading import memory
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.writing import shortest
 from scorer.matching.ranked_dicts import RankedDicts
-from scorer.matching.solution import Solution
+from scorer.matching.solution import Solution, Source
 from scorer.measures import DEFAULT, Measure, registry
 from scorer.options import (
     MISSING,
@@ -27,11 +29,11 @@ from scorer.options import (
     Unjudged,
 )
 from scorer.paths import shown
-from scorer.scoring.evaluations import Evaluation, Evaluations
+from scorer.scoring.evaluations import Evaluation, Evaluations, Request
 from scorer.scoring.means import check_gains
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
-from scorer.scoring.several import Several, Source, several
+from scorer.scoring.several import Several, several
 from scorer.scoring.submission import score, score_parts
 from scorer.wording import quoted
 
@@ -97,10 +99,14 @@ def policies_named(
     values = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
     for option, value in values.items():
         option.check(value)
-    if rel is not None and not math.isfinite(rel):
+    if rel is not None and not _is_finite(rel):
         raise ValueError(f"rel is a finite number; found {rel!r}")
     threshold = "positive" if rel is None else shortest(float(rel))
     return {**{option.name: value for option, value in values.items()}, "rel": threshold}
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, Real) and math.isfinite(number)
 
 
 class Options(TypedDict, total=False):
@@ -212,27 +218,24 @@ def evaluate(
     >>> sorted(scorer.evaluate(solution, runs)["lists"])
     ['AP', 'P@10', 'R@100', 'RR', 'nDCG@10']
     """
-    policies = policies_named(
-        split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
-    )
-    names = {name: measure.at_threshold(rel) for name, measure in measures_named(measures).items()}
-    rules = Rules(
-        tuple(dict.fromkeys(names.values())),
+    request = _requested(
+        measures,
+        split=split,
         missing=missing,
         ties=ties,
-        submission_format=submission_format,
         nothing_relevant=nothing_relevant,
         unjudged=unjudged,
+        rel=rel,
         tie_bounds=tie_bounds,
+        submission_format=submission_format,
     )
     submissions = several(submission)
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
-    graded = solution if isinstance(solution, Solution) else read_solution(solution, solution_format)
-    check_gains(graded, rules.measures, path)
+    graded = Solution.read(solution, solution_format)
+    check_gains(graded, request.rules.measures, path)
 
     def evaluated(source: Source) -> Evaluation:
-        scored = score_source(graded, source, rules)
-        return Evaluation(names, scored, graded, split, per_query=per_query, policies=policies, rel=rel)
+        return Evaluation(request, score_source(graded, source, request.rules), graded, per_query=per_query)
 
     if submissions is None:
         return evaluated(submission)
@@ -248,18 +251,51 @@ def evaluate(
     return Evaluations(evaluations)
 
 
-def read_solution(source: Source, format_name: str | None) -> Solution:
-    """The solution in a file or in memory. Raises SolutionError."""
-    if isinstance(source, str | os.PathLike):
-        return Solution.read(source, format_name)
-    findings = Findings()
+def _requested(measures: MeasureNames, **options: Any) -> Request:
+    """As `_request`, which is called only once for the same measures and options."""
+    by_name = isinstance(measures, Mapping)
+    listed = measures.items() if isinstance(measures, Mapping) else measures
+    given = tuple(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else (listed,)
     try:
-        solution = Solution.of([memory.graded(source, findings)], findings)
-    except UnreadableError as error:
-        findings.add(error.line, str(error))
-    if findings:
-        raise SolutionError("the solution", findings)
-    return solution
+        return _kept_request(given, by_name, **options)
+    except TypeError:  # not a key of a cache
+        pass
+    return _request(given, by_name, **options)
+
+
+def _request(
+    measures: tuple[Any, ...],
+    by_name: bool,
+    *,
+    split: Split,
+    missing: Missing,
+    ties: Ties,
+    nothing_relevant: NothingRelevant,
+    unjudged: Unjudged,
+    rel: float | None,
+    tie_bounds: bool,
+    submission_format: str | None,
+) -> Request:
+    policies = policies_named(
+        split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
+    )
+    named = measures_named(dict(measures) if by_name else measures)
+    if not named:
+        raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT[:2])}")
+    names = {name: measure.at_threshold(rel) for name, measure in named.items()}
+    rules = Rules(
+        tuple(dict.fromkeys(names.values())),
+        missing=missing,
+        ties=ties,
+        submission_format=submission_format,
+        nothing_relevant=nothing_relevant,
+        unjudged=unjudged,
+        tie_bounds=tie_bounds,
+    )
+    return Request(names, rules, split, rel, policies)
+
+
+_kept_request = lru_cache(maxsize=64, typed=True)(_request)
 
 
 def score_source(solution: Solution, source: Source, rules: Rules, called: str = "") -> Scored:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -13,8 +15,11 @@ from scorer.formats.reading.arrow import take
 from scorer.matching.counts import Counts
 from scorer.matching.solution import Solution
 from scorer.measures import Measure, parse
+from scorer.measures.arrays import Bools
 from scorer.options import Split
+from scorer.scoring.means import split_masks
 from scorer.scoring.outcomes import Scored
+from scorer.scoring.rules import Rules
 from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:
@@ -25,6 +30,28 @@ Form = Literal["wide", "long"]
 
 DECIMALS = 4
 """The decimals of a score in a notebook."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What `evaluate` computes for each submission."""
+
+    names: Mapping[str, Measure]
+    """The measures by name, as requested."""
+    rules: Rules
+    split: Split
+    rel: float | None
+    policies: Mapping[str, str]
+    """The value of each setting, by its name."""
+    rows: dict[str, int] = field(init=False)
+    """For each name, the row of its measure in the scores."""
+    variants: dict[str, str] = field(init=False)
+    """For each name, that of the measure with all parameters."""
+
+    def __post_init__(self) -> None:
+        places = {measure: row for row, measure in enumerate(self.rules.measures)}
+        object.__setattr__(self, "rows", {name: places[measure] for name, measure in self.names.items()})
+        object.__setattr__(self, "variants", {name: measure.full for name, measure in self.names.items()})
 
 
 class Evaluation(Mapping[str, float]):
@@ -42,30 +69,23 @@ class Evaluation(Mapping[str, float]):
     variants: dict[str, str]
     """For each measure, its name with all parameters."""
 
-    def __init__(
-        self,
-        names: Mapping[str, Measure],
-        scored: Scored,
-        solution: Solution,
-        split: Split = "all",
-        *,
-        per_query: bool = False,
-        policies: Mapping[str, str] | None = None,
-        rel: float | None = None,
-    ) -> None:
-        self._measures, self._rel = dict(names), rel
-        self._rows = {name: scored.measures.index(measure) for name, measure in names.items()}
-        self._means, self._bounds = scored.means(split), scored.bounds(split)
-        self._inside = scored.inside(split)
-        self._scores = scored.scores
+    def __init__(self, request: Request, scored: Scored, solution: Solution, *, per_query: bool = False) -> None:
+        self._request, self._rows = request, request.rows
+        self._means, self._bounds = scored.means(request.split), scored.bounds(request.split)
+        self._scores, self._flagged = scored.scores, scored.flagged
         self._queries = solution.queries
         self._per_query = per_query
         self.counts = scored.counts
         self.notes = scored.notes
-        if note := solution.iterations.note(names.values()):
+        if note := solution.iterations.note(request.names.values()):
             self.notes = Findings([Problem(0, note), *scored.notes], scored.notes.count + 1)
-        self.policies = dict(policies or {})
-        self.variants = {name: measure.full for name, measure in names.items()}
+        self.policies = dict(request.policies)
+        self.variants = dict(request.variants)
+
+    @cached_property
+    def _inside(self) -> Bools:
+        """[query]: whether it is in the split."""
+        return split_masks(self._flagged)[self._request.split].inside
 
     def bounds(self) -> dict[str, tuple[float, float]] | None:
         """For each measure, the mean with ties in their worst and in their best order; None if not requested."""
@@ -141,7 +161,7 @@ class Evaluation(Mapping[str, float]):
         """Return a score of a measure as tables show it: four decimals, a count without, "-" where undefined."""
         if math.isnan(score):
             return "-"
-        return f"{score:.{0 if self._measures[name].kind.aggregation == 'sum' else DECIMALS}f}"
+        return f"{score:.{0 if self._request.names[name].kind.aggregation == 'sum' else DECIMALS}f}"
 
     def _row(self, name: object) -> int:
         """The row of a measure by its requested name or by any other spelling. Raises KeyError."""
@@ -151,8 +171,8 @@ class Evaluation(Mapping[str, float]):
             meant = (name,) if isinstance(name, Measure) else parse(name) if isinstance(name, str) else ()
         except MeasureError:
             meant = ()
-        wanted = [measure.at_threshold(self._rel) for measure in meant]
-        for requested, measure in self._measures.items():
+        wanted = [measure.at_threshold(self._request.rel) for measure in meant]
+        for requested, measure in self._request.names.items():
             if wanted == [measure]:
                 return self._rows[requested]
         raise KeyError(name)

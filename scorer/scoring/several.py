@@ -9,11 +9,8 @@ from typing import Any
 import numpy as np
 
 from scorer.errors import IN_MEMORY, Findings, Problem, SubmissionError
-from scorer.formats.reading import memory
+from scorer.matching.solution import Source
 from scorer.wording import quoted
-
-Source = str | os.PathLike[str] | memory.Source
-"""A path or a URL, or an object that `formats.reading.memory` reads."""
 
 
 class Several(dict[str, Source]):

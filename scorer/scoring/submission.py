@@ -19,10 +19,11 @@ from scorer.formats.detection import opened
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
 from scorer.limits import OWN_FILES, Limits
+from scorer.matching.ids import coded
 from scorer.matching.match import ScatteredError, match
 from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, read_batches, whole_lists
 from scorer.matching.ranked_dicts import RankedDicts
-from scorer.matching.solution import Solution, coded
+from scorer.matching.solution import Solution
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import Matched
 from scorer.paths import is_regular, located

@@ -19,7 +19,7 @@ from scorer.charts.scores_with_intervals import scores_with_intervals
 from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Chart
 from scorer.charts.tau_violin import tau_violin
-from scorer.matching.solution import Solution
+from scorer.matching.solution import Solution, Source
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, Missing, NothingRelevant, ReportForm, Split, Ties, Unjudged
 from scorer.paths import shipped_templates
 from scorer.reports import report_text
@@ -27,7 +27,6 @@ from scorer.reports.document import BlockView, Captioned, Section, SectionView, 
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import decimals_of
 from scorer.scoring.evaluation import MeasureNames, measures_named
-from scorer.scoring.several import Source
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
 from scorer.wording import quoted
 

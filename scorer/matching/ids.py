@@ -1,0 +1,140 @@
+"""Ids: those of a solution's queries and items, integer-coded; sets of ids, and lookups by id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import chain, islice, pairwise
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scorer.formats.reading import compute as pc
+from scorer.formats.reading.arrow import fingerprints, integers, joined, run_starts, take, texts
+from scorer.measures.arrays import Bools, Ints
+
+UNKNOWN = -1
+"""The number of a query or an item that the solution does not have."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class IdSet:
+    """A set of ids, held as 64-bit fingerprints. pyarrow's `is_in` builds its table again at every call."""
+
+    fingerprints: NDArray[np.uint64]
+    """Ascending, each once."""
+    shift: np.uint64
+    """A fingerprint without this many low bits is its bucket."""
+    start: Ints
+    """[bucket + 1]: where in `fingerprints` each bucket begins, and the end of the last one."""
+
+    @classmethod
+    def of(cls, ids: pa.StringArray) -> IdSet:
+        """The set of these ids."""
+        sorted_ids = np.unique(fingerprints(ids))
+        bits = max(1, sorted_ids.size.bit_length())
+        shift = np.uint64(64 - bits)
+        sizes = np.bincount((sorted_ids >> shift).astype(np.int64), minlength=1 << bits)
+        return cls(sorted_ids, shift, np.append(0, np.cumsum(sizes)))
+
+    def without(self, ids: pa.StringArray) -> Bools:
+        """Which of the ids are not in the set. An id with the fingerprint of another one in the set is missed."""
+        wanted = fingerprints(ids)
+        bucket = (wanted >> self.shift).astype(np.int64)
+        at, end = self.start[bucket], self.start[bucket + 1]
+        absent = np.ones(wanted.size, dtype=bool)
+        left = np.flatnonzero(at < end)
+        while left.size:
+            found = self.fingerprints[at[left]]
+            absent[left[found == wanted[left]]] = False
+            at[left] += 1
+            left = left[(found < wanted[left]) & (at[left] < end[left])]
+        return absent
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Ids:
+    """The ids of a solution's items, in Arrow. Items are numbered from 0 in order of first appearance."""
+
+    items: pa.StringArray
+    """[item]: ids, each once."""
+    keys: Ints
+    """[entry]: ascending; query number * len(items) + item number."""
+    entry_of_key: Ints
+    """[entry]: the index in the solution's `ideal` of that key's item."""
+    item_of_entry: Ints
+    """[entry of `ideal`]: the item's number."""
+    fingerprints: NDArray[np.uint64]
+    """[entry of `ideal`]: the item's."""
+
+    def item_codes(self, items: pa.StringArray) -> Ints:
+        """The number of each item, or UNKNOWN."""
+        return codes(items, self.items)
+
+    def entries(self, query: Ints, item: Ints) -> Ints:
+        """The index in `ideal` of each pair of a query and an item, or UNKNOWN where the item is not judged."""
+        found = np.full(query.size, UNKNOWN, dtype=np.int64)
+        if not self.keys.size:
+            return found
+        known = np.flatnonzero((query >= 0) & (item >= 0))
+        key = query[known] * len(self.items) + item[known]
+        at = np.minimum(np.searchsorted(self.keys, key), self.keys.size - 1)
+        match = self.keys[at] == key
+        found[known[match]] = self.entry_of_key[at[match]]
+        return found
+
+    def names(self, entry: Ints) -> list[str]:
+        """Return the id of the item of each entry of `ideal`."""
+        found: list[str] = take(self.items, self.item_of_entry[entry]).to_pylist()
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Lookup:
+    """The ids of a solution as text, to look single ones up."""
+
+    number: dict[str, int]
+    """The number of each query by id, in order."""
+    entries: Sequence[dict[str, int]]
+    """[query]: the index in `ideal` of each of its items by id."""
+    in_order: Sequence[Ints]
+    """[query]: the same indexes, in the order of the dict."""
+
+    @classmethod
+    def of(cls, queries: pa.StringArray, ids: Ids, first_entry: Ints) -> Lookup:
+        """Return the lookup of these ids; `queries` and `first_entry` are those of the solution."""
+        named = enumerate(ids.names(np.arange(ids.item_of_entry.size)))
+        entries = [{item: entry for entry, item in islice(named, count)} for count in np.diff(first_entry).tolist()]
+        numbers = dict(zip(queries.to_pylist(), range(len(entries)), strict=True))
+        return cls(numbers, entries, parts_of(np.arange(ids.item_of_entry.size), first_entry))
+
+    def ids(self) -> Ids:
+        """Return the ids of the items in Arrow."""
+        code, items = coded([texts(chain.from_iterable(self.entries))])
+        item = np.empty_like(code)
+        item[np.concatenate(self.in_order)] = code
+        key = np.repeat(np.arange(len(self.entries)), [*map(len, self.entries)]) * len(items) + item
+        by_key = np.argsort(key)
+        return Ids(items, key[by_key], by_key, item, fingerprints(items)[item])
+
+
+def parts_of(whole: Ints, first: Ints) -> list[Ints]:
+    """Return the parts of an array that begin at each `first` but the last, where the last part ends."""
+    return [whole[start:stop] for start, stop in pairwise(first.tolist())]
+
+
+def codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
+    """The number of each id among those that are known, or UNKNOWN."""
+    return integers(pc.index_in(ids, value_set=known), null=UNKNOWN)
+
+
+def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
+    """The number of each text, in order of first appearance, and the distinct texts.
+
+    A run of equal texts, as a query's rows in a file, is looked up once.
+    """
+    whole = joined(parts)
+    start = run_starts(whole)
+    heads = pc.dictionary_encode(take(whole, start))
+    return np.repeat(integers(heads.indices), np.diff(start, append=len(whole))), heads.dictionary
