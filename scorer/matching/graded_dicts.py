@@ -1,14 +1,14 @@
-"""A solution that is a dict of dicts, without a copy of its ids; and what makes dicts plain enough for that."""
+"""A solution that is a dict of dicts, without its ids in Arrow; and what makes dicts plain enough for that."""
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
 
-from scorer.matching.ids import Lookup, parts_of
+from scorer.matching.ids import Lookup
+from scorer.measures.arrays import Floats
 from scorer.measures.matched import JudgedItems
 
 NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
@@ -23,23 +23,20 @@ def graded_dicts(source: object) -> dict[str, Any] | None:
     if (whole := plain_dicts(source)) is None:
         return None
     names, lists = whole
-    numbers = array("d")
-    if not all(appended(numbers, listed) for listed in lists):
+    columns: list[Floats] = []
+    for listed in lists:
+        if (numbers := plain_numbers(listed)) is None:
+            return None
+        columns.append(-numbers)
+    falling, length = -np.concatenate([*map(np.sort, columns)]), np.array([*map(len, lists)])
+    if not np.isfinite(falling).all() or not (falling > 0).any():
         return None
-    grade, length = np.asarray(numbers), np.array([*map(len, lists)])
-    if not np.isfinite(grade).all() or not (grade > 0).any():
-        return None
-    query, first = np.repeat(np.arange(length.size), length), np.append(0, np.cumsum(length))
-    best_first = np.lexsort((-grade, query))
-    index = np.empty_like(best_first)
-    index[best_first] = np.arange(index.size)
-    in_order = parts_of(index, first)
-    entries = [dict(zip(listed, part.tolist(), strict=True)) for listed, part in zip(lists, in_order, strict=True)]
     return {
         "flagged": np.zeros(length.size, dtype=bool),
-        "ideal": JudgedItems.ideal(query, grade[best_first]),
-        "first_entry": first,
-        "lookup": Lookup(dict(zip(names, range(length.size), strict=True)), entries, in_order),
+        "ideal": JudgedItems.ideal(np.repeat(np.arange(length.size), length), falling),
+        "first_entry": np.append(0, np.cumsum(length)),
+        # The dicts are copied, because a caller may change them.
+        "lookup": Lookup(dict(zip(names, range(length.size), strict=True)), [*map(dict, lists)]),
     }
 
 
@@ -51,26 +48,20 @@ def plain_dicts(source: object) -> tuple[tuple[str, ...], tuple[dict[Any, Any], 
     return (names, lists) if {*map(type, lists)} == {dict} and is_plain(names) else None
 
 
-def appended(numbers: array[float], listed: dict[Any, Any]) -> bool:
-    """Append the values of a dict; return False if one is no number, or an id is not plain."""
+def plain_numbers(listed: dict[Any, Any]) -> Floats | None:
+    """Return the values of a dict; None if one is no number, or an id is not plain."""
     values = listed.values()
-    if not is_plain(listed) or not (_are_all(float, values) or NUMBERS.issuperset(map(type, values))):
-        return False
+    if not is_plain(listed) or not NUMBERS.issuperset({*map(type, values)}):
+        return None
     try:
-        numbers.fromlist([*values])
+        return np.fromiter(values, dtype=np.float64, count=len(values))
     except OverflowError:
-        return False
-    return True
-
-
-def _are_all(kind: type, values: Collection[Any]) -> bool:
-    """Whether all values have exactly this type."""
-    return [*map(type, values)].count(kind) == len(values)
+        return None
 
 
 def is_plain(ids: Collection[Any]) -> bool:
     """Whether all ids are of type str, and UTF-8 can hold them."""
-    if not _are_all(str, ids):
+    if [*map(type, ids)].count(str) < len(ids):
         return False
     joined = "".join(ids)
     try:

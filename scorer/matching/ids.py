@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice, pairwise
+from itertools import chain, islice
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import fingerprints, integers, joined, run_starts, take, texts
-from scorer.measures.arrays import Bools, Ints
+from scorer.measures.arrays import Bools, Floats, Ints
 
 UNKNOWN = -1
 """The number of a query or an item that the solution does not have."""
@@ -96,32 +96,26 @@ class Lookup:
 
     number: dict[str, int]
     """The number of each query by id, in order."""
-    entries: Sequence[dict[str, int]]
-    """[query]: the index in `ideal` of each of its items by id."""
-    in_order: Sequence[Ints]
-    """[query]: the same indexes, in the order of the dict."""
+    grades: Sequence[dict[str, float]]
+    """[query]: the grade of each of its items by id."""
 
     @classmethod
-    def of(cls, queries: pa.StringArray, ids: Ids, first_entry: Ints) -> Lookup:
-        """Return the lookup of these ids; `queries` and `first_entry` are those of the solution."""
-        named = enumerate(ids.names(np.arange(ids.item_of_entry.size)))
-        entries = [{item: entry for entry, item in islice(named, count)} for count in np.diff(first_entry).tolist()]
-        numbers = dict(zip(queries.to_pylist(), range(len(entries)), strict=True))
-        return cls(numbers, entries, parts_of(np.arange(ids.item_of_entry.size), first_entry))
+    def of(cls, queries: pa.StringArray, ids: Ids, grade: Floats, first_entry: Ints) -> Lookup:
+        """Return the lookup of these ids; `queries`, `grade` and `first_entry` are those of the solution."""
+        named = zip(ids.names(np.arange(grade.size)), grade.tolist(), strict=True)
+        grades = [dict(islice(named, count)) for count in np.diff(first_entry).tolist()]
+        numbers = dict(zip(queries.to_pylist(), range(len(grades)), strict=True))
+        return cls(numbers, grades)
 
     def ids(self) -> Ids:
         """Return the ids of the items in Arrow."""
-        code, items = coded([texts(chain.from_iterable(self.entries))])
-        item = np.empty_like(code)
-        item[np.concatenate(self.in_order)] = code
-        key = np.repeat(np.arange(len(self.entries)), [*map(len, self.entries)]) * len(items) + item
+        code, items = coded([texts(chain.from_iterable(self.grades))])
+        query = np.repeat(np.arange(len(self.grades)), [*map(len, self.grades)])
+        grade = np.array([*chain.from_iterable(listed.values() for listed in self.grades)], dtype=np.float64)
+        item = code[np.lexsort((-grade, query))]
+        key = query * len(items) + item
         by_key = np.argsort(key)
         return Ids(items, key[by_key], by_key, item, fingerprints(items)[item])
-
-
-def parts_of(whole: Ints, first: Ints) -> list[Ints]:
-    """Return the parts of an array that begin at each `first` but the last, where the last part ends."""
-    return [whole[start:stop] for start, stop in pairwise(first.tolist())]
 
 
 def codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:

@@ -71,10 +71,9 @@ def match(
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
     check_queries(solution, seen.answered, lengths.size, missing, problems, notes)
     check_lengths(lengths, list_length, seen.short, notes)
-    limit = np.iinfo(np.int64).max if list_length is None else list_length
-    retrieved = np.minimum(seen.length, limit)
+    retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
     items = int(retrieved.sum())
-    possible = int(np.minimum(retrieved, np.diff(solution.first_entry)).sum())
+    possible = int(np.minimum(retrieved, solution.judged).sum())
     in_solution = seen.members.in_solution(items, possible) if len(solution.ideal) else None
     few_known = check_items(seen.members, in_solution, items, possible, notes)
     notes.extend(seen.notes)
@@ -92,7 +91,7 @@ def match(
         unknown=len(seen.unknown),
         items=items,
         repeated=seen.repeated,
-        overlong=int((seen.length > limit).sum()),
+        overlong=0 if list_length is None else int((seen.length > list_length).sum()),
         in_solution=in_solution,
         few_known=few_known,
     )
@@ -208,7 +207,8 @@ def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
     _note_unknown(names, unknown + 1, notes)
     found = lists.find(ties, with_groups=with_groups)
     members = Membership(lists.solution)
-    members.hold(lists.items, lists.number, found, np.where(lists.number == UNKNOWN, 0, lists.length))
+    known_length = np.where(lists.number == UNKNOWN, 0, lists.length) if unknown.size else lists.length
+    members.hold(lists.items, lists.number, found, known_length)
     return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes, Findings())
 
 

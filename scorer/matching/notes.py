@@ -91,9 +91,11 @@ class Membership:
         if not len(self.solution.ideal):
             return
         judged = np.minimum(np.bincount(found.query, minlength=self.solution.flagged.size)[number], length)
-        possible = np.minimum(np.diff(self.solution.first_entry)[number], length)
-        rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
         self.judged = int(judged.sum())
+        if not (judged * FEW_OF_ITEMS < length).any():
+            return
+        possible = np.minimum(self.solution.judged[number], length)
+        rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
         self.held_judged = int(judged[rare].sum())
         if rare.any():
             self.held.append(items(rare))
@@ -128,7 +130,6 @@ def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:
     Where the solution judges few items of each query, a good list has few judged items too. So `known` is compared both
     with the number of ranked items and with the number of judged items that the lists could hold.
     """
-    known = np.asarray(known)
     return np.asarray((known * FEW_OF_ITEMS < items) & (known * FEW_OF_JUDGED < possible))
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import math
 from array import array
+from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, compress, repeat
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ import pyarrow as pa
 
 from scorer.formats.reading.arrow import texts
 from scorer.matching.finding import BY_GRADE, FoundItems
-from scorer.matching.graded_dicts import appended, plain_dicts
+from scorer.matching.graded_dicts import plain_dicts, plain_numbers
 from scorer.matching.ids import UNKNOWN
 from scorer.matching.solution import Solution
 from scorer.measures.arrays import Bools, Floats, Ints, distinct
@@ -46,44 +47,47 @@ class RankedDicts:
     """[item]: in the order of the dicts."""
     place: Ints
     """[found item]: the index of its list; ascending."""
-    entry: Ints
-    """[found item]: its index in the solution's `ideal`."""
+    grade: Floats
+    """[found item]"""
     found_score: Floats
     """[found item]: its run score."""
+    found_ids: list[str]
+    """[found item]: its id."""
 
     @classmethod
     def of(cls, source: object, solution: Solution) -> RankedDicts | None:
         """Return the lists of query -> item -> run score.
 
         None for everything that the general reader has to convert or to report: lists without run scores, ids that are
-        not plain text, run scores that are not finite numbers.
+        not plain text, run scores that are not finite numbers, and solutions with subtopics.
         """
-        if (whole := plain_dicts(source)) is None:
+        if (whole := plain_dicts(source)) is None or solution.ideal.subtopics is not None:
             return None
         names, lists = whole
         lookup = solution.lookup
         number = [lookup.number.get(name, UNKNOWN) for name in names]
-        run_score, found_score = array("d"), array("d")
-        entries, found = [], []
+        run_scores: list[Floats] = []
+        grade, found_score = array("d"), array("d")
+        found: list[Collection[str]] = []
         # Each dict is read once, while the processor's cache holds it.
         for listed, query in zip(lists, number, strict=True):
-            if not appended(run_score, listed):
+            if (numbers := plain_numbers(listed)) is None:
                 return None
-            before = len(found_score)
-            if query != UNKNOWN:
-                judged = lookup.entries[query]
-                if len(judged) < CHEAPER * len(listed):
-                    entries.append(lookup.in_order[query])
-                    found_score.fromlist([*map(listed.get, judged, repeat(math.nan))])
-                else:
-                    both = [*filter(judged.__contains__, listed)]
-                    entries.append(np.array([*map(judged.__getitem__, both)], dtype=np.int64))
-                    found_score.fromlist([*map(listed.__getitem__, both)])
-            found.append(len(found_score) - before)
-        scores, of_entry = np.asarray(run_score), np.asarray(found_score)
+            run_scores.append(numbers)
+            judged = lookup.grades[query] if query != UNKNOWN else {}
+            if len(judged) < CHEAPER * len(listed):
+                found.append(judged)
+                grade.fromlist([*judged.values()])
+                found_score.fromlist([*map(listed.get, judged, repeat(math.nan))])
+            else:
+                both = [*filter(judged.__contains__, listed)]
+                found.append(both)
+                grade.fromlist([*map(judged.__getitem__, both)])
+                found_score.fromlist([*map(listed.__getitem__, both)])
+        scores, of_judged = np.concatenate(run_scores), np.asarray(found_score)
         if not np.isfinite(scores).all():
             return None
-        is_found = of_entry == of_entry  # noqa: PLR0124 (not NaN)
+        is_found = ~np.isnan(of_judged)
         return cls(
             solution=solution,
             queries=names,
@@ -91,9 +95,10 @@ class RankedDicts:
             lists=lists,
             length=np.array([*map(len, lists)]),
             run_score=scores,
-            place=np.arange(len(lists)).repeat(found)[is_found],
-            entry=np.concatenate([lookup.in_order[0][:0], *entries])[is_found],
-            found_score=of_entry[is_found],
+            place=np.arange(len(lists)).repeat([*map(len, found)])[is_found],
+            grade=np.asarray(grade)[is_found],
+            found_score=of_judged[is_found],
+            found_ids=[*compress(chain.from_iterable(found), is_found.tolist())],
         )
 
     @property
@@ -114,7 +119,10 @@ class RankedDicts:
         if ties not in BY_GRADE and (in_group := np.flatnonzero(tied.size > 1)).size:
             rank[in_group] += self._earlier_in_group(in_group, tied, ties)
         with_groups = with_groups or ties in BY_GRADE
-        return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups else None)
+        query, first, cost = self.number[self.place], self.solution.first_entry, self.solution.ideal.falling_grades
+        # Items of a query with the same grade are the same, but for their ids.
+        entry = _first_at(cost, -self.grade, first[query], first[query + 1])
+        return FoundItems(query, rank, entry, tied if with_groups else None)
 
     @property
     def _start(self) -> Ints:
@@ -126,7 +134,7 @@ class RankedDicts:
             before = cost.searchsorted(wanted)
             return Tied(before, cost.searchsorted(wanted, "right") - before)
         start = self._start
-        begin = _first_at(cost, wanted, start[self.place], self.length[self.place])
+        begin = _first_at(cost, wanted, start[self.place], (start + self.length)[self.place])
         # Whether an item is the last one of its tie group.
         last = np.append(cost[1:] != cost[:-1], True)
         last[start + self.length - 1] = True
@@ -155,9 +163,8 @@ class RankedDicts:
         earlier = []
         start, current = self._start.tolist(), -1
         groups: dict[int, dict[str, int]] = {}
-        items = self.solution.ids.names(self.entry[which])
         columns = (column[which].tolist() for column in (self.place, tied.before, tied.size))
-        for item, of, before, size in zip(items, *columns, strict=True):
+        for nth_found, of, before, size in zip(which.tolist(), *columns, strict=True):
             if of != current:
                 current, groups, ids = of, {}, [*self.lists[of]]
                 falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
@@ -166,14 +173,16 @@ class RankedDicts:
                 if ties == "trec":
                     members.sort(reverse=True)
                 groups[before] = {name: nth for nth, name in enumerate(members)}
-            earlier.append(groups[before][item])
+            earlier.append(groups[before][self.found_ids[nth_found]])
         return np.array(earlier, dtype=np.int64)
 
 
-def _first_at(ascending: Floats, wanted: Floats, first: Ints, length: Ints) -> Ints:
-    """[wanted]: the lowest index of the value among so many from `first`, where the array ascends and has the value."""
+def _first_at(ascending: Floats, wanted: Floats, first: Ints, end: Ints) -> Ints:
+    """[wanted]: the lowest index of the value from `first` up to `end`, where the array ascends and has the value."""
+    if first.size and first[0] == first[-1]:
+        return first + ascending[first[0] : end[0]].searchsorted(wanted)
     # What comes before `found` is lower. The last value of a list is not, so a step that goes too far is not taken.
-    found, last = first.copy(), first + length - 1
-    for step in (1 << power for power in reversed(range(int(length.max(initial=0)).bit_length()))):
+    found, last = first.copy(), end - 1
+    for step in (1 << power for power in reversed(range(int((end - first).max(initial=0)).bit_length()))):
         found += step * (ascending[np.minimum(found + (step - 1), last)] < wanted)
     return found

@@ -69,7 +69,12 @@ class Solution:
     @cached_property
     def lookup(self) -> Lookup:
         """The ids of queries and items as text."""
-        return Lookup.of(self.queries, self.ids, self.first_entry)
+        return Lookup.of(self.queries, self.ids, self.ideal.grade, self.first_entry)
+
+    @cached_property
+    def judged(self) -> Ints:
+        """[query]: the number of its graded items."""
+        return np.diff(self.first_entry)
 
     @property
     def items(self) -> pa.StringArray:
