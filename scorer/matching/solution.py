@@ -7,7 +7,6 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -53,7 +52,7 @@ class Solution:
     """Where the subtopics are from, if that is a column called iteration."""
 
     def __init__(self, **parts: Any) -> None:
-        """Set the attributes; either `queries` and `ids` or `lookup`, from which the others follow."""
+        """Set the attributes: `queries` and `ids`, or `lookup`, and the others."""
         self.__dict__.update(parts)
 
     @cached_property
@@ -93,15 +92,13 @@ class Solution:
     @property
     def _content(self) -> object:
         """What decides whether two solutions are equal."""
-        ideal = self.ideal
-        pairs: list[object] = [None] * len(ideal)
+        ideal, pairs = self.ideal, []
         if ideal.subtopics is not None:
-            graded = [*zip(ideal.subtopics.subtopic.tolist(), ideal.subtopics.grade.tolist(), strict=True)]
-            pairs = [graded[start:stop] for start, stop in pairwise(ideal.subtopics.first.tolist())]
-        names = self.ids.names(np.arange(len(ideal)))
-        entries = zip(ideal.query.tolist(), names, ideal.grade.tolist(), ideal.tie_rank.tolist(), pairs, strict=True)
-        candidates = None if self.candidates is None else self.candidates.to_pylist()
-        return self.queries.to_pylist(), self.flagged.tolist(), candidates, sorted(entries)
+            owner = np.repeat(np.arange(len(ideal)), np.diff(ideal.subtopics.first))
+            columns = ideal.query[owner].tolist(), self.ids.names(owner), ideal.subtopics.grade.tolist()
+            pairs = sorted(zip(*columns, ideal.subtopics.subtopic.tolist(), strict=True))
+        known = [*self.lookup.number], self.lookup.grades, self.candidates and self.candidates.to_pylist()
+        return known, self.flagged.tolist(), ideal.tie_rank.tolist(), pairs
 
     @classmethod
     def read(cls, source: Source | Solution, format_name: str | None = None, *, digest: str | None = None) -> Solution:

@@ -109,6 +109,10 @@ def _is_finite(number: object) -> bool:
     return isinstance(number, Real) and math.isfinite(number)
 
 
+RULES = ("missing", "ties", "nothing_relevant", "unjudged")
+"""The options of `evaluate` that are words and rules."""
+
+
 class Options(TypedDict, total=False):
     """The options of `evaluate`, with its parameters' names."""
 
@@ -232,7 +236,8 @@ def evaluate(
     submissions = several(submission)
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
     graded = Solution.read(solution, solution_format)
-    check_gains(graded, request.rules.measures, path)
+    chosen = request.rules.measures
+    graded.ideal.cached(("gains", graded.iterations.names, *chosen), lambda: check_gains(graded, chosen, path))
 
     def evaluated(source: Source) -> Evaluation:
         return Evaluation(request, score_source(graded, source, request.rules), graded, per_query=per_query)
@@ -263,36 +268,13 @@ def _requested(measures: MeasureNames, **options: Any) -> Request:
     return _request(given, by_name, **options)
 
 
-def _request(
-    measures: tuple[Any, ...],
-    by_name: bool,
-    *,
-    split: Split,
-    missing: Missing,
-    ties: Ties,
-    nothing_relevant: NothingRelevant,
-    unjudged: Unjudged,
-    rel: float | None,
-    tie_bounds: bool,
-    submission_format: str | None,
-) -> Request:
-    policies = policies_named(
-        split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
-    )
+def _request(measures: tuple[Any, ...], by_name: bool, split: Split, rel: float | None, **options: Any) -> Request:
+    policies = policies_named(split=split, rel=rel, **{name: options[name] for name in RULES})
     named = measures_named(dict(measures) if by_name else measures)
     if not named:
         raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT[:2])}")
     names = {name: measure.at_threshold(rel) for name, measure in named.items()}
-    rules = Rules(
-        tuple(dict.fromkeys(names.values())),
-        missing=missing,
-        ties=ties,
-        submission_format=submission_format,
-        nothing_relevant=nothing_relevant,
-        unjudged=unjudged,
-        tie_bounds=tie_bounds,
-    )
-    return Request(names, rules, split, rel, policies)
+    return Request(names, Rules(tuple(dict.fromkeys(names.values())), **options), split, rel, policies)
 
 
 _kept_request = lru_cache(maxsize=64, typed=True)(_request)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -32,7 +32,7 @@ DECIMALS = 4
 """The decimals of a score in a notebook."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Request:
     """What `evaluate` computes for each submission."""
 
@@ -42,16 +42,16 @@ class Request:
     split: Split
     rel: float | None
     policies: Mapping[str, str]
-    """The value of each setting, by its name."""
-    rows: dict[str, int] = field(init=False)
-    """For each name, the row of its measure in the scores."""
-    variants: dict[str, str] = field(init=False)
-    """For each name, that of the measure with all parameters."""
 
-    def __post_init__(self) -> None:
-        places = {measure: row for row, measure in enumerate(self.rules.measures)}
-        object.__setattr__(self, "rows", {name: places[measure] for name, measure in self.names.items()})
-        object.__setattr__(self, "variants", {name: measure.full for name, measure in self.names.items()})
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """For each name, the row of its measure in the scores."""
+        return {name: self.rules.measures.index(measure) for name, measure in self.names.items()}
+
+    @cached_property
+    def variants(self) -> dict[str, str]:
+        """For each name, that of the measure with all parameters."""
+        return {name: measure.full for name, measure in self.names.items()}
 
 
 class Evaluation(Mapping[str, float]):

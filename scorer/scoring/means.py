@@ -106,12 +106,6 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
     every submission. A solution fits other measures where an item has several iterations, and no measure uses
     subtopics.
     """
-    solution.ideal.cached(
-        ("gains", *measures, solution.iterations.repeated.count), lambda: _check_gains(solution, measures, where)
-    )
-
-
-def _check_gains(solution: Solution, measures: Sequence[Measure], where: str) -> None:
     findings = Findings()
     if not any(measure.kind.subtopics for measure in measures):
         findings.extend(solution.iterations.repeated)
