@@ -194,15 +194,22 @@ class Kind(Declared[Floats]):
 kind = declaration(Kind)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Measure:
     """A kind with a cut-off and parameters; made by `Kind.measure` and `Registry.parse`, which check them."""
 
     kind: Kind
-    cutoff: Cutoff
+    cutoff: Cutoff = None
     """A number of items or a level of recall, several of them, or None."""
-    parameters: tuple[Value, ...]
+    parameters: tuple[Value, ...] = ()
     """One value for each parameter of the kind, in the same order."""
+
+    def __post_init__(self) -> None:
+        """Raise MeasureError for a name, which `parse` reads."""
+        kind: object = self.kind
+        if not isinstance(kind, Kind):
+            name = repr(kind)
+            raise MeasureError(f"found {quoted(name)} as the kind of a measure; scorer.parse({name}) reads a name")
 
     def __call__(self, matched: Matched) -> Floats:
         """[query]: the scores; NaN where the measure is undefined, and the mean over all orders where tied items have
@@ -276,6 +283,9 @@ class Measure:
             for parameter, value in self._pairs()
         )
         return Measure(self.kind, self.cutoff, tuple(parameters))
+
+    def __repr__(self) -> str:
+        return f"<Measure {self}>"
 
     def __str__(self) -> str:
         """The canonical name: without defaults, parameters in the declared order."""

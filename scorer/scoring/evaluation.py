@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from numbers import Real
-from typing import TYPE_CHECKING, Any, TypedDict, Union, Unpack, overload
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack, overload
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError
 from scorer.formats.reading import memory
@@ -38,14 +38,14 @@ from scorer.scoring.submission import score, score_parts
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
-    import pandas as pd
+    pass
 
 ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
 """A submission as a dict: query -> item -> run score, or query -> items in order."""
 
 SubmissionsByName = (
     Several
-    | Mapping[str, Union[str, os.PathLike[str], "pd.DataFrame", memory.ArrowTable, ByQuery, Iterable[tuple[Any, ...]]]]
+    | Mapping[str, str | os.PathLike[str] | memory.Frame | memory.ArrowTable | ByQuery | Iterable[tuple[Any, ...]]]
 )
 """Several submissions, each of which is a path, a table, a dict by query, or rows."""
 

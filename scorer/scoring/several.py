@@ -50,6 +50,11 @@ def several(source: Source) -> Several | None:
         kind = (type(value), type(element))
         if kind not in known:
             known[kind] = _is_whole(value, element)
+            if isinstance(element, tuple | list | np.ndarray) and len(element) == 2:
+                raise _error(
+                    f"found pairs (as {quoted(str(name))}); for run scores, write a dict item -> score, as in "
+                    '{"q1": {"d1": 2.0}}'
+                )
         whole = known[kind]
         if whole is not None:
             firsts.setdefault(whole, name)
@@ -98,7 +103,7 @@ def _is_whole(value: object, element: object) -> bool | None:
 
 def _is_plain(value: object) -> bool:
     """Whether a value is a number, bytes or None."""
-    return value is None or isinstance(value, int | float | bytes | np.generic)
+    return value is None or (isinstance(value, int | float | bytes | np.generic) and not isinstance(value, np.void))
 
 
 def _refuse_list_of_paths(source: object) -> None:
