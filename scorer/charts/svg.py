@@ -63,8 +63,12 @@ class Chart:
     description: str
     """Its text alternative: the finding in one or two sentences."""
 
+    def _repr_svg_(self) -> str:
+        """The picture that a notebook shows."""
+        return self.svg().text
+
     def svg(self, cache: Cache | None = None) -> Svg:
-        """Draw the chart, or take it from the cache, to which it is then added.
+        """Draw the chart, or take it from the cache, to which it is then added. Its `text` is the picture.
 
         Raises ScorerError if the engine that draws charts cannot start, because the addresses of this process are
         limited.

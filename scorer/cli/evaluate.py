@@ -204,7 +204,7 @@ def _falling(score: float) -> float:
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
     """Raise WrongCallError for a request that the form cannot show."""
     from scorer.reports.scores import MARKED
-    from scorer.reports.table import TABLES
+    from scorer.wording.table import TABLES
 
     if side_by_side and form not in TABLES:
         raise WrongCallError(f"--side-by-side: {form} is not a table; choose one of {', '.join(TABLES)}")

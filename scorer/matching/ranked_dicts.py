@@ -119,7 +119,7 @@ class RankedDicts:
         if ties not in BY_GRADE and (in_group := np.flatnonzero(tied.size > 1)).size:
             rank[in_group] += self._earlier_in_group(in_group, tied, ties)
         with_groups = with_groups or ties in BY_GRADE
-        query, first, cost = self.number[self.place], self.solution.first_entry, self.solution.ideal.falling_grades
+        query, first, cost = self.number[self.place], self.solution.first_entry, -self.solution.ideal.grade
         # Items of a query with the same grade are the same, but for their ids.
         entry = _first_at(cost, -self.grade, first[query], first[query + 1])
         return FoundItems(query, rank, entry, tied if with_groups else None)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pkgutil import resolve_name
-from typing import Literal
+from typing import Any, Literal
 
 from scorer.errors import MeasureError
 from scorer.measures.arrays import Floats
@@ -186,7 +186,7 @@ class Kind(Declared[Floats]):
             given[name] = words.get(word, value)
         return given
 
-    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickle the kind by its address, so that every process has one object of it."""
         return resolve_name, (f"{self.function.__module__}:{self.function.__qualname__}",)
 
@@ -208,8 +208,7 @@ class Measure:
         """Raise MeasureError for a name, which `parse` reads."""
         kind: object = self.kind
         if not isinstance(kind, Kind):
-            name = repr(kind)
-            raise MeasureError(f"found {quoted(name)} as the kind of a measure; scorer.parse({name}) reads a name")
+            raise MeasureError(f"found {quoted(str(kind))} as the kind of a measure; scorer.parse reads a name")
 
     def __call__(self, matched: Matched) -> Floats:
         """[query]: the scores; NaN where the measure is undefined, and the mean over all orders where tied items have

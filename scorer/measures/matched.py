@@ -97,11 +97,6 @@ class JudgedItems:
         result: Computed = self.cache[key]
         return result
 
-    @property
-    def falling_grades(self) -> Floats:
-        """[entry]: minus the grade, which ascends for each query of an ideal list."""
-        return self.cached("falling grades", lambda: -self.grade)
-
     def __len__(self) -> int:
         return self.query.size
 

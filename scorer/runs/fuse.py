@@ -111,7 +111,8 @@ def fuse(
     if to is None:
         tables: list[pa.Table] = []
         fuse_parts(named, fusion, depth, FusedLists.table, tables.append, tables.clear)
-        return pa.concat_tables(tables)
+        fused: Table = pa.concat_tables(tables)
+        return fused
     fuse_to(named, fusion, depth, Path(to), target_format(os.fspath(to), to_format))
     return None
 

@@ -20,7 +20,8 @@ from scorer.options import Split
 from scorer.scoring.means import split_masks
 from scorer.scoring.outcomes import Scored
 from scorer.scoring.rules import Rules
-from scorer.wording import counted, html_table
+from scorer.wording import counted
+from scorer.wording.table import Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -54,7 +55,7 @@ class Request:
         return {name: measure.full for name, measure in self.names.items()}
 
 
-class Evaluation(Mapping[str, float]):
+class Evaluation(Tabular, Mapping[str, float]):
     """The scores of one submission: a mapping from the names of the measures, as requested, to their means.
 
     A mean is NaN where no query has a defined score. Any other spelling of a requested measure is a key too.
@@ -189,14 +190,13 @@ class Evaluation(Mapping[str, float]):
     def __repr__(self) -> str:
         return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
 
-    def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
+    def _printed(self) -> tuple[list[str], list[list[str]], str]:
         heads, numbers = self._table()
         rows = [[name, *(self._shown(name, value) for value in values)] for name, values in numbers.items()]
-        return html_table(["measure", *heads], rows, _caption(self))
+        return ["measure", *heads], rows, _caption(self)
 
 
-class Evaluations(Mapping[str, Evaluation]):
+class Evaluations(Tabular, Mapping[str, Evaluation]):
     """The scores of several submissions by the same measures: a mapping from the name of each to its `Evaluation`."""
 
     def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
@@ -266,10 +266,9 @@ class Evaluations(Mapping[str, Evaluation]):
         means = {name: dict(evaluation) for name, evaluation in self.items()}
         return f"Evaluations({means!r}, queries={self.queries})"
 
-    def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
+    def _printed(self) -> tuple[list[str], list[list[str]], str]:
         rows = [[name, *(scores._shown(*score) for score in scores.items())] for name, scores in self.items()]
-        return html_table(["submission", *self._first], rows, _caption(self._first))
+        return ["submission", *self._first], rows, _caption(self._first)
 
 
 def check_form(form: Form) -> Form:

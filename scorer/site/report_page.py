@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from scorer.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks
 from scorer.analysis.compare import run_tasks
+from scorer.analysis.comparison import Comparison
 from scorer.analysis.documents import json_text, report_document
 from scorer.charts.blob_plot import blob_plot
 from scorer.charts.podium_plot import podium_plot
@@ -157,6 +158,33 @@ CHARTS: Mapping[str, Callable[[TaskAnalysis], Chart]] = {
     "podium": _podium,
 }
 """The charts of a task, by the names that `reports.narrative` has for them."""
+
+
+def figures(comparison: Comparison) -> dict[str, Chart]:
+    """Return the charts of a report as objects, by name; a notebook draws a chart that is shown.
+
+    Parameters
+    ----------
+    comparison
+        The result of `compare`.
+
+    Returns
+    -------
+    dict
+        Each chart by its name, as "boxes", the scores of each query. Its `svg().text` is the picture as SVG, and its
+        `description` says what it shows.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}
+    >>> charts = scorer.figures(scorer.compare({"q1": {"d1": 2}, "q2": {"d2": 1}}, runs, "AP"))
+    >>> list(charts)
+    ['intervals', 'significance', 'blobs', 'tau', 'rules', 'boxes', 'podium']
+    >>> charts["boxes"].svg().text[:4]
+    '<svg'
+    """
+    return {name: chart(comparison.analysis) for name, chart in CHARTS.items()}
 
 
 def report(

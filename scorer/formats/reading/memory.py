@@ -107,7 +107,7 @@ def ranked(source: Source, findings: Findings) -> Ranked:
 
 
 def _by_query(source: Any) -> Any:
-    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict, and an array as rows; others as is."""
+    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict, and an array as rows."""
     if isinstance(source, np.ndarray):
         rows = source.tolist()
         return [dict(zip(source.dtype.names, row, strict=True)) for row in rows] if source.dtype.names else rows
