@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import datetime
 from functools import cache as cached
 from functools import partial
@@ -57,7 +57,7 @@ class Svg:
 class Chart:
     """A chart, which is drawn only if it is needed."""
 
-    draw: partial[Panel]
+    draw: partial[Panel] = field(repr=False)
     """A function of a module with its arguments, plain values."""
     title: str
     description: str

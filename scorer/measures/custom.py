@@ -38,8 +38,9 @@ def measure(function: Callable[[Matched], Floats], name: str) -> Measure:
     >>> scorer.evaluate({"q1": {"d1": 2, "d2": 0}}, {"q1": ["d3", "d2"]}, [scorer.measure(found, "Found"), "RR"])
     Evaluation({'Found': 0.5, 'RR': 0.0}, queries=1, undefined=0)
     """
-    words = {"title": name, "formula": "", "latex": "", "source": ""}
-    return _Kind(partial(_checked, function, name), name, **words, bounded=False, closed_form=False).measure()
+    checked = partial(_checked, function, name)
+    kind = _Kind(checked, name, title=name, formula="", latex="", source="", bounded=False, closed_form=False)
+    return kind.measure()
 
 
 class _Kind(Kind):

@@ -237,7 +237,7 @@ def evaluate(
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
     graded = Solution.read(solution, solution_format)
     chosen = request.rules.measures
-    graded.ideal.cached(("gains", graded.iterations.names, *chosen), lambda: check_gains(graded, chosen, path))
+    graded.ideal.cached(("gains", graded.iterations.repeated.count, *chosen), lambda: check_gains(graded, chosen, path))
 
     def evaluated(source: Source) -> Evaluation:
         return Evaluation(request, score_source(graded, source, request.rules), graded, per_query=per_query)

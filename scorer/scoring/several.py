@@ -50,8 +50,8 @@ def several(source: Source) -> Several | None:
         kind = (type(value), type(element))
         if kind not in known:
             known[kind] = _is_whole(value, element)
-            is_list = isinstance(element, tuple | list | np.ndarray) and not isinstance(value, Mapping)
-            if is_list and len(element) == 2:
+            is_row = isinstance(element, tuple | list | np.ndarray) and len(element) == 2
+            if is_row and not isinstance(value, Mapping):
                 raise _error(
                     f"found pairs (as {quoted(str(name))}); for run scores, write a dict item -> score, as in "
                     '{"q1": {"d1": 2.0}}'
