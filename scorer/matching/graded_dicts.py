@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,14 +11,17 @@ from scorer.matching.ids import Lookup
 from scorer.measures.arrays import Floats
 from scorer.measures.matched import JudgedItems
 
+EXACT = 2**53
+"""Whole numbers below it are floats, too, and so keys of `Lookup.first`."""
+
 NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
 """The types of numbers that are read here."""
 
 
-def graded_dicts(source: object) -> dict[str, Any] | None:
+def graded_dicts(source: object, *, copied: bool) -> dict[str, Any] | None:
     """Return the attributes of the solution query -> item -> grade, by name.
 
-    None for everything that the general reader has to convert or to report.
+    None for everything that the general reader has to convert or to report. Unless `copied`, the dicts must not change.
     """
     if (whole := plain_dicts(source)) is None:
         return None
@@ -31,12 +34,15 @@ def graded_dicts(source: object) -> dict[str, Any] | None:
     falling, length = -np.concatenate([*map(np.sort, columns)]), np.array([*map(len, lists)])
     if not np.isfinite(falling).all() or not (falling > 0).any():
         return None
+    ideal = JudgedItems.ideal(np.repeat(np.arange(length.size), length), falling)
+    grades: Sequence[dict[str, float]] = [*map(dict, lists)] if copied else lists
+    if np.abs(falling).max() >= EXACT:
+        grades = [dict(zip(each, map(float, each.values()), strict=True)) for each in lists]
     return {
         "flagged": np.zeros(length.size, dtype=bool),
-        "ideal": JudgedItems.ideal(np.repeat(np.arange(length.size), length), falling),
+        "ideal": ideal,
         "first_entry": np.append(0, np.cumsum(length)),
-        # The dicts are copied, because a caller may change them.
-        "lookup": Lookup(dict(zip(names, range(length.size), strict=True)), [*map(dict, lists)]),
+        "lookup": Lookup.of(names, grades, ideal),
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain, islice
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import fingerprints, integers, joined, run_starts, take, texts
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Ints
+from scorer.measures.matched import JudgedItems
 
 UNKNOWN = -1
 """The number of a query or an item that the solution does not have."""
@@ -98,14 +99,19 @@ class Lookup:
     """The number of each query by id, in order."""
     grades: Sequence[dict[str, float]]
     """[query]: the grade of each of its items by id."""
+    first: Sequence[dict[float, int]]
+    """[query]: the index in `ideal` of its first item with each grade."""
 
     @classmethod
-    def of(cls, queries: pa.StringArray, ids: Ids, grade: Floats, first_entry: Ints) -> Lookup:
-        """Return the lookup of these ids; `queries`, `grade` and `first_entry` are those of the solution."""
-        named = zip(ids.names(np.arange(grade.size)), grade.tolist(), strict=True)
-        grades = [dict(islice(named, count)) for count in np.diff(first_entry).tolist()]
-        numbers = dict(zip(queries.to_pylist(), range(len(grades)), strict=True))
-        return cls(numbers, grades)
+    def of(cls, queries: Sequence[str], grades: Sequence[dict[str, float]], ideal: JudgedItems) -> Lookup:
+        """Return the lookup of queries with these items."""
+        first: list[dict[float, int]] = [{} for _ in queries]
+        entry = np.flatnonzero(np.append(True, np.diff(ideal.query) | (np.diff(ideal.grade) != 0))[: len(ideal)])
+        for query, grade, at in zip(
+            ideal.query[entry].tolist(), ideal.grade[entry].tolist(), entry.tolist(), strict=True
+        ):
+            first[query][grade] = at
+        return cls(dict(zip(queries, range(len(queries)), strict=True)), grades, first)
 
     def ids(self) -> Ids:
         """Return the ids of the items in Arrow."""

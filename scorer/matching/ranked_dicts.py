@@ -7,11 +7,9 @@ The result is that of `RankedLists` and `find`.
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Collection
 from dataclasses import dataclass
-from itertools import chain, compress, repeat
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -47,8 +45,11 @@ class RankedDicts:
     """[item]: in the order of the dicts."""
     place: Ints
     """[found item]: the index of its list; ascending."""
-    grade: Floats
-    """[found item]"""
+    entry: Ints
+    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade.
+
+    Such items are the same, but for their ids.
+    """
     found_score: Floats
     """[found item]: its run score."""
     found_ids: list[str]
@@ -67,27 +68,25 @@ class RankedDicts:
         lookup = solution.lookup
         number = [lookup.number.get(name, UNKNOWN) for name in names]
         run_scores: list[Floats] = []
-        grade, found_score = array("d"), array("d")
-        found: list[Collection[str]] = []
+        found_score, entry, sizes = array("d"), array("q"), []
+        found_ids: list[str] = []
         # Each dict is read once, while the processor's cache holds it.
         for listed, query in zip(lists, number, strict=True):
             if (numbers := plain_numbers(listed)) is None:
                 return None
             run_scores.append(numbers)
-            judged = lookup.grades[query] if query != UNKNOWN else {}
-            if len(judged) < CHEAPER * len(listed):
-                found.append(judged)
-                grade.fromlist([*judged.values()])
-                found_score.fromlist([*map(listed.get, judged, repeat(math.nan))])
-            else:
-                both = [*filter(judged.__contains__, listed)]
-                found.append(both)
-                grade.fromlist([*map(judged.__getitem__, both)])
+            both: list[str] = []
+            if query != UNKNOWN:
+                judged, first = lookup.grades[query], lookup.first[query]
+                fewer, more = (judged, listed) if len(judged) < CHEAPER * len(listed) else (listed, judged)
+                both = [*filter(more.__contains__, fewer)]
                 found_score.fromlist([*map(listed.__getitem__, both)])
-        scores, of_judged = np.concatenate(run_scores), np.asarray(found_score)
+                entry.fromlist([*map(first.__getitem__, map(judged.__getitem__, both))])
+                found_ids += both
+            sizes.append(len(both))
+        scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
         if not np.isfinite(scores).all():
             return None
-        is_found = ~np.isnan(of_judged)
         return cls(
             solution=solution,
             queries=names,
@@ -95,10 +94,10 @@ class RankedDicts:
             lists=lists,
             length=np.array([*map(len, lists)]),
             run_score=scores,
-            place=np.arange(len(lists)).repeat([*map(len, found)])[is_found],
-            grade=np.asarray(grade)[is_found],
-            found_score=of_judged[is_found],
-            found_ids=[*compress(chain.from_iterable(found), is_found.tolist())],
+            place=np.arange(len(lists)).repeat(sizes),
+            entry=np.asarray(entry),
+            found_score=np.asarray(found_score),
+            found_ids=found_ids,
         )
 
     @property
@@ -119,10 +118,7 @@ class RankedDicts:
         if ties not in BY_GRADE and (in_group := np.flatnonzero(tied.size > 1)).size:
             rank[in_group] += self._earlier_in_group(in_group, tied, ties)
         with_groups = with_groups or ties in BY_GRADE
-        query, first, cost = self.number[self.place], self.solution.first_entry, -self.solution.ideal.grade
-        # Items of a query with the same grade are the same, but for their ids.
-        entry = _first_at(cost, -self.grade, first[query], first[query + 1])
-        return FoundItems(query, rank, entry, tied if with_groups else None)
+        return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups else None)
 
     @property
     def _start(self) -> Ints:
@@ -134,7 +130,7 @@ class RankedDicts:
             before = cost.searchsorted(wanted)
             return Tied(before, cost.searchsorted(wanted, "right") - before)
         start = self._start
-        begin = _first_at(cost, wanted, start[self.place], (start + self.length)[self.place])
+        begin = _first_at(cost, wanted, start[self.place], self.length[self.place])
         # Whether an item is the last one of its tie group.
         last = np.append(cost[1:] != cost[:-1], True)
         last[start + self.length - 1] = True
@@ -177,12 +173,10 @@ class RankedDicts:
         return np.array(earlier, dtype=np.int64)
 
 
-def _first_at(ascending: Floats, wanted: Floats, first: Ints, end: Ints) -> Ints:
-    """[wanted]: the lowest index of the value from `first` up to `end`, where the array ascends and has the value."""
-    if first.size and first[0] == first[-1]:
-        return first + ascending[first[0] : end[0]].searchsorted(wanted)
+def _first_at(ascending: Floats, wanted: Floats, first: Ints, length: Ints) -> Ints:
+    """[wanted]: the lowest index of the value among so many from `first`, where the array ascends and has the value."""
     # What comes before `found` is lower. The last value of a list is not, so a step that goes too far is not taken.
-    found, last = first.copy(), end - 1
-    for step in (1 << power for power in reversed(range(int((end - first).max(initial=0)).bit_length()))):
+    found, last = first.copy(), first + length - 1
+    for step in (1 << power for power in reversed(range(int(length.max(initial=0)).bit_length()))):
         found += step * (ascending[np.minimum(found + (step - 1), last)] < wanted)
     return found

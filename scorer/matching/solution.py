@@ -7,6 +7,7 @@ import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cached_property
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -68,7 +69,9 @@ class Solution:
     @cached_property
     def lookup(self) -> Lookup:
         """The ids of queries and items as text."""
-        return Lookup.of(self.queries, self.ids, self.ideal.grade, self.first_entry)
+        named = zip(self.ids.names(np.arange(len(self.ideal))), self.ideal.grade.tolist(), strict=True)
+        grades = [dict(islice(named, count)) for count in self.judged.tolist()]
+        return Lookup.of(self.queries.to_pylist(), grades, self.ideal)
 
     @cached_property
     def judged(self) -> Ints:
@@ -118,11 +121,18 @@ class Solution:
         SolutionError
             The solution cannot be read or is invalid, or has another digest. All errors are reported together.
         """
+        if isinstance(source, str | os.PathLike):
+            return cls._of_file(source, format_name, digest)
+        return cls.for_a_call(source, format_name, copied=True)
+
+    @classmethod
+    def for_a_call(cls, source: Source | Solution, format_name: str | None = None, *, copied: bool = False) -> Solution:
+        """As `read`, but dicts are copied only if `copied`: they must not change while the solution is used."""
         if isinstance(source, Solution):
             return source
         if isinstance(source, str | os.PathLike):
-            return cls._of_file(source, format_name, digest)
-        if (parts := graded_dicts(source)) is not None:
+            return cls._of_file(source, format_name, None)
+        if (parts := graded_dicts(source, copied=copied)) is not None:
             return cls(**parts)
         findings = Findings()
         try:

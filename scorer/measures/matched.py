@@ -81,13 +81,14 @@ class JudgedItems:
     @classmethod
     def ideal(cls, query: Ints, grade: Floats, *, listed_is_relevant: bool = False) -> JudgedItems:
         """Return the items of a solution, given in the order of `Matched.ideal`, with their ranks and tie ranks."""
-        index = np.arange(query.size)
-        new_query = np.append(True, query[1:] != query[:-1])[: query.size]
-        rank = index - np.maximum.accumulate(np.where(new_query, index, 0)) + 1
-        new_grade = new_query | np.append(True, grade[1:] != grade[:-1])[: query.size]
-        tie_rank = rank[np.maximum.accumulate(np.where(new_grade, index, 0))] if query.size else rank
+        new = np.append(True, query[1:] != query[:-1])[: query.size]
+        first = np.flatnonzero(new)
+        rank = np.arange(1, query.size + 1) - np.repeat(first, np.diff(first, append=query.size))
+        new[1:] |= grade[1:] != grade[:-1]
+        first = np.flatnonzero(new)
+        tie_rank = np.repeat(rank[first], np.diff(first, append=query.size))
         if not listed_is_relevant:
-            tie_rank = np.where(grade > 0, tie_rank, 0)
+            tie_rank[grade <= 0] = 0
         return cls(query, rank, grade, tie_rank)
 
     def cached(self, key: object, compute: Callable[[], Computed]) -> Computed:

@@ -235,7 +235,7 @@ def evaluate(
     )
     submissions = several(submission)
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
-    graded = Solution.read(solution, solution_format)
+    graded = Solution.for_a_call(solution, solution_format)
     chosen = request.rules.measures
     graded.ideal.cached(("gains", graded.iterations.repeated.count, *chosen), lambda: check_gains(graded, chosen, path))
 
