@@ -60,6 +60,7 @@ class Chart:
     draw: partial[Panel] = field(repr=False)
     """A function of a module with its arguments, plain values."""
     title: str
+    """What it shows."""
     description: str
     """Its text alternative: the finding in one or two sentences."""
 

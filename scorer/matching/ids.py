@@ -106,7 +106,8 @@ class Lookup:
     def of(cls, queries: Sequence[str], grades: Sequence[dict[str, float]], ideal: JudgedItems) -> Lookup:
         """Return the lookup of queries with these items."""
         first: list[dict[float, int]] = [{} for _ in queries]
-        entry = np.flatnonzero(np.append(True, np.diff(ideal.query) | (np.diff(ideal.grade) != 0))[: len(ideal)])
+        new = (ideal.query[1:] != ideal.query[:-1]) | (ideal.grade[1:] != ideal.grade[:-1])
+        entry = np.flatnonzero(np.append(True, new)[: len(ideal)])
         for query, grade, at in zip(
             ideal.query[entry].tolist(), ideal.grade[entry].tolist(), entry.tolist(), strict=True
         ):
