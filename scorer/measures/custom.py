@@ -1,4 +1,4 @@
-"""measure(): a function as a measure of its own."""
+"""measure(): a function that becomes a measure."""
 
 from __future__ import annotations
 

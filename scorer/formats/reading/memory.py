@@ -44,6 +44,8 @@ class Table(ArrowTable, Protocol):
 
     def __getattr__(self, name: str) -> Any: ...
 
+    def __getitem__(self, name: str) -> Any: ...
+
 
 class Frame(Protocol):
     """A DataFrame of pandas, which need not be installed."""
