@@ -57,7 +57,9 @@ def plain_dicts(source: object) -> tuple[tuple[str, ...], tuple[dict[Any, Any], 
 def plain_numbers(listed: dict[Any, Any]) -> Floats | None:
     """Return the values of a dict; None if one is no number, or an id is not plain."""
     values = listed.values()
-    if not is_plain(listed) or not NUMBERS.issuperset({*map(type, values)}):
+    kinds = [*map(type, values)]
+    are_alike = bool(kinds) and kinds[0] in NUMBERS and kinds.count(kinds[0]) == len(kinds)
+    if not is_plain(listed) or not (are_alike or NUMBERS.issuperset(kinds)):
         return None
     try:
         return np.fromiter(values, dtype=np.float64, count=len(values))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -75,15 +75,22 @@ class RankedDicts:
             if (numbers := plain_numbers(listed)) is None:
                 return None
             run_scores.append(numbers)
-            both: list[str] = []
+            before = len(found_ids)
             if query != UNKNOWN:
                 judged, first = lookup.grades[query], lookup.first[query]
                 fewer, more = (judged, listed) if len(judged) < CHEAPER * len(listed) else (listed, judged)
-                both = [*filter(more.__contains__, fewer)]
-                found_score.fromlist([*map(listed.__getitem__, both)])
-                entry.fromlist([*map(first.__getitem__, map(judged.__getitem__, both))])
-                found_ids += both
-            sizes.append(len(both))
+                # Each id is looked up once: most of the time is that of reading ids from memory.
+                values = [*map(more.get, fewer)]
+                is_found = [value is not None for value in values]
+                columns: tuple[list[Any], list[Any]] = (
+                    [*compress(fewer.values(), is_found)],
+                    [*compress(values, is_found)],
+                )
+                grades, own = columns if fewer is judged else columns[::-1]
+                found_score.fromlist(own)
+                entry.fromlist([*map(first.__getitem__, grades)])
+                found_ids += compress(fewer, is_found)
+            sizes.append(len(found_ids) - before)
         scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
         if not np.isfinite(scores).all():
             return None
