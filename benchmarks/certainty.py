@@ -17,13 +17,15 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import stats
 
-from scorer.measures.arrays import Floats
 from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
 from scorer.statistics.paired_tests import randomisation
 from scorer.statistics.rankings import by_mean, rank_frequencies, rank_ranges, ranked, tiers
 from scorer.statistics.sign_flips import sign_flips
+
+Floats = NDArray[np.float64]
 
 SEED = 1
 

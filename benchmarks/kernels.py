@@ -1,62 +1,24 @@
-"""Time scorer's measures on data in memory, and print seconds as JSON.
+"""Time `scorer.evaluate` on data in memory, and print seconds as JSON.
 
     python -m benchmarks.kernels QRELS RUN
-    python -m benchmarks.kernels QRELS RUN --solutions       only dicts, with the solution kept and read again
+    python -m benchmarks.kernels QRELS RUN DEPTH       only dicts, with the solution kept and read again
 
-`judged arrays`: from judged items to scores, only the measures. `dicts`: from a dict of dicts, the input of pytrec_eval
-and ranx, with matching and ranking. `pandas` and `polars`: from a frame, where the library is installed.
+`dicts`: from a dict of dicts, the input of pytrec_eval and ranx, with matching and ranking. `pandas` and `polars`: from
+a frame, where the library is installed. With DEPTH, lists have that many items.
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import frames
+from benchmarks.peers import frames, timed, top
 from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
-from scorer.measures.matched import Matched
-from scorer.scoring.evaluation import measures_named, read_solution
-from scorer.scoring.outcomes import Failed, Rejected
-from scorer.scoring.rules import Rules
-from scorer.scoring.submission import score
-
-REPEATED = 5
-
-
-def timed(work: Callable[[], Any], prepare: Callable[[], None] = lambda: None) -> list[float]:
-    """Return the seconds of several calls; `prepare` runs before each and is not timed."""
-    seconds = []
-    for _ in range(REPEATED):
-        prepare()
-        started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
-    return seconds
-
-
-class Arrays:
-    """The measures on the judged items of a submission, without a cache between calls."""
-
-    def __init__(self, matched: Matched) -> None:
-        self._matched = matched
-        self._measures = list(measures_named(MEASURES).values())
-        self.forget()
-
-    def forget(self) -> None:
-        """Clear the cache in which judged items store what measures have in common."""
-        found, ideal = (replace(items, cache={}) for items in (self._matched.found, self._matched.ideal))
-        self._matched = replace(self._matched, found=found, ideal=ideal)
-
-    def scores(self) -> dict[str, float]:
-        """Return the mean of each measure."""
-        return {name: float(each(self._matched).mean()) for name, each in zip(MEASURES, self._measures, strict=True)}
 
 
 def qrels_as_dict(path: str) -> dict[str, dict[str, int]]:
@@ -81,30 +43,25 @@ def run_as_dict(path: str) -> dict[str, dict[str, float]]:
 
 def evaluated(solution: Any, submission: Any) -> dict[str, Any]:
     """Return the scores, and the seconds of several evaluations."""
-    work = partial(evaluate, solution, submission, MEASURES)
-    return {"scores": dict(work()), "seconds": timed(work)}
+    return timed(partial(scores, solution, submission))
+
+
+def scores(solution: Any, submission: Any) -> dict[str, float]:
+    """Return the means."""
+    return dict(evaluate(solution, submission, MEASURES))
 
 
 def main(arguments: Sequence[str]) -> None:
     """Print scores and seconds as JSON."""
-    qrels_path, run_path, *options = arguments
-    if options:
-        qrels, run = qrels_as_dict(qrels_path), run_as_dict(run_path)
-        solutions = {"kept": read_solution(qrels, None), "not kept": qrels}
-        print(json.dumps({name: evaluated(each, run) for name, each in solutions.items()}))
-        return
-    solution = Solution.read(qrels_path)
-    outcome = score(solution, run_path, Rules(tuple(measures_named(MEASURES).values())))
-    if isinstance(outcome, Failed):
-        raise SystemExit(f"{run_path}: {outcome.reason}")
-    if isinstance(outcome, Rejected):
-        raise SystemExit("\n".join(outcome.problems.lines(run_path)))
-    arrays = Arrays(outcome.matched)
+    qrels_path, run_path, *depth = arguments
     run = run_as_dict(run_path)
-    results = {"judged arrays": {"scores": arrays.scores(), "seconds": timed(arrays.scores, arrays.forget)}}
-    for form, submission in {"dicts": run, **frames(run)}.items():
-        results[form] = evaluated(solution, submission)
-    print(json.dumps(results))
+    if depth:
+        qrels, run = qrels_as_dict(qrels_path), top(run, int(depth[0]))
+        cases = {"kept": (Solution.read(qrels), run), "not kept": (qrels, run)}
+    else:
+        solution = Solution.read(qrels_path)
+        cases = {form: (solution, submission) for form, submission in {"dicts": run, **frames(run)}.items()}
+    print(json.dumps({name: evaluated(*case) for name, case in cases.items()}))
 
 
 if __name__ == "__main__":

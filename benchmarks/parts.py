@@ -54,8 +54,8 @@ class Sizes:
     """Queries of 1,000 lines each."""
     small: int
     """Queries of 1,000 lines each, of the smaller data in memory."""
-    judged: tuple[int, ...]
-    """Judged items of a query, in as many queries."""
+    judged: tuple[tuple[int, int, int], ...]
+    """Queries, judged items of each, and items of each list, in dicts."""
     batch: int
     """Submissions of `scorer run`."""
     huge: int
@@ -81,7 +81,7 @@ FULL = Sizes(
     start=100,
     kernels=1000,
     small=50,
-    judged=(50, 750),
+    judged=((50, 50, 1000), (50, 750, 1000), (50, 750, 100), (1, 50, 100)),
     batch=1000,
     huge=100_000,
     boards=((20, 320, 10_000), (300, 5704, 10_000)),
@@ -99,7 +99,7 @@ QUICK = Sizes(
     start=20,
     kernels=50,
     small=5,
-    judged=(50, 750),
+    judged=((5, 50, 1000), (5, 750, 100), (1, 50, 100)),
     batch=20,
     huge=500,
     boards=((4, 50, 2000),),
@@ -289,17 +289,17 @@ def kernels(bench: Bench, python: Path, peers: Sequence[str], queries: int) -> R
         if name in peers:
             theirs = json.loads(_printed(bench, [str(python), PEERS_SCRIPT, name, "kernel", *paths]))
             tools |= {f"{name}, {form}": each for form, each in theirs.items()}
-    return {"lines": queries * DEPTH, "tools": _compared(tools, tools["scorer, judged arrays"]["scores"])}
+    return {"lines": queries * DEPTH, "tools": _compared(tools, tools["scorer, dicts"]["scores"])}
 
 
 def judged(bench: Bench, python: Path, peers: Sequence[str]) -> Results:
     """Measure the evaluation of dicts with few and with many judged items, in turns with pytrec_eval."""
-    queries, points = bench.sizes.small, []
-    for count in bench.sizes.judged:
-        bench.say(f"dicts, {count:,} judged items of each query")
+    points = []
+    for queries, count, depth in bench.sizes.judged:
+        bench.say(f"dicts, {queries} queries, {count} judged items of each, lists of {depth}")
         files = bench.run(queries, count)
-        paths = [str(files.qrels), str(files.runs[0])]
-        commands = {"scorer": [sys.executable, "-m", "benchmarks.kernels", *paths, "--solutions"]}
+        paths = [str(files.qrels), str(files.runs[0]), str(depth)]
+        commands = {"scorer": [sys.executable, "-m", "benchmarks.kernels", *paths]}
         if PYTREC_EVAL in peers:
             commands[PYTREC_EVAL] = [str(python), PEERS_SCRIPT, PYTREC_EVAL, "solutions", *paths]
         tools: dict[str, Results] = {}
@@ -308,8 +308,9 @@ def judged(bench: Bench, python: Path, peers: Sequence[str]) -> Results:
                 for solution, each in json.loads(_printed(bench, command)).items():
                     known = tools.setdefault(f"{name}, {solution}", {"scores": each["scores"], "seconds": []})
                     known["seconds"] += each["seconds"]
-        points.append({"judged": count, "tools": _compared(tools, tools["scorer, kept"]["scores"])})
-    return {"lines": queries * DEPTH, "points": points}
+        compared = _compared(tools, tools["scorer, kept"]["scores"])
+        points.append({"queries": queries, "judged": count, "depth": depth, "tools": compared})
+    return {"points": points}
 
 
 def _compared(tools: dict[str, Results], reference: Scores) -> dict[str, Results]:

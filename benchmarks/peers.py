@@ -3,7 +3,8 @@
     python peers.py versions                       the installed versions
     python peers.py NAME files QRELS RUN...        the scores of each run
     python peers.py NAME kernel QRELS RUN          seconds of several evaluations of data in memory
-    python peers.py NAME solutions QRELS RUN       the same, with the qrels kept and read again; for pytrec_eval
+    python peers.py NAME solutions QRELS RUN DEPTH the same for lists of that length, with the qrels kept and read
+                                                   again; for pytrec_eval
 
 It runs in the Python that the peers are installed in, and imports nothing of the project. Each library is used as its
 documentation shows: its readers, then its evaluation.
@@ -19,10 +20,14 @@ from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
 REPEATED = 5
+
+LEAST_SECONDS = 0.02
+"""Calls are repeated until they take so long together, so that short ones are measured too."""
 
 Run = Mapping[str, Mapping[str, float]]
 """Query -> item -> run score."""
@@ -185,13 +190,18 @@ def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
     return results
 
 
-def solutions(peer: PytrecEval, qrels_path: str, run_path: str) -> dict[str, Any]:
+def top(run: Run, depth: int) -> dict[str, dict[str, float]]:
+    """Return the first items of each list."""
+    return {query: dict(islice(items.items(), depth)) for query, items in run.items()}
+
+
+def solutions(peer: PytrecEval, qrels_path: str, run_path: str, depth: int) -> dict[str, Any]:
     """Return the scores and the seconds of several evaluations of dicts, with one evaluator and with a new one each."""
     import pytrec_eval
 
     with Path(qrels_path).open() as lines:
         qrels = pytrec_eval.parse_qrel(lines)
-    kept, run = peer.evaluator(qrels), peer.run(run_path)
+    kept, run = peer.evaluator(qrels), top(peer.run(run_path), depth)
     return {
         "kept": timed(lambda: peer.evaluate(kept, run)),
         "not kept": timed(lambda: peer.evaluate(peer.evaluator(qrels), run)),
@@ -204,13 +214,17 @@ def evaluated(peer: Peer, qrels: Any, convert: Callable[[Any], Run], frame: Any)
 
 
 def timed(work: Callable[[], Mapping[str, float]]) -> dict[str, Any]:
-    """Return the result of a first call, and the seconds of several further ones."""
+    """Return the result of a first call, and the mean seconds of several rounds of further ones."""
     scores = work()
+    started = time.perf_counter()
+    work()
+    calls = 1 + int(LEAST_SECONDS / (time.perf_counter() - started))
     seconds = []
     for _ in range(REPEATED):
         started = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - started)
+        for _ in range(calls):
+            work()
+        seconds.append((time.perf_counter() - started) / calls)
     return {"scores": scores, "seconds": seconds}
 
 
@@ -225,7 +239,7 @@ def main(arguments: Sequence[str]) -> None:
         print(json.dumps(kernel(peer, qrels_path, run_paths[0])))
         return
     if task == "solutions" and isinstance(peer, PytrecEval):
-        print(json.dumps(solutions(peer, qrels_path, run_paths[0])))
+        print(json.dumps(solutions(peer, qrels_path, run_paths[0], int(run_paths[1]))))
         return
     qrels = peer.qrels(qrels_path)
     print(json.dumps([peer.evaluate(qrels, peer.run(path)) for path in run_paths]))

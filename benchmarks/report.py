@@ -53,7 +53,15 @@ FASTER = (("kernels", "dicts", 1.5), ("kernels", "pandas", 4.0), ("kernels", "po
 
 
 FASTER_KEPT = 1.5
-"""The same for dicts with a kept solution, at every number of judged items."""
+"""The same for dicts with a kept solution, at every number of judged items, lists of 1,000 items."""
+
+ONE_QUERY = 5.0
+"""How many times as long as pytrec_eval scorer may take for one query, with a kept solution."""
+
+NOT_KEPT = 1.0
+"""The same for lists of `SHORT` items, where the solution is read for each run."""
+
+SHORT = 100
 
 
 class Limit(NamedTuple):
@@ -93,10 +101,17 @@ def limits(results: Results) -> list[Limit]:
             what = f"scorer from {form} of {results[part]['lines']:,} lines, as a share of pytrec_eval"
             found.append(Limit(what, share, round(1 / least, 2)))
     for point in results.get("judged", {}).get("points", ()):
-        if share := _share(point, "kept"):
-            what = f"scorer with a kept solution, {point['judged']} judged items a query, as a share of pytrec_eval"
-            found.append(Limit(what, share, round(1 / FASTER_KEPT, 2)))
+        solution, most = ("kept", ONE_QUERY) if point["queries"] == 1 else ("kept", round(1 / FASTER_KEPT, 2))
+        if point["queries"] > 1 and point["depth"] == SHORT:
+            solution, most = "not kept", NOT_KEPT
+        if share := _share(point, solution):
+            what = f"scorer from dicts, {_case(point)}, solution {solution}, as a share of pytrec_eval"
+            found.append(Limit(what, share, most))
     return found
+
+
+def _case(point: Results) -> str:
+    return f"{point['queries']} × {point['judged']} judged × {point['depth']:,}"
 
 
 def run_table(results: Results) -> str:
@@ -198,12 +213,16 @@ def _judged(part: Results) -> str:
     for point in part["points"]:
         for solution in ("kept", "not kept"):
             times = [point["tools"].get(f"{name}, {solution}") for name in ("scorer", PYTREC_EVAL)]
-            cells = (f"{1e3 * median(each['seconds']):.1f}" if each else "–" for each in times)
+            cells = (f"{1e3 * median(each['seconds']):.3g}" if each else "–" for each in times)
             share = _share(point, solution)
-            rows.append([f"{point['judged']}, {solution}", *cells, f"{share:.2f}" if share else "–"])
-    header = ["judged items a query, solution", "scorer, milliseconds", "pytrec_eval, milliseconds", "share"]
-    title = f"### Dicts of {part['lines']:,} lines, by the number of judged items"
-    return f"{title}\n\n{_table(header, rows)}"
+            rows.append([f"{_case(point)}, {solution}", *cells, f"{share:.2f}" if share else "–"])
+    header = [
+        "queries × judged items × items of a list, solution",
+        "scorer, milliseconds",
+        "pytrec_eval, milliseconds",
+        "share",
+    ]
+    return f"### Dicts, by the numbers of queries and of judged items\n\n{_table(header, rows)}"
 
 
 def _growth(part: Results) -> str:

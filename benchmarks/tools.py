@@ -14,7 +14,7 @@ from pathlib import Path
 MEASURES = ("AP", "nDCG", "RR", "Rprec", "P@10")
 """Measures that all tools have, by the names that scorer prints."""
 
-SCORER = (sys.executable, "-c", "from scorer.cli import main; main()")
+SCORER = (sys.executable, "-m", "scorer")
 
 PYTREC_EVAL = "pytrec-eval-terrier"
 

@@ -11,15 +11,21 @@ import scorer
 from docs.api_examples import EXAMPLES
 from docs.templates import attributes
 from scorer.analysis.comparison import DecisiveCase, Pair
+from scorer.charts.svg import Chart
 from scorer.errors import Findings
 from scorer.matching.counts import Counts
+from scorer.measures.matched import JudgedItems, Matched
+from scorer.wording.table import Tabular
 
-RESULTS: tuple[type, ...] = (Pair, DecisiveCase, Counts, Findings)
+RESULTS: tuple[type, ...] = (Pair, DecisiveCase, Counts, Findings, Tabular, Chart, Matched, JudgedItems)
 """Classes of values in results; they are documented, and no user makes one."""
 
 MEMBERS = {
+    "Chart": ("title", "description", "svg"),
     "Challenge": ("name", "tracks", "track"),
     "Findings": ("count", "lines", "shown"),
+    "JudgedItems": ("query", "rank", "grade", "relevant", "top"),
+    "Matched": ("found", "ideal", "retrieved", "queries", "total", "relevant_items"),
     "Measure": ("full", "mean_name", "cutoff", "threshold", "bounded", "at_threshold"),
     "Solution": ("read", "queries", "items", "flagged"),
 }
@@ -49,7 +55,7 @@ def pages() -> dict[str, str]:
 
 def slug(name: str) -> str:
     """Return the file name of a page, without extension; names are unique also where case is ignored."""
-    return name.lower()
+    return f"{name}-function" if name != name.title() and name.title() in scorer.__all__ else name.lower()
 
 
 def page(name: str, value: Any) -> str:

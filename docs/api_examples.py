@@ -213,6 +213,54 @@ no measure is called "nDGC"
 ...     print(error)
 no-such-file.run: no such file
 """,
+    "Chart": """\
+>>> import scorer
+>>> comparison = scorer.compare({"q1": {"d1": 1}}, {"a": {"q1": ["d1"]}, "b": {"q1": ["d2"]}}, "AP")
+>>> chart = scorer.figures(comparison)["boxes"]
+>>> chart.title
+'MAP of each query, for each team'
+>>> chart.description.partition(", with")[0]
+'Over 1 query, half of the scores of a are from 1.000 to 1.000'
+>>> picture = chart.svg().text  # <svg ...>...</svg>
+""",
+    "JudgedItems": """\
+>>> import scorer
+>>> def deepest(matched):  # the lowest rank of an item with a grade of at least 2, among the first 10
+...     found = matched.found.relevant(2).top(10)
+...     ranks = np.zeros(matched.queries)
+...     np.maximum.at(ranks, found.query, found.rank)
+...     return ranks + 0 * matched.total(found, found.grade)
+>>> import numpy as np
+>>> scorer.evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": ["d9", "d1", "d2"]}, scorer.measure(deepest, "Deepest"))
+Evaluation({'Deepest': 2.0}, queries=1, undefined=0)
+""",
+    "Matched": """\
+>>> import scorer
+>>> def misses(matched):  # the share of the judged items that are relevant and not in the list
+...     missing = matched.relevant_items() - matched.total(matched.found.relevant())
+...     possible = matched.total(matched.ideal).clip(1, None)
+...     assert missing.size == matched.queries == matched.retrieved.size
+...     return missing / possible
+>>> scorer.evaluate({"q1": {"d1": 2, "d2": 1}}, {"q1": ["d9", "d1"]}, scorer.measure(misses, "Misses"))
+Evaluation({'Misses': 0.5}, queries=1, undefined=0)
+""",
+    "Tabular": """\
+>>> import scorer
+>>> result = scorer.evaluate({"q1": {"d1": 1}}, {"q1": ["d2", "d1"]}, ["AP", "RR"])
+>>> print(result.to_markdown())
+| measure | score |
+| :--- | ---: |
+| AP | 0.5000 |
+| RR | 0.5000 |
+<BLANKLINE>
+1 query
+>>> print(result.to_latex().partition("midrule")[2])
+<BLANKLINE>
+AP & 0.5000 \\\\
+RR & 0.5000 \\\\
+\\bottomrule
+\\end{tabular}
+""",
     "Solution": """\
 >>> import scorer
 >>> from pathlib import Path
@@ -223,6 +271,10 @@ no-such-file.run: no such file
 (['q1', 'q2'], ['d1', 'd2', 'd3'], [False, False])
 >>> [scorer.evaluate(solution, run, "RR")["RR"] for run in ({"q1": ["d1"]}, {"q2": ["d3"]})]  # read once
 [0.5, 0.5]
+>>> scorer.Solution.read({"q1": {"d1": 2, "d2": 1}, "q2": {"d3": 1}}) == solution  # all that `evaluate` takes
+True
+>>> solution
+Solution(queries=2, judged=3)
 """,
     "SolutionError": """\
 >>> import scorer

@@ -53,12 +53,13 @@ if TYPE_CHECKING:
     from scorer.formats.conversion import convert
     from scorer.matching.solution import Solution
     from scorer.measures import Measure, parse
+    from scorer.measures.custom import measure
     from scorer.runs.fuse import fuse
     from scorer.runs.overlap import Overlaps, overlap
     from scorer.runs.tuning import Tuning, tune
     from scorer.scoring.evaluation import evaluate
     from scorer.scoring.evaluations import Evaluation, Evaluations
-    from scorer.site.report_page import report
+    from scorer.site.report_page import figures, report
 
 _MODULES = {
     "Challenge": "challenge.settings",
@@ -82,7 +83,9 @@ _MODULES = {
     "compare": "analysis.compare",
     "convert": "formats.conversion",
     "evaluate": "scoring.evaluation",
+    "figures": "site.report_page",
     "fuse": "runs.fuse",
+    "measure": "measures.custom",
     "overlap": "runs.overlap",
     "parse": "measures",
     "read_challenge": "challenge.loading",
@@ -112,7 +115,9 @@ __all__ = [
     "compare",
     "convert",
     "evaluate",
+    "figures",
     "fuse",
+    "measure",
     "overlap",
     "parse",
     "read_challenge",

@@ -116,11 +116,15 @@ class Findings:
 
     def add_each(self, lines: Sequence[int] | NDArray[np.int64], text: Callable[[int], str]) -> None:
         """Add a problem for each of `lines`, which ascend. ``text(i)`` is the text of the i-th; few are requested."""
+        if not len(lines):
+            return
         first = [Problem(int(line), text(i)) for i, line in enumerate(lines[:SHOWN])]
         self.extend(Findings(first, len(lines)))
 
     def extend(self, others: Findings) -> None:
         """Add the problems of other findings."""
+        if not others.count:
+            return
         self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:SHOWN]
         self.count += others.count
 

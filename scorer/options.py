@@ -40,7 +40,7 @@ class Option:
 
     def check(self, value: object) -> None:
         """Raise ValueError unless `value` is one of the allowed words."""
-        if value not in self.values:
+        if value not in tuple(self.values):
             raise ValueError(f"{self.name} is one of {', '.join(self.values)}; found {value!r}")
 
     def subset(self, *words: str) -> Option:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import tomllib
 from pathlib import Path
 
 import pytest
+
+import benchmarks
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "scorer"
@@ -126,3 +129,17 @@ def test_every_change_names_a_file_or_a_folder_that_exists() -> None:
         paths = [name for name in quoted(answer) if "/" in name]
         assert paths, change
         assert all((ROOT / path).exists() for path in paths), change
+
+
+def test_benchmarks_import_only_public_names() -> None:
+    """Users cannot do what needs other names; `INTERNAL` says which modules need them, and why."""
+    importing = set()
+    for module in (ROOT / "benchmarks").glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            if any(name.startswith("scorer.") for name in names):
+                importing.add(module.stem)
+        assert "from scorer." not in module.read_text(encoding="utf-8") or module.stem in importing
+
+    assert importing == set(benchmarks.INTERNAL)

@@ -69,7 +69,7 @@ def test_quick_run_compares_the_scores(results: dict[str, Any]) -> None:
 
     assert forms["scorer, TREC files"]["scores"] == forms["scorer"]["scores"]
     assert all(each["same"] for each in kernels.values())
-    assert [point["judged"] for point in results["judged"]["points"]] == [50, 750]
+    assert [point["judged"] for point in results["judged"]["points"]] == [50, 750, 50]
     assert all(each["same"] for point in results["judged"]["points"] for each in point["tools"].values())
     assert set(MEASURES) == set(forms["scorer"]["scores"])
 
@@ -412,10 +412,11 @@ def test_limits_compare_medians_of_a_full_run() -> None:
             },
         },
         "judged": {
-            "lines": 100,
             "points": [
                 {
+                    "queries": queries,
                     "judged": 750,
+                    "depth": depth,
                     "tools": {
                         "scorer, kept": {"seconds": [3.0]},
                         "scorer, not kept": {"seconds": [9.0]},
@@ -423,6 +424,7 @@ def test_limits_compare_medians_of_a_full_run() -> None:
                         "pytrec-eval-terrier, not kept": {"seconds": [4.0]},
                     },
                 }
+                for queries, depth in ((50, 1000), (50, 100), (1, 100))
             ],
         },
     }
@@ -435,6 +437,8 @@ def test_limits_compare_medians_of_a_full_run() -> None:
         (0.5, 0.67, True),
         (0.5, 0.25, False),
         (0.75, 0.67, False),
+        (2.25, 1.0, False),
+        (0.75, 5.0, True),
     ]
     assert found[1].sentence == f"scorer on 10 lines, as a multiple of {LIBRARIES}: 1.60; not at most 1.5"
     assert report.limits({**results, "quick": True}) == []

@@ -372,7 +372,7 @@ def test_the_grade_of_an_item_is_the_highest_of_its_subtopics() -> None:
     solution = read(ROWS)
 
     assert solution.ideal.grade.tolist() == [2, 1, 1, 0, 1, 1]
-    assert [solution.items[at].as_py() for at in solution.item_of_entry] == ["a", "b", "c", "d", "a", "b"]
+    assert [solution.items[at].as_py() for at in solution.ids.item_of_entry] == ["a", "b", "c", "d", "a", "b"]
     assert scorer.evaluate(frame(ROWS), LISTS, "NumRel")["NumRel"] == 5
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import copy
 import pickle
+import pydoc
 import rlcompleter
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
+from scorer.formats.reading.memory import Table
 from scorer.measures import DEFAULT
 from scorer.scoring.several import several
 from tests.commands import command
@@ -67,6 +69,11 @@ def test_every_kind_of_source_can_be_one_of_several(file: Path) -> None:
         "records": [{"query": query, "item": item, "score": score} for query, item, score in ROWS],
         "lists": LISTS,
         "arrays": {query: np.array(items) for query, items in LISTS.items()},
+        "arrays of objects": {query: np.array(items, dtype=object) for query, items in LISTS.items()},
+        "a matrix": np.array(ROWS, dtype=object),
+        "a matrix of texts": np.array(ROWS),
+        "a structured array": structured(ROWS, "score"),
+        "records of numpy": structured(ROWS, "score").view(np.recarray),
     }
 
     results = scorer.evaluate(SOLUTION, runs, ["AP", "P@1"])
@@ -197,6 +204,8 @@ def test_types_distinguish_one_submission_and_several(file: Path) -> None:
     assert_type(scorer.evaluate(SOLUTION, {"a": str(file)}), scorer.Evaluations)
     assert_type(scorer.evaluate(SOLUTION, {"a": LISTS, "b": by_query}), scorer.Evaluations)
     assert_type(scorer.evaluate(SOLUTION, {"a": frame(), "b": file}), scorer.Evaluations)
+    assert_type(scorer.fuse([SCORES, SCORES]), Table)
+    assert_type(scorer.Solution.read(SOLUTION), scorer.Solution)
 
 
 def test_default_measures_are_computed_if_none_is_named() -> None:
@@ -410,6 +419,218 @@ def test_the_package_runs_as_the_command() -> None:
         assert (ours.stdout, ours.stderr) == (same.stdout, same.stderr)
 
 
+# Solutions
+
+SOLUTION_ROWS = [(query, item, grade) for query, items in SOLUTION.items() for item, grade in items.items()]
+
+
+def solution_frame() -> pd.DataFrame:
+    """The solution as a DataFrame."""
+    return pd.DataFrame(SOLUTION_ROWS, columns=["query", "item", "grade"])
+
+
+def structured(rows: list[Any], number: str) -> Any:
+    """Rows as a structured array."""
+    return np.array(rows, dtype=[("query", "U5"), ("item", "U5"), (number, "f8")])
+
+
+@pytest.fixture
+def solution_file(tmp_path: Path) -> Path:
+    """The solution as a file."""
+    path = tmp_path / "s.qrels"
+    path.write_text("".join(f"{query} 0 {item} {grade:g}\n" for query, item, grade in SOLUTION_ROWS), encoding="utf-8")
+    return path
+
+
+def test_a_solution_is_read_from_all_that_evaluate_takes(solution_file: Path) -> None:
+    """Each is equal to the others, and gives the scores that the source gives."""
+    sources: list[Any] = [
+        SOLUTION,
+        solution_frame(),
+        pa.Table.from_pandas(solution_frame()),
+        SOLUTION_ROWS,
+        iter(SOLUTION_ROWS),
+        structured(SOLUTION_ROWS, "grade"),
+        solution_file,
+        str(solution_file),
+        scorer.Solution.read(SOLUTION),
+    ]
+
+    read = [scorer.Solution.read(source) for source in sources]
+
+    assert all(each == read[0] for each in read)
+    assert len(set(map(hash, read))) == 1
+    assert {scorer.evaluate(each, LISTS, "AP")["AP"] for each in read} == {0.75}
+    assert {scorer.evaluate(each, SCORES, "AP")["AP"] for each in read} == {0.75}
+    assert all(each.queries.to_pylist() == ["q1", "q2", "q3"] for each in read)
+    assert all(each.items.to_pylist() == ["d1", "d2", "d3", "d4"] for each in read)
+    assert repr(read[0]) == "Solution(queries=3, judged=4)"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"q1": {"d1": 2.0, "d2": 2.0}, "q2": {"d3": 1.0}, "q3": {"d4": 0.0}},
+        {"q1": {"d1": 2.0, "d5": 1.0}, "q2": {"d3": 1.0}, "q3": {"d4": 0.0}},
+        {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}},
+        {"q2": {"d3": 1.0}, "q1": {"d1": 2.0, "d2": 1.0}, "q3": {"d4": 0.0}},
+    ],
+)
+def test_solutions_with_another_grade_item_or_query_are_not_equal(other: Any) -> None:
+    """Nor with another order of the queries, which decides how scores are added."""
+    assert scorer.Solution.read(SOLUTION) != scorer.Solution.read(other)
+    assert scorer.Solution.read(SOLUTION) != SOLUTION
+
+
+def test_solutions_with_other_flags_or_subtopics_are_not_equal() -> None:
+    """The order of the items of a query does not matter."""
+    frame = solution_frame().assign(flag=1, subtopic=["1", "2", "1", "1"])
+    read = scorer.Solution.read
+
+    assert read(frame) == read(frame.iloc[[1, 0, 2, 3]])
+    assert read(frame) != read(frame.drop(columns="flag"))
+    assert read(frame) != read(frame.assign(subtopic=["1", "1", "1", "1"]))
+
+
+def test_a_kept_solution_does_not_follow_the_dict() -> None:
+    """A caller may change it."""
+    grades = copy.deepcopy(SOLUTION)
+    kept = scorer.Solution.read(grades)
+    grades["q1"].clear()
+
+    assert scorer.evaluate(kept, SCORES, "AP") == scorer.evaluate(SOLUTION, SCORES, "AP")
+    assert kept == scorer.Solution.read(SOLUTION)
+
+
+@pytest.mark.parametrize("grade", [2**53 + 1, 10**300, np.float32(0.1), np.int64(7), 1e-300])
+def test_grades_of_any_type_of_number_find_their_items(grade: Any) -> None:
+    """Also an integer that is no float."""
+    result = scorer.evaluate({"q1": {"d1": grade, "d2": 0}}, {"q1": {"d2": 2.0, "d1": 1.0}}, ["RR", "nDCG"])
+
+    assert result["RR"] == 0.5
+    assert result["nDCG"] == pytest.approx(1 / np.log2(3))
+
+
+def test_a_solution_in_memory_that_is_none_is_a_clear_error() -> None:
+    """As that of `evaluate`."""
+    read: Any = scorer.Solution.read
+
+    with pytest.raises(scorer.SolutionError, match="the solution: found a NoneType; expected a path"):
+        read(None)
+
+
+def test_help_on_a_solution_shows_no_internal_parameters() -> None:
+    """Only that it is made by `read`."""
+    text = pydoc.plain(pydoc.render_doc(scorer.Solution))
+
+    assert "Solution(**parts" in text
+    assert "entry_of_key" not in text
+
+
+# Measures
+
+
+def test_a_measure_has_a_short_representation() -> None:
+    """Its name."""
+    assert repr(scorer.parse("nDCG(gain=exp)@10")) == "(<Measure nDCG(gain=exp)@10>,)"
+
+
+def share_found(matched: Any) -> Any:
+    """The share of the judged items that are in the list."""
+    return matched.total(matched.found) / matched.total(matched.ideal)
+
+
+def test_an_own_measure_is_evaluated_compared_and_reported() -> None:
+    """Next to others, and by its object; d1 and d2 of two, d3 of one, and none of one."""
+    measure = scorer.measure(share_found, "Found")
+    runs: dict[str, Any] = {"a": LISTS, "b": {"q1": ["d1"]}}
+
+    result = scorer.evaluate(SOLUTION, runs, [measure, "RR"], per_query=True)
+
+    assert result["a"]["Found"] == result["a"][measure] == pytest.approx(2 / 3)
+    assert result["b"].by_query()["q1"]["Found"] == 0.5
+    assert scorer.evaluate(SOLUTION, LISTS, {"mine": measure})["mine"] == pytest.approx(2 / 3)
+    assert scorer.compare(SOLUTION, runs, measure).means == pytest.approx({"a": 2 / 3, "b": 1 / 6})
+    for form in ("html", "markdown", "json"):
+        assert "Found" in scorer.report(SOLUTION, runs, [measure, "RR"], form=form)
+    assert pickle.loads(pickle.dumps(result["a"])) == result["a"]
+
+
+def no_array(matched: Any) -> Any:
+    """No score of each query."""
+    return 1.0
+
+
+def texts(matched: Any) -> Any:
+    """A text for each query."""
+    return ["a"] * matched.queries
+
+
+@pytest.mark.parametrize(("function", "found"), [(no_array, "float64 of shape ()"), (texts, "<U1 of shape (3,)")])
+def test_an_own_measure_must_return_a_number_for_each_query(function: Any, found: str) -> None:
+    """The error has its name, and what it returned."""
+    with pytest.raises(scorer.MeasureError) as caught:
+        scorer.evaluate(SOLUTION, LISTS, scorer.measure(function, "Mine"))
+
+    assert str(caught.value) == f'"Mine": found {found}; expected a number for each of 3 queries'
+
+
+def test_an_own_measure_has_no_mean_over_orders() -> None:
+    """No formula of it is known."""
+    with pytest.raises(scorer.MeasureError, match="Found: no formula is known"):
+        scorer.evaluate(SOLUTION, SCORES, scorer.measure(share_found, "Found"), ties="expected")
+
+
+def test_the_same_request_is_read_again_after_an_error() -> None:
+    """What is kept of measures and options depends on all of them, and on their types."""
+    for rel, score in ((None, 1.0), (2, 0.5), (None, 1.0), (2.0, 0.5)):
+        assert scorer.evaluate({"q1": {"d1": 1, "d2": 2}}, {"q1": ["d1", "d2"]}, "RR", rel=rel)["RR"] == score
+    assert list(scorer.evaluate(SOLUTION, LISTS, ["AP", "RR"])) == ["AP", "RR"]
+    assert list(scorer.evaluate(SOLUTION, LISTS, ("AP", "RR"))) == ["AP", "RR"]
+    assert list(scorer.evaluate(SOLUTION, LISTS, {"AP": "RR"})) == ["AP"]
+    assert list(scorer.evaluate(SOLUTION, LISTS, iter(["RR", "AP"]))) == ["RR", "AP"]  # type: ignore[call-overload]
+    policies = scorer.evaluate(SOLUTION, LISTS, "AP").policies
+    policies["ties"] = "changed"
+    assert scorer.evaluate(SOLUTION, LISTS, "AP").policies["ties"] == "trec"
+
+
+# Tables and figures for papers
+
+
+def test_results_are_written_as_markdown_and_latex() -> None:
+    """The numbers of the notebook's table; names are escaped."""
+    result = scorer.evaluate(SOLUTION, SCORES, {"a_b": "RR", "n": "NumRet"}, tie_bounds=True)
+    results = scorer.evaluate(SOLUTION, {"x|y": LISTS, "z": {"q1": ["d1"]}}, "AP")
+    comparison = scorer.compare(SOLUTION, {"a": LISTS, "b": {"q1": ["d1"]}}, "AP")
+
+    assert result.to_markdown().splitlines() == [
+        "| measure | score | worst | best |",
+        "| :--- | ---: | ---: | ---: |",
+        r"| a\_b | 0.7500 | 0.7500 | 1.0000 |",
+        "| n | 4 | 4 | 4 |",
+        "",
+        "3 queries, 1 undefined" if result.undefined else "3 queries",
+    ]
+    assert r"a\_b & 0.7500 & 0.7500 & 1.0000 \\" in result.to_latex().splitlines()
+    assert r"| x\|y | 0.7500 |" in results.to_markdown().splitlines()
+    assert r"z & 0.2500 \\" in results.to_latex().splitlines()
+    assert comparison.to_markdown().splitlines()[2].startswith("| a | b | 0.5000 | ")
+    assert r"\toprule" in comparison.to_latex()
+
+
+def test_the_charts_of_a_report_are_objects() -> None:
+    """Those of the report, which a notebook shows."""
+    runs: dict[str, Any] = {"a": LISTS, "b": {"q1": ["d1"]}}
+
+    charts = scorer.figures(scorer.compare(SOLUTION, runs, "AP"))
+
+    assert list(charts) == ["intervals", "significance", "blobs", "tau", "rules", "boxes", "podium"]
+    picture = charts["boxes"]._repr_svg_()
+    assert picture.startswith("<svg ")
+    assert picture in scorer.report(SOLUTION, runs, "AP")
+    assert len(repr(charts["boxes"])) < 300
+
+
 # Conversion
 
 
@@ -487,6 +708,31 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "no measure": (lambda: evaluate(SOLUTION, LISTS, None), 'found "None", an object of type NoneType'),
     "a number as a measure": (lambda: evaluate(SOLUTION, LISTS, [7]), 'found "7", an object of type int'),
     "an unknown measure": (lambda: evaluate(SOLUTION, LISTS, "ADP"), 'no measure is called "ADP"'),
+    "measures that are none": (lambda: evaluate(SOLUTION, LISTS, []), "found no measure; name at least one, as in "),
+    "a dict of no measures": (lambda: evaluate(SOLUTION, LISTS, {}), "found no measure; name at least one"),
+    "a list of lists of measures": (
+        lambda: evaluate(SOLUTION, LISTS, [["AP"]]),
+        "an object of type list, as a measure",
+    ),
+    "a threshold as text": (lambda: evaluate(SOLUTION, LISTS, rel="2"), "rel is a finite number; found '2'"),
+    "a split as a list": (lambda: evaluate(SOLUTION, LISTS, split=["all"]), "split is one of all, preliminary, rest"),
+    "a name as a kind": (lambda: scorer.Measure("nDCG@10"), 'found "nDCG@10" as the kind of a measure; scorer.parse'),  # type: ignore[arg-type]
+    "pairs": (
+        lambda: evaluate(SOLUTION, {"q1": [("d1", 2.0)]}),
+        'found pairs (as "q1"); for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}',
+    ),
+    "pairs as arrays": (lambda: evaluate(SOLUTION, {"q1": np.array([["d1", "2"]])}), "write a dict item -> score"),
+    "no score": (lambda: evaluate(SOLUTION, {"q1": {"d1": None}}), "1: found None as the score; expected a finite"),
+    "no score in rows": (
+        lambda: evaluate(SOLUTION, [("q1", "d1", 1), ("q1", "d2", None)]),
+        "2: found None as the score",
+    ),
+    "no grade": (lambda: evaluate({"q1": {"d1": None}}, LISTS), "the solution:1: found None as the grade"),
+    "an array without dimensions": (lambda: evaluate(SOLUTION, np.array("a.run")), "found a str; expected a path"),
+    "an array with other names": (
+        lambda: evaluate(SOLUTION, np.array([("q1", "d1", 1.0)], dtype=[("a", "U2"), ("b", "U2"), ("c", "f8")])),
+        'found a row that is a dict with "a", "b", "c"; no column for the query',
+    ),
     "an unknown word": (lambda: evaluate(SOLUTION, LISTS, ties="random"), "random"),
     "one run to compare": (lambda: compare(SOLUTION, {"a": LISTS}, "AP"), "expected at least two"),
     "lists to compare": (lambda: compare(SOLUTION, LISTS, "AP"), 'submission "q1"'),

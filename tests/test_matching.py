@@ -18,9 +18,10 @@ from scorer.formats.reading import memory
 from scorer.formats.reading.arrow import fingerprints
 from scorer.formats.reading.batches import Graded, Ranked
 from scorer.matching.counts import Counts
+from scorer.matching.ids import IdSet
 from scorer.matching.match import ScatteredError, match
 from scorer.matching.partition import by_query, whole_lists
-from scorer.matching.solution import IdSet, Solution
+from scorer.matching.solution import Solution
 from scorer.measures.matched import JudgedItems, Matched
 from tests import strategies
 

@@ -20,11 +20,11 @@ from hypothesis import strategies as st
 
 from scorer.measures import KINDS, parse_one
 from scorer.reports.scores import DOCUMENTS, ScoreReport, letter, tabulated, trec_name, written
-from scorer.reports.table import TABLES, Cell, Column, Table
 from scorer.scoring.evaluation import evaluate, measures_named
 from scorer.scoring.evaluations import Evaluation
 from scorer.statistics.paired_tests import compare_pairs, rounds_needed
 from scorer.wording import escape_latex, escape_markdown, guard_formula
+from scorer.wording.table import TABLES, Cell, Column, Table
 from tests.commands import Terminal, command
 
 QUERIES = 12

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from scorer.errors import SolutionError
-from scorer.matching.solution import UNKNOWN, Solution, read_ids
+from scorer.matching.ids import UNKNOWN
+from scorer.matching.solution import Solution, read_ids
 from scorer.paths import digest
 
 
@@ -42,13 +43,13 @@ def test_only_judged_pairs_are_found(tmp_path: Path) -> None:
     """An item that is judged only for another query is not found."""
     solution = Solution.read(written(tmp_path, "q:1:a|5,b|9\nr:0:c|1\n"))
     query = solution.query_codes(solution.queries.take([0, 0, 1, 1]))
-    items = solution.item_codes(solution.items.take([0, 1, 2, 0]))
+    items = solution.ids.item_codes(solution.items.take([0, 1, 2, 0]))
 
-    entries = solution.entries(query, items)
+    entries = solution.ids.entries(query, items)
 
     assert solution.ideal.grade[entries[:3]].tolist() == [5, 9, 1]
     assert entries[3] == UNKNOWN
-    assert solution.entries(np.array([UNKNOWN]), np.array([0])).tolist() == [UNKNOWN]
+    assert solution.ids.entries(np.array([UNKNOWN]), np.array([0])).tolist() == [UNKNOWN]
 
 
 INVALID = {

@@ -13,12 +13,12 @@ from scorer.analysis.comparison import DECISIVE, Comparison, DecisiveCase, Pair
 from scorer.analysis.task import Task, Words, without_missing
 from scorer.errors import MeasureError, ScorerError
 from scorer.matching.exclusions import Exclude
-from scorer.matching.solution import Solution
+from scorer.matching.solution import Solution, Source
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.scoring.evaluation import evaluate, measures_named
 from scorer.scoring.evaluations import Evaluation
-from scorer.scoring.several import Several, Source
+from scorer.scoring.several import Several
 from scorer.statistics.paired_tests import effect_sizes
 from scorer.wording import counted
 

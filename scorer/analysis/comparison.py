@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from scorer.analysis.analysis import Settings, TaskAnalysis
 from scorer.analysis.documents import VERSION, Document, defined, task_document
 from scorer.wording import counted, html_table
+from scorer.wording.table import Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -72,7 +73,7 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Tabular):
     """The result of `compare`."""
 
     measure: str
@@ -133,12 +134,15 @@ class Comparison:
         words, cases = self.analysis.task.words, len(self.analysis.task.cases)
         over = f"{self.measure} over {counted(cases, words.case, words.cases)}"
         means = [[name, _shown(value)] for name, value in self.means.items()]
+        return "\n".join([html_table([words.algorithm, "mean"], means, over), super()._repr_html_()])
+
+    def _printed(self) -> tuple[tuple[str, ...], list[list[str]], str]:
         pairs = [[_shown(value) for value in _row(pair)] for pair in self.pairs]
         legend = (
             f"first minus second, with the 95 % interval (BCa, {self.settings.resamples:,} resamples); "
             "two-sided paired randomisation test, adjusted by Holm's method"
         )
-        return "\n".join([html_table([words.algorithm, "mean"], means, over), html_table(HEADS, pairs, legend)])
+        return HEADS, pairs, legend
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())

@@ -7,7 +7,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, is_dataclass
+from dataclasses import asdict, dataclass, field, is_dataclass
 from datetime import datetime
 from functools import cache as cached
 from functools import partial
@@ -57,14 +57,19 @@ class Svg:
 class Chart:
     """A chart, which is drawn only if it is needed."""
 
-    draw: partial[Panel]
+    draw: partial[Panel] = field(repr=False)
     """A function of a module with its arguments, plain values."""
     title: str
+    """What it shows."""
     description: str
     """Its text alternative: the finding in one or two sentences."""
 
+    def _repr_svg_(self) -> str:
+        """The picture that a notebook shows."""
+        return self.svg().text
+
     def svg(self, cache: Cache | None = None) -> Svg:
-        """Draw the chart, or take it from the cache, to which it is then added.
+        """Draw the chart, or take it from the cache, to which it is then added. Its `text` is the picture.
 
         Raises ScorerError if the engine that draws charts cannot start, because the addresses of this process are
         limited.

@@ -28,7 +28,7 @@ def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int
     """
     from scorer.organising.boards import listed_entries
     from scorer.reports.entries import entries_json, entries_table, misdated_lines
-    from scorer.reports.table import csv_table, text_table
+    from scorer.wording.table import csv_table, text_table
 
     with open_store(challenge, track) as (_, tracks, store):
         listed = store.read(lambda view: listed_entries(selected(view, as_of), tracks))

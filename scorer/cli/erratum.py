@@ -59,7 +59,7 @@ def erratum(action: str, reason: str | None, without_missing: bool, track: str |
 
 
 def _table(changes: Changes) -> str:
-    from scorer.reports.table import Cell, Column, Table, text_table
+    from scorer.wording.table import Cell, Column, Table, text_table
 
     before, after = changes.before, changes.after
     heads = ("team", "rank before", "rank after", f"{before.measure} before", f"{after.measure} after")

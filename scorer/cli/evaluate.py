@@ -6,7 +6,6 @@ import math
 import os
 from argparse import ArgumentParser
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from scorer.cli.arguments import WrongCallError, add_form, add_row_names, format_name, number
@@ -112,7 +111,7 @@ def evaluate(
         print_message(solution_message(error, solution, submissions))
         return 1
     file_format = submission_format and format_name(submission_format, "--submission-format")
-    graded = replace(graded, excluded=excluded(exclude))
+    graded = graded.with_parts(excluded=excluded(exclude))
     settings = {**policies, "per_query": per_query, "tie_bounds": tie_bounds, "submission_format": file_format}
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
@@ -223,7 +222,7 @@ def _falling(score: float) -> float:
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
     """Raise WrongCallError for a request that the form cannot show."""
     from scorer.reports.scores import MARKED
-    from scorer.reports.table import TABLES
+    from scorer.wording.table import TABLES
 
     if side_by_side and form not in TABLES:
         raise WrongCallError(f"--side-by-side: {form} is not a table; choose one of {', '.join(TABLES)}")

@@ -222,8 +222,8 @@ def _spelled(tuned: Tuning) -> dict[str, str]:
 def _list_methods() -> int:
     """Print the methods and the normalisations."""
     from scorer.cli.console import print_result
-    from scorer.reports.table import aligned
     from scorer.runs.fused import METHODS, NORMALISATIONS
+    from scorer.wording.table import aligned
 
     methods = [[f"--method {method.usage}", method.summary] for method in METHODS]
     print_result(aligned([*methods, *([f"--norm {norm.name}", norm.summary] for norm in NORMALISATIONS)]))

@@ -45,7 +45,7 @@ def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime |
 def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
     from scorer.reports.boards import board_table, to_markdown
     from scorer.reports.leaderboard import to_json
-    from scorer.reports.table import csv_table, text_table
+    from scorer.wording.table import csv_table, text_table
 
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.

@@ -29,7 +29,7 @@ def add_measure(parser: ArgumentParser) -> None:
 def measures(name: str | None) -> int:
     """List all measures, or explain one."""
     from scorer.measures import KINDS
-    from scorer.reports.table import aligned
+    from scorer.wording.table import aligned
 
     if name is None:
         print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))

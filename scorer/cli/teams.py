@@ -160,7 +160,7 @@ def _tokens(
 def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:
     import json
 
-    from scorer.reports.table import Cell, Column, Table, text_table
+    from scorer.wording.table import Cell, Column, Table, text_table
 
     names = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
     rows = [
@@ -222,7 +222,7 @@ def _print_list(store: Store, form: str) -> None:
         document = {"version": VERSION, "teams": [_document(team) for team in listed]}
         print_result(json.dumps(document, ensure_ascii=False, indent=1))
         return
-    from scorer.reports.table import Cell, Column, Table, text_table
+    from scorer.wording.table import Cell, Column, Table, text_table
 
     columns = [Column(name) for name in ("team", "name", "status", "since", "reason")]
     rows = []

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from scorer.errors import Findings
 from scorer.formats.reading import compute as pc
 from scorer.formats.reading.arrow import MOST_ROUNDS, ODD, booleans, coded, fingerprints, id_order, take
+from scorer.matching.ids import UNKNOWN
 from scorer.matching.ranked_lists import RankedLists, within
-from scorer.matching.solution import UNKNOWN, Solution
+from scorer.matching.solution import Solution
 from scorer.measures.arrays import Bools, Ints, distinct, ranges
 from scorer.measures.matched import Tied
 from scorer.options import Ties
@@ -82,7 +83,7 @@ def _by_fingerprint(
     entry, which = ranges(solution.first_entry[number[known]], solution.first_entry[number[known] + 1])
     list_of_entry = known[which]
     keys = _keys(lists, np.repeat(np.arange(lists.length.size), lists.length), fingerprints(lists.items)[lists.order])
-    wanted = _keys(lists, list_of_entry, solution.fingerprints[entry])
+    wanted = _keys(lists, list_of_entry, solution.ids.fingerprints[entry])
     found: list[Ints] = []
     for first, last in _stretches(lists):
         begin = int(lists.start[first])
@@ -95,7 +96,7 @@ def _by_fingerprint(
     is_found = np.flatnonzero(position != ABSENT)
     entry, position = entry[is_found], position[is_found]
     item = lists.order[position]
-    ids = take(solution.items, solution.item_of_entry[entry])
+    ids = take(solution.items, solution.ids.item_of_entry[entry])
     if not booleans(pc.equal(take(lists.items, item), ids)).all():
         return None
     tied = lists.tie_groups(position) if with_groups else None
@@ -166,7 +167,7 @@ def _by_id(
         kept &= within(rank, tied, list_length)
     order, query, rank = order[kept], query[kept], rank[kept]
     first = _first_occurrences(lists, order, code, len(ids), rank, notes)
-    entry = solution.entries(number[query], solution.item_codes(ids)[code[order]])
+    entry = solution.ids.entries(number[query], solution.ids.item_codes(ids)[code[order]])
     found = first & (entry != UNKNOWN)
     tied = None if tied is None else tied.where(kept).where(found)
     return FoundItems(number[query[found]], rank[found], entry[found], tied), int((~first).sum())

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
-import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.formats.reading.arrow import take
@@ -17,11 +16,12 @@ from scorer.formats.reading.bytes import LimitError
 from scorer.limits import OWN_FILES, Limits
 from scorer.matching.counts import Counts
 from scorer.matching.finding import BY_GRADE, FoundItems, find
+from scorer.matching.ids import UNKNOWN
 from scorer.matching.notes import Membership, check_items, check_lengths, check_queries, short_lists
 from scorer.matching.partition import AHEAD, ordered
 from scorer.matching.ranked_dicts import RankedDicts
 from scorer.matching.ranked_lists import RankedLists
-from scorer.matching.solution import UNKNOWN, Solution, report_repeated
+from scorer.matching.solution import Solution, report_repeated
 from scorer.measures.arrays import Bools, Floats, Ints
 from scorer.measures.matched import JudgedItems, Matched, Tied
 from scorer.options import Missing, Ties
@@ -61,7 +61,7 @@ def match(
     match_part = partial(
         _match_part, solution, query_once=query_once, list_length=list_length, ties=ties, with_groups=tie_bounds
     )
-    queries = len(solution.queries)
+    queries = solution.flagged.size
     seen = _Matches(np.zeros(queries, dtype=np.int64), np.zeros(queries, dtype=bool), Membership(solution))
     for part in ordered(pool, match_part, parts, AHEAD):
         seen.add(part)
@@ -74,11 +74,10 @@ def match(
         be = "is" if seen.excluded == 1 else "are"
         notes.add(0, f"{counted(seen.excluded, 'item')} {be} excluded, and removed before ranks are assigned")
     check_lengths(lengths, list_length, seen.short, notes)
-    limit = np.iinfo(np.int64).max if list_length is None else list_length
-    retrieved = np.minimum(seen.length, limit)
+    retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
     items = int(retrieved.sum())
-    possible = int(np.minimum(retrieved, np.diff(solution.first_entry)).sum())
-    in_solution = seen.members.in_solution(items, possible) if len(solution.items) else None
+    possible = int(np.minimum(retrieved, solution.judged).sum())
+    in_solution = seen.members.in_solution(items, possible) if len(solution.ideal) else None
     few_known = check_items(seen.members, in_solution, items, possible, notes)
     notes.extend(seen.notes)
     found = seen.joined()
@@ -95,7 +94,7 @@ def match(
         unknown=len(seen.unknown),
         items=items,
         repeated=seen.repeated,
-        overlong=int((seen.length > limit).sum()),
+        overlong=0 if list_length is None else int((seen.length > list_length).sum()),
         in_solution=in_solution,
         few_known=few_known,
     )
@@ -165,6 +164,8 @@ class _Matches:
 
     def joined(self) -> FoundItems:
         """The found items of all parts, in any order."""
+        if len(self.found) == 1:
+            return self.found[0]
         nothing = np.zeros(0, dtype=np.int64)
         query, rank, entry = (
             np.concatenate([nothing, *(getattr(found, name) for found in self.found)])
@@ -198,7 +199,9 @@ def _match_part(
     lists.report_repeated_ranks(problems)
     number = solution.query_codes(lists.queries)
     line = lists.line[lists.first_rows()]
-    names = _unknown(lists.queries, number, line, notes)
+    unknown = np.flatnonzero(number == UNKNOWN)
+    names: list[str] = take(lists.queries, unknown).to_pylist()
+    _note_unknown(names, line[unknown], notes)
     found, repeated = find(lists, solution, number, list_length, ties, notes, with_groups=with_groups)
     members = Membership.of(lists, solution, number, found, list_length)
     short = short_lists(lists, line, list_length)
@@ -207,19 +210,19 @@ def _match_part(
 
 def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
     notes = Findings()
-    names = _unknown(lists.queries, lists.number, lists.line, notes)
+    unknown = np.flatnonzero(lists.number == UNKNOWN)
+    names = [lists.queries[at] for at in unknown.tolist()]
+    _note_unknown(names, unknown + 1, notes)
     found = lists.find(ties, with_groups=with_groups)
     members = Membership(lists.solution)
-    members.hold(lists.items, lists.number, found, np.where(lists.number == UNKNOWN, 0, lists.length))
+    known_length = np.where(lists.number == UNKNOWN, 0, lists.length) if unknown.size else lists.length
+    members.hold(lists.items, lists.number, found, known_length)
     return _Part(lists.number, names, lists.length, found, 0, members, Findings(), notes, Findings())
 
 
-def _unknown(queries: pa.StringArray, number: Ints, line: Ints, notes: Findings) -> list[str]:
-    """Return the ids of the queries that the solution does not have, and report each at the first line of its list."""
-    unknown = np.flatnonzero(number == UNKNOWN)
-    names: list[str] = take(queries, unknown).to_pylist()
-    notes.add_each(line[unknown], lambda at: f"query {quoted(names[at])} is unknown; its list is ignored")
-    return names
+def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
+    """Report each query that the solution does not have, at the first line of its list."""
+    notes.add_each(line, lambda at: f"query {quoted(names[at])} is unknown; its list is ignored")
 
 
 def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedItems:

@@ -20,8 +20,9 @@ from scorer.formats.reading.bytes import UnreadableError
 from scorer.matching.counts import FEW_KNOWN, NO_LIST
 from scorer.matching.exclusions import is_excluded
 from scorer.matching.finding import FoundItems
+from scorer.matching.ids import UNKNOWN
 from scorer.matching.ranked_lists import RankedLists
-from scorer.matching.solution import UNKNOWN, Solution
+from scorer.matching.solution import Solution
 from scorer.measures.arrays import Bools, Ints, ranges
 from scorer.options import Missing, Ties
 from scorer.wording import counted, quoted
@@ -91,12 +92,14 @@ class Membership:
         `items` returns the ids and the lines of the items in the lists that a mask has. `length` is [list]: how many of
         its items count, 0 for an unknown query. `number` and `found` are as for `of`.
         """
-        if not len(self.solution.items):
+        if not len(self.solution.ideal):
             return
-        judged = np.minimum(np.bincount(found.query, minlength=len(self.solution.queries))[number], length)
-        possible = np.minimum(np.diff(self.solution.first_entry)[number], length)
-        rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
+        judged = np.minimum(np.bincount(found.query, minlength=self.solution.flagged.size)[number], length)
         self.judged = int(judged.sum())
+        if not (judged * FEW_OF_ITEMS < length).any():
+            return
+        possible = np.minimum(self.solution.judged[number], length)
+        rare = (length > 0) & ((judged == 0) | few(judged, length, possible))
         self.held_judged = int(judged[rare].sum())
         if rare.any():
             self.held.append(items(rare))
@@ -119,7 +122,7 @@ class Membership:
 
     def _look_up(self) -> None:
         for ids, line in self.held:
-            known = self.solution.item_codes(ids) != UNKNOWN
+            known = self.solution.ids.item_codes(ids) != UNKNOWN
             self.looked_up += int(known.sum())
             self.outside.add_each(line[~known], partial(_name, take(ids, np.flatnonzero(~known))))
         self.held.clear()
@@ -131,7 +134,6 @@ def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:
     Where the solution judges few items of each query, a good list has few judged items too. So `known` is compared both
     with the number of ranked items and with the number of judged items that the lists could hold.
     """
-    known = np.asarray(known)
     return np.asarray((known * FEW_OF_ITEMS < items) & (known * FEW_OF_JUDGED < possible))
 
 
@@ -299,7 +301,7 @@ def excluded_note(solution: Solution) -> str:
     """Return how many excluded items are relevant, for those who may know the solution; "" without any."""
     if solution.excluded is None:
         return ""
-    queries, items = take(solution.queries, solution.ideal.query), take(solution.items, solution.item_of_entry)
+    queries, items = take(solution.queries, solution.ideal.query), take(solution.items, solution.ids.item_of_entry)
     relevant = np.flatnonzero(is_excluded(solution.excluded, queries, items) & (solution.ideal.tie_rank > 0))
     if not relevant.size:
         return ""

@@ -7,25 +7,22 @@ The result is that of `RankedLists` and `find`.
 
 from __future__ import annotations
 
-import math
 from array import array
-from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from itertools import chain, repeat
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from scorer.formats.reading.arrow import take, texts
+from scorer.formats.reading.arrow import texts
 from scorer.matching.finding import BY_GRADE, FoundItems
-from scorer.matching.solution import UNKNOWN, Solution
+from scorer.matching.graded_dicts import plain_dicts, plain_numbers
+from scorer.matching.ids import UNKNOWN
+from scorer.matching.solution import Solution
 from scorer.measures.arrays import Bools, Floats, Ints, distinct
 from scorer.measures.matched import Tied
 from scorer.options import Ties
-
-NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
-"""The types of run scores that are read here."""
 
 CHEAPER = 4
 """A judged item is looked up in a list in about a quarter of the time of the reverse: judged items are adjacent in
@@ -37,7 +34,7 @@ class RankedDicts:
     """Whole ranked lists: dicts from the id of an item to its run score."""
 
     solution: Solution
-    queries: pa.StringArray
+    queries: tuple[str, ...]
     """[list]: the id of its query."""
     number: Ints
     """[list]: its query's number in the solution, or UNKNOWN."""
@@ -46,61 +43,68 @@ class RankedDicts:
     """[list]: the number of its items."""
     run_score: Floats
     """[item]: in the order of the dicts."""
+    place: Ints
+    """[found item]: the index of its list; ascending."""
     entry: Ints
-    """[found item]: its index in the solution's `ideal`; ascending in each list."""
+    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade.
+
+    Such items are the same, but for their ids.
+    """
     found_score: Floats
     """[found item]: its run score."""
+    found_ids: list[str]
+    """[found item]: its id."""
 
     @classmethod
     def of(cls, source: object, solution: Solution) -> RankedDicts | None:
         """Return the lists of query -> item -> run score.
 
         None for everything that the general reader has to convert or to report: lists without run scores, ids that are
-        not plain text, run scores that are not finite numbers.
+        not plain text, run scores that are not finite numbers, and solutions with subtopics.
         """
-        if not isinstance(source, Mapping) or not source:
+        if (whole := plain_dicts(source)) is None or solution.ideal.subtopics is not None:
             return None
-        names, lists = tuple(source), tuple(source.values())
-        if {*map(type, lists)} != {dict} or not _is_plain(names):
-            return None
-        queries = texts(names)
-        number = solution.query_codes(queries)
-        entries_by_id, first = solution.entries_by_id, solution.first_entry.tolist()
-        every = np.arange(first[-1])
-        run_score, found_score = array("d"), array("d")
-        entries = [every[:0]]
+        names, lists = whole
+        lookup = solution.lookup
+        number = [lookup.number.get(name, UNKNOWN) for name in names]
+        run_scores: list[Floats] = []
+        found_score, entry, sizes = array("d"), array("q"), []
+        found_ids: list[str] = []
         # Each dict is read once, while the processor's cache holds it.
-        for listed, query in zip(lists, number.tolist(), strict=True):
-            values = listed.values()
-            if not _is_plain(listed) or not (_are_all(float, values) or NUMBERS.issuperset(map(type, values))):
+        for listed, query in zip(lists, number, strict=True):
+            if (numbers := plain_numbers(listed)) is None:
                 return None
-            try:
-                run_score.fromlist([*values])
-            except OverflowError:
-                return None
-            if query == UNKNOWN:
-                continue
-            judged = entries_by_id[query]
-            if len(judged) < CHEAPER * len(listed):
-                entries.append(every[first[query] : first[query + 1]])
-                found_score.fromlist([*map(listed.get, judged, repeat(math.nan))])
-            else:
-                both = sorted(filter(judged.__contains__, listed), key=judged.__getitem__)
-                entries.append(np.fromiter(map(judged.__getitem__, both), dtype=np.int64, count=len(both)))
-                found_score.fromlist([*map(listed.__getitem__, both)])
-        scores, of_entry = np.asarray(run_score), np.asarray(found_score)
+            run_scores.append(numbers)
+            before = len(found_ids)
+            if query != UNKNOWN:
+                judged, first = lookup.grades[query], lookup.first[query]
+                fewer, more = (judged, listed) if len(judged) < CHEAPER * len(listed) else (listed, judged)
+                # Each id is looked up once: most of the time is that of reading ids from memory.
+                values = [*map(more.get, fewer)]
+                is_found = [value is not None for value in values]
+                columns: tuple[list[Any], list[Any]] = (
+                    [*compress(fewer.values(), is_found)],
+                    [*compress(values, is_found)],
+                )
+                grades, own = columns if fewer is judged else columns[::-1]
+                found_score.fromlist(own)
+                entry.fromlist([*map(first.__getitem__, grades)])
+                found_ids += compress(fewer, is_found)
+            sizes.append(len(found_ids) - before)
+        scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
         if not np.isfinite(scores).all():
             return None
-        is_found = ~np.isnan(of_entry)
         return cls(
             solution=solution,
-            queries=queries,
-            number=number,
+            queries=names,
+            number=np.array(number),
             lists=lists,
-            length=np.fromiter(map(len, lists), dtype=np.int64, count=len(lists)),
+            length=np.array([*map(len, lists)]),
             run_score=scores,
-            entry=np.concatenate(entries)[is_found],
-            found_score=of_entry[is_found],
+            place=np.arange(len(lists)).repeat(sizes),
+            entry=np.asarray(entry),
+            found_score=np.asarray(found_score),
+            found_ids=found_ids,
         )
 
     @property
@@ -116,13 +120,24 @@ class RankedDicts:
 
     def find(self, ties: Ties, *, with_groups: bool) -> FoundItems:
         """Find the solution's items in the lists; the parameters and the result are those of `finding.find`."""
-        query = self.solution.ideal.query[self.entry]
-        place_of_query = np.zeros(len(self.solution.queries), dtype=np.int64)
-        known = np.flatnonzero(self.number != UNKNOWN)
-        place_of_query[self.number[known]] = known
-        place = place_of_query[query]
-        cost, start = self._rising_cost(), self._start
-        begin = _first_at(cost, -self.found_score, start[place], self.length[place])
+        tied = self._tie_groups()
+        rank = tied.before + 1
+        if ties not in BY_GRADE and (in_group := np.flatnonzero(tied.size > 1)).size:
+            rank[in_group] += self._earlier_in_group(in_group, tied, ties)
+        with_groups = with_groups or ties in BY_GRADE
+        return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups else None)
+
+    @property
+    def _start(self) -> Ints:
+        return np.cumsum(self.length) - self.length
+
+    def _tie_groups(self) -> Tied:
+        cost, wanted = self._rising_cost(), -self.found_score
+        if self.length.size == 1:
+            before = cost.searchsorted(wanted)
+            return Tied(before, cost.searchsorted(wanted, "right") - before)
+        start = self._start
+        begin = _first_at(cost, wanted, start[self.place], self.length[self.place])
         # Whether an item is the last one of its tie group.
         last = np.append(cost[1:] != cost[:-1], True)
         last[start + self.length - 1] = True
@@ -130,20 +145,15 @@ class RankedDicts:
         lasts = np.flatnonzero(last)
         size = np.ones_like(begin)
         size[in_group] += lasts[np.searchsorted(lasts, begin[in_group])] - begin[in_group]
-        tied = Tied(begin - start[place], size)
-        rank = tied.before + 1
-        if ties not in BY_GRADE:
-            rank[in_group] += self._earlier_in_group(in_group, place, tied, ties)
-        with_groups = with_groups or ties in BY_GRADE
-        return FoundItems(query, rank, self.entry, tied if with_groups else None)
-
-    @property
-    def _start(self) -> Ints:
-        return np.cumsum(self.length) - self.length
+        return Tied(begin - start[self.place], size)
 
     def _rising_cost(self) -> Floats:
         """[item]: the negative run scores, ascending in each list."""
-        place, cost = np.repeat(np.arange(self.length.size), self.length), -self.run_score
+        cost = -self.run_score
+        if self.length.size == 1:
+            cost.sort()
+            return cost
+        place = np.repeat(np.arange(self.length.size), self.length)
         rising = (place[1:] == place[:-1]) & (cost[1:] < cost[:-1])
         if rising.any():
             start, end = self._start, np.cumsum(self.length)
@@ -151,14 +161,13 @@ class RankedDicts:
                 cost[start[unsorted] : end[unsorted]].sort()
         return cost
 
-    def _earlier_in_group(self, which: Ints, place: Ints, tied: Tied, ties: Ties) -> Ints:
-        """[item of `which`]: the number of items of its tie group before it. `place` is [found item]: its list."""
+    def _earlier_in_group(self, which: Ints, tied: Tied, ties: Ties) -> Ints:
+        """[item of `which`]: the number of items of its tie group before it."""
         earlier = []
         start, current = self._start.tolist(), -1
         groups: dict[int, dict[str, int]] = {}
-        items = take(self.solution.items, self.solution.item_of_entry[self.entry[which]]).to_pylist()
-        columns = (column[which].tolist() for column in (place, tied.before, tied.size))
-        for item, of, before, size in zip(items, *columns, strict=True):
+        columns = (column[which].tolist() for column in (self.place, tied.before, tied.size))
+        for nth_found, of, before, size in zip(which.tolist(), *columns, strict=True):
             if of != current:
                 current, groups, ids = of, {}, [*self.lists[of]]
                 falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
@@ -167,7 +176,7 @@ class RankedDicts:
                 if ties == "trec":
                     members.sort(reverse=True)
                 groups[before] = {name: nth for nth, name in enumerate(members)}
-            earlier.append(groups[before][item])
+            earlier.append(groups[before][self.found_ids[nth_found]])
         return np.array(earlier, dtype=np.int64)
 
 
@@ -178,19 +187,3 @@ def _first_at(ascending: Floats, wanted: Floats, first: Ints, length: Ints) -> I
     for step in (1 << power for power in reversed(range(int(length.max(initial=0)).bit_length()))):
         found += step * (ascending[np.minimum(found + (step - 1), last)] < wanted)
     return found
-
-
-def _are_all(kind: type, values: Collection[Any]) -> bool:
-    """Whether all values have exactly this type."""
-    return [*map(type, values)].count(kind) == len(values)
-
-
-def _is_plain(ids: Collection[Any]) -> bool:
-    """Whether all ids are of type str, and UTF-8 can hold them."""
-    if not _are_all(str, ids):
-        return False
-    joined = "".join(ids)
-    try:
-        return joined.isascii() or bool(joined.encode())
-    except UnicodeEncodeError:
-        return False

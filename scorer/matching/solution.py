@@ -5,85 +5,44 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from functools import cached_property
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from scorer.errors import ContentError, Findings, SolutionError
 from scorer.formats.detection import opened
-from scorer.formats.reading.arrow import coded, fingerprints, id_order, take, texts
+from scorer.formats.reading import memory
+from scorer.formats.reading.arrow import coded, fingerprints, id_order, texts
 from scorer.formats.reading.batches import ITERATION_HINT, Graded
 from scorer.formats.reading.blocks import Lines, blocks
 from scorer.formats.reading.bytes import UnreadableError, open_bytes
 from scorer.matching.exclusions import Excluded
+from scorer.matching.graded_dicts import graded_dicts
+from scorer.matching.ids import Ids, IdSet, Lookup, codes
 from scorer.matching.subtopics import NO_ITERATIONS, Iterations, MergedRows
-from scorer.measures.arrays import Bools, Floats, Ints
+from scorer.measures.arrays import Bools, Ints
 from scorer.measures.matched import JudgedItems
 from scorer.paths import shown
 from scorer.wording import quoted
 
-UNKNOWN = -1
-"""The number of a query or an item that the solution does not have."""
+Source = str | os.PathLike[str] | memory.Source
+"""A path or a URL, or an object that `formats.reading.memory` reads."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class IdSet:
-    """A set of ids, held as 64-bit fingerprints. pyarrow's `is_in` builds its table again at every call."""
-
-    fingerprints: NDArray[np.uint64]
-    """Ascending, each once."""
-    shift: np.uint64
-    """A fingerprint without this many low bits is its bucket."""
-    start: Ints
-    """[bucket + 1]: where in `fingerprints` each bucket begins, and the end of the last one."""
-
-    @classmethod
-    def of(cls, ids: pa.StringArray) -> IdSet:
-        """The set of these ids."""
-        sorted_ids = np.unique(fingerprints(ids))
-        bits = max(1, sorted_ids.size.bit_length())
-        shift = np.uint64(64 - bits)
-        sizes = np.bincount((sorted_ids >> shift).astype(np.int64), minlength=1 << bits)
-        return cls(sorted_ids, shift, np.append(0, np.cumsum(sizes)))
-
-    def without(self, ids: pa.StringArray) -> Bools:
-        """Which of the ids are not in the set. An id with the fingerprint of another one in the set is missed."""
-        wanted = fingerprints(ids)
-        bucket = (wanted >> self.shift).astype(np.int64)
-        at, end = self.start[bucket], self.start[bucket + 1]
-        absent = np.ones(wanted.size, dtype=bool)
-        left = np.flatnonzero(at < end)
-        while left.size:
-            found = self.fingerprints[at[left]]
-            absent[left[found == wanted[left]]] = False
-            at[left] += 1
-            left = left[(found < wanted[left]) & (at[left] < end[left])]
-        return absent
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Solution:
-    """The graded items of every query. Queries and items are numbered from 0 in order of first appearance."""
+    """The graded items of every query, as `read` returns them.
 
-    queries: pa.StringArray
-    """[query]: ids."""
+    Solutions are equal if they have the same queries in the same order, and the same grades of the same items.
+    """
+
     flagged: Bools
     """[query]: whether it counts for the preliminary board."""
-    items: pa.StringArray
-    """[item]: ids, each once."""
     ideal: JudgedItems
     """Every graded item, by query, the highest grade first."""
-    keys: Ints
-    """[entry]: ascending; query number * len(items) + item number."""
-    entry_of_key: Ints
-    """[entry]: the index in `ideal` of that key's item."""
-    item_of_entry: Ints
-    """[entry of `ideal`]: the item's number."""
-    fingerprints: NDArray[np.uint64]
-    """[entry of `ideal`]: the item's."""
     first_entry: Ints
     """[query + 1]: the index in `ideal` at which each query's entries begin, and the end of the last one."""
     candidates: pa.StringArray | None = None
@@ -95,36 +54,99 @@ class Solution:
     excluded: Excluded | None = None
     """The items that are removed from lists before ranks are assigned; None: none are."""
 
+    def __init__(self, **parts: Any) -> None:
+        """Set the attributes: `queries` and `ids`, or `lookup`, and the others."""
+        self.__dict__.update(parts)
+
+    @cached_property
+    def queries(self) -> pa.StringArray:
+        """[query]: ids."""
+        return texts(self.lookup.number)
+
+    @cached_property
+    def ids(self) -> Ids:
+        """The ids of the items in Arrow."""
+        return self.lookup.ids()
+
+    @cached_property
+    def lookup(self) -> Lookup:
+        """The ids of queries and items as text."""
+        named = zip(self.ids.names(np.arange(len(self.ideal))), self.ideal.grade.tolist(), strict=True)
+        grades = [dict(islice(named, count)) for count in self.judged.tolist()]
+        return Lookup.of(self.queries.to_pylist(), grades, self.ideal)
+
+    @cached_property
+    def judged(self) -> Ints:
+        """[query]: the number of its graded items."""
+        return np.diff(self.first_entry)
+
     @property
-    def entries_by_id(self) -> list[dict[str, int]]:
-        """[query]: the index in `ideal` of each of its items by id, in that order; made once."""
+    def items(self) -> pa.StringArray:
+        """[item]: ids, each once."""
+        return self.ids.items
 
-        def compute() -> list[dict[str, int]]:
-            entries = enumerate(take(self.items, self.item_of_entry).to_pylist())
-            return [{item: entry for entry, item in islice(entries, count)} for count in np.diff(self.first_entry)]
+    def __repr__(self) -> str:
+        return f"Solution(queries={self.flagged.size}, judged={len(self.ideal)})"
 
-        return self.ideal.cached("entries by id", compute)
+    def __eq__(self, other: object) -> bool:
+        return self._content == other._content if isinstance(other, Solution) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.flagged.size, len(self.ideal)))
+
+    @property
+    def _content(self) -> object:
+        """What decides whether two solutions are equal."""
+        ideal, pairs = self.ideal, []
+        if ideal.subtopics is not None:
+            owner = np.repeat(np.arange(len(ideal)), np.diff(ideal.subtopics.first))
+            columns = ideal.query[owner].tolist(), self.ids.names(owner), ideal.subtopics.grade.tolist()
+            pairs = sorted(zip(*columns, ideal.subtopics.subtopic.tolist(), strict=True))
+        known = [*self.lookup.number], self.lookup.grades, self.candidates and self.candidates.to_pylist()
+        return known, self.flagged.tolist(), ideal.tie_rank.tolist(), pairs
 
     @classmethod
-    def read(
-        cls, path: str | os.PathLike[str], format_name: str | None = None, *, digest: str | None = None
-    ) -> Solution:
-        """Read a solution from a file.
+    def read(cls, source: Source | Solution, format_name: str | None = None, *, digest: str | None = None) -> Solution:
+        """Read a solution, to keep it for several calls of `evaluate`, `compare`, `tune` or `report`.
 
         Parameters
         ----------
-        path
-            A path or a URL.
+        source
+            All that `evaluate` takes: a path or a URL, a table, a dict query -> item -> grade, or rows.
         format_name
-            The file's format, with options as in ``letor:feature=21``; None: it is detected.
+            The format of a file, with options as in ``letor:feature=21``; None: it is detected.
         digest
-            The SHA-256 that the file must have, in hexadecimal; None: any.
+            The SHA-256 that a file must have, in hexadecimal; None: any.
 
         Raises
         ------
         SolutionError
-            The file cannot be read or is invalid, or has another digest. All errors are reported together.
+            The solution cannot be read or is invalid, or has another digest. All errors are reported together.
         """
+        if isinstance(source, str | os.PathLike):
+            return cls._of_file(source, format_name, digest)
+        return cls.for_a_call(source, format_name, copied=True)
+
+    @classmethod
+    def for_a_call(cls, source: Source | Solution, format_name: str | None = None, *, copied: bool = False) -> Solution:
+        """As `read`, but dicts are copied only if `copied`: they must not change while the solution is used."""
+        if isinstance(source, Solution):
+            return source
+        if isinstance(source, str | os.PathLike):
+            return cls._of_file(source, format_name, None)
+        if (parts := graded_dicts(source, copied=copied)) is not None:
+            return cls(**parts)
+        findings = Findings()
+        try:
+            solution = cls.of([memory.graded(source, findings)], findings)
+        except UnreadableError as error:
+            findings.add(error.line, str(error))
+        if findings:
+            raise SolutionError("the solution", findings)
+        return solution
+
+    @classmethod
+    def _of_file(cls, path: str | os.PathLike[str], format_name: str | None, digest: str | None) -> Solution:
         findings, kind = Findings(), SolutionError
         solution, read_bytes = None, None if digest is None else hashlib.sha256()
         try:
@@ -203,21 +225,18 @@ class Solution:
         best_first = np.lexsort((-grade, query))
         index = np.empty_like(best_first)
         index[best_first] = np.arange(len(best_first))
-        ideal = _ideal(query[best_first], grade[best_first], listed_is_relevant)
+        ideal = JudgedItems.ideal(query[best_first], grade[best_first], listed_is_relevant=listed_is_relevant)
         if merged is not None:
             subtopics = merged.subtopics(best_first, ideal.query, item_code[best_first], id_order(items), row_grade)
             ideal = replace(ideal, entry=np.arange(len(ideal)), subtopics=subtopics)
         if not findings and not (ideal.tie_rank > 0).any():
             findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
+        code = item_code[best_first]
         return cls(
             queries=queries,
+            ids=Ids(items, key[by_key], index[by_key], code, fingerprints(items)[code]),
             flagged=flagged,
-            items=items,
             ideal=ideal,
-            keys=key[by_key],
-            entry_of_key=index[by_key],
-            item_of_entry=item_code[best_first],
-            fingerprints=fingerprints(items)[item_code[best_first]],
             first_entry=np.searchsorted(ideal.query, np.arange(len(queries) + 1)),
             iterations=Iterations.of(batches, merged, repeated),
         )
@@ -230,13 +249,9 @@ class Solution:
         nothing = JudgedItems(query=none, rank=none, grade=none.astype(float), tie_rank=none)
         return cls(
             queries=ids,
+            ids=Ids(texts([]), none, none, none, none.astype(np.uint64)),
             flagged=np.zeros(len(ids), dtype=bool),
-            items=texts([]),
             ideal=nothing,
-            keys=none,
-            entry_of_key=none,
-            item_of_entry=none,
-            fingerprints=none.astype(np.uint64),
             first_entry=np.zeros(len(ids) + 1, dtype=np.int64),
         )
 
@@ -245,38 +260,26 @@ class Solution:
         """As `of_queries`, from a file with one query id a line. Raises SolutionError."""
         return cls.of_queries(read_ids(path).to_pylist())
 
+    def query_codes(self, queries: pa.StringArray) -> Ints:
+        """The number of each query, or UNKNOWN."""
+        return codes(queries, self.queries)
+
+    def with_parts(self, **parts: Any) -> Solution:
+        """The same solution with other attributes."""
+        return Solution(**{**vars(self), **parts})
+
     def with_flags(self, flagged: Bools) -> Solution:
         """The same solution with other preliminary queries: `flagged` is [query]."""
-        return replace(self, flagged=flagged)
+        return self.with_parts(flagged=flagged)
 
     def with_candidates(self, items: pa.StringArray | Iterable[str]) -> Solution:
         """The same solution with a public list of candidate items."""
         candidates = items if isinstance(items, pa.StringArray) else texts(items)
-        return replace(self, candidates=candidates, candidate_set=IdSet.of(candidates))
+        return self.with_parts(candidates=candidates, candidate_set=IdSet.of(candidates))
 
     def example_item(self) -> str | None:
         """The id of one item, to show to the organiser only; None if there are no items."""
         return self.items[0].as_py() if len(self.items) else None
-
-    def query_codes(self, queries: pa.StringArray) -> Ints:
-        """The number of each query, or UNKNOWN."""
-        return _codes(queries, self.queries)
-
-    def item_codes(self, items: pa.StringArray) -> Ints:
-        """The number of each item, or UNKNOWN."""
-        return _codes(items, self.items)
-
-    def entries(self, query: Ints, item: Ints) -> Ints:
-        """The index in `ideal` of each pair of a query and an item, or UNKNOWN where the item is not judged."""
-        found = np.full(query.size, UNKNOWN, dtype=np.int64)
-        if not self.keys.size:
-            return found
-        known = np.flatnonzero((query >= 0) & (item >= 0))
-        key = query[known] * len(self.items) + item[known]
-        at = np.minimum(np.searchsorted(self.keys, key), self.keys.size - 1)
-        match = self.keys[at] == key
-        found[known[match]] = self.entry_of_key[at[match]]
-        return found
 
 
 def read_ids(path: str | os.PathLike[str]) -> pa.StringArray:
@@ -293,12 +296,6 @@ def read_ids(path: str | os.PathLike[str]) -> pa.StringArray:
     if findings:
         raise SolutionError(shown(path), findings)
     return coded(parts)[1]
-
-
-def _codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
-    """The index of each id in `known`, which has each once, or UNKNOWN."""
-    code = coded([known, ids])[0][len(known) :]
-    return np.where(code < len(known), code, UNKNOWN)
 
 
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:
@@ -329,15 +326,3 @@ def _flags(batches: Sequence[Graded], row_code: Ints, queries: pa.StringArray, l
         ),
     )
     return flagged
-
-
-def _ideal(query: Ints, grade: Floats, listed_is_relevant: bool) -> JudgedItems:
-    """The entries, sorted by query and falling grade, with their ranks and tie ranks."""
-    index = np.arange(query.size)
-    new_query = np.append(True, query[1:] != query[:-1])[: query.size]
-    rank = index - np.maximum.accumulate(np.where(new_query, index, 0)) + 1
-    new_grade = new_query | np.append(True, grade[1:] != grade[:-1])[: query.size]
-    tie_rank = rank[np.maximum.accumulate(np.where(new_grade, index, 0))] if query.size else rank
-    if not listed_is_relevant:
-        tie_rank = np.where(grade > 0, tie_rank, 0)
-    return JudgedItems(query=query, rank=rank, grade=grade, tie_rank=tie_rank)

@@ -12,6 +12,8 @@ Bools = NDArray[np.bool_]
 
 def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Floats:
     """Return `numerator` / `denominator`, and NaN where not `defined`."""
+    if defined.all():
+        return numerator / denominator
     quotients = np.full(numerator.shape, np.nan)
     np.divide(numerator, denominator, out=quotients, where=defined)
     return quotients

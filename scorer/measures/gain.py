@@ -88,7 +88,7 @@ def ndcg(
     else:
 
         def compute() -> Floats:
-            best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
+            best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal.relevant()
             return discounted_sum(matched, best_list, gains, k, discount)
 
         best = matched.ideal.cached(("ideal DCG", matched.queries, k, gain, discount, rel), compute)
@@ -190,7 +190,8 @@ def best_grades(matched: Matched) -> Floats:
     """[query]: the highest grade in the solution; 0 if no grade is positive."""
 
     def compute() -> Floats:
-        best = matched.ideal.where(matched.ideal.rank == 1).relevant()
+        best = matched.ideal.relevant()
+        best = best.where(best.rank == 1)
         return matched.total(best, best.grade)
 
     return matched.ideal.cached(("best grades", matched.queries), compute)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pkgutil import resolve_name
-from typing import Literal
+from typing import Any, Literal
 
 from scorer.errors import MeasureError
 from scorer.measures.arrays import Floats
@@ -110,6 +110,11 @@ class Kind(Declared[Floats]):
         return tuple(Parameter.declared(*keyword) for keyword in self.keywords())
 
     @cached_property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Their names."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @cached_property
     def in_trec_eval(self) -> tuple[TrecMeasure, ...]:
         """The measures of trec_eval that this kind computes."""
         return tuple(measure for measure in TREC_EVAL if measure.ours == self.name)
@@ -181,7 +186,7 @@ class Kind(Declared[Floats]):
             given[name] = words.get(word, value)
         return given
 
-    def __reduce__(self) -> tuple[Callable[[str], object], tuple[str]]:
+    def __reduce__(self) -> str | tuple[Any, ...]:
         """Pickle the kind by its address, so that every process has one object of it."""
         return resolve_name, (f"{self.function.__module__}:{self.function.__qualname__}",)
 
@@ -189,15 +194,21 @@ class Kind(Declared[Floats]):
 kind = declaration(Kind)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Measure:
     """A kind with a cut-off and parameters; made by `Kind.measure` and `Registry.parse`, which check them."""
 
     kind: Kind
-    cutoff: Cutoff
+    cutoff: Cutoff = None
     """A number of items or a level of recall, several of them, or None."""
-    parameters: tuple[Value, ...]
+    parameters: tuple[Value, ...] = ()
     """One value for each parameter of the kind, in the same order."""
+
+    def __post_init__(self) -> None:
+        """Raise MeasureError for a name, which `parse` reads."""
+        kind: object = self.kind
+        if not isinstance(kind, Kind):
+            raise MeasureError(f"found {quoted(str(kind))} as the kind of a measure; scorer.parse reads a name")
 
     def __call__(self, matched: Matched) -> Floats:
         """[query]: the scores; NaN where the measure is undefined, and the mean over all orders where tied items have
@@ -247,7 +258,7 @@ class Measure:
     @property
     def settings(self) -> dict[str, Value]:
         """The value of each parameter, by its name."""
-        return {parameter.name: value for parameter, value in self._pairs()}
+        return dict(zip(self.kind.parameter_names, self.parameters, strict=True))
 
     def _pairs(self) -> Iterable[tuple[Parameter, Value]]:
         return zip(self.kind.parameters, self.parameters, strict=True)
@@ -271,6 +282,9 @@ class Measure:
             for parameter, value in self._pairs()
         )
         return Measure(self.kind, self.cutoff, tuple(parameters))
+
+    def __repr__(self) -> str:
+        return f"<Measure {self}>"
 
     def __str__(self) -> str:
         """The canonical name: without defaults, parameters in the declared order."""

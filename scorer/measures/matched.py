@@ -78,6 +78,19 @@ class JudgedItems:
     cache: dict[object, Any] = field(default_factory=dict, repr=False)
     """Results that several measures need; see `cached`."""
 
+    @classmethod
+    def ideal(cls, query: Ints, grade: Floats, *, listed_is_relevant: bool = False) -> JudgedItems:
+        """Return the items of a solution, given in the order of `Matched.ideal`, with their ranks and tie ranks."""
+        new = np.append(True, query[1:] != query[:-1])[: query.size]
+        first = np.flatnonzero(new)
+        rank = np.arange(1, query.size + 1) - np.repeat(first, np.diff(first, append=query.size))
+        new[1:] |= grade[1:] != grade[:-1]
+        first = np.flatnonzero(new)
+        tie_rank = np.repeat(rank[first], np.diff(first, append=query.size))
+        if not listed_is_relevant:
+            tie_rank[grade <= 0] = 0
+        return cls(query, rank, grade, tie_rank)
+
     def cached(self, key: object, compute: Callable[[], Computed]) -> Computed:
         """Return the result of `compute`, which is called only once for each `key`; do not change the result."""
         if key not in self.cache:
@@ -123,9 +136,8 @@ class JudgedItems:
         """[entry]: 1 for the first entry of a query, 2 for the second, and so on."""
 
         def compute() -> Ints:
-            starts = np.flatnonzero(np.diff(self.query, prepend=-1))
-            lengths = np.diff(starts, append=len(self))
-            return np.arange(1, len(self) + 1) - np.repeat(starts, lengths)
+            lengths = np.bincount(self.query)
+            return np.arange(1, len(self) + 1) - (lengths.cumsum() - lengths)[self.query]
 
         return self.cached("position in query", compute)
 

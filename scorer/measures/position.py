@@ -160,8 +160,9 @@ def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValu
     """
     hits = matched.found.relevant(rel).top(k)
     if hits.tied is None:
-        first = hits.where(hits.position_in_query() == 1)
-        return RankValues(first.query, first.rank, np.ones(len(first)))
+        first = hits.position_in_query() == 1
+        query = hits.query[first]
+        return RankValues(query, hits.rank[first], np.ones(query.size))
     groups = TieGroups.of(hits, hits.tied)
     groups = groups.where(groups.earlier == 0)
     group, rank = matched.group_ranks(groups, k)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -84,9 +84,9 @@ class RuleSet:
 
         solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
         if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
-            solution = replace(solution, iterations=NO_ITERATIONS)
+            solution = solution.with_parts(iterations=NO_ITERATIONS)
         check_gains(solution, self.rules.measures, str(self.solution_path))
-        solution = replace(solution, excluded=excluded(self.excluded_path or self.track.exclude))
+        solution = solution.with_parts(excluded=excluded(self.excluded_path or self.track.exclude))
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
     def checked_solution(self, archive: Archive) -> Solution:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from scorer.board.board import Board, Row
 from scorer.board.certainty import RowCertainty
 from scorer.live.entry import ColumnScores, Entry, rounded
-from scorer.reports.table import Cell, CellValue, Table, csv_table, markdown_table, table_of
 from scorer.wording import iso_time, letters
+from scorer.wording.table import Cell, CellValue, Table, csv_table, markdown_table, table_of
 
 _PRELIMINARY = "preliminary "
 

@@ -7,8 +7,8 @@ import math
 from scorer.analysis.comparison import Comparison, Pair
 from scorer.analysis.documents import json_text
 from scorer.reports.phrases import decimals_of, name, number, p_value
-from scorer.reports.table import TABLES, Cell, CellValue, Table, table_of
 from scorer.wording import counted, printable
+from scorer.wording.table import TABLES, Cell, CellValue, Table, table_of
 
 DETAILED = 3
 """The queries that decide are printed for up to so many pairs; JSON has those of all pairs."""

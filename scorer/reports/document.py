@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from scorer.charts.svg import Svg
-from scorer.reports.table import Table, markdown_table
 from scorer.wording import escape_markdown
+from scorer.wording.table import Table, markdown_table
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 from scorer.board.board import Board
 from scorer.live.entry import STATE_WORDS, Entry
 from scorer.live.times import FIRST_RECEIPT
-from scorer.reports.table import Cell, Column, Table
 from scorer.wording import iso_time, printable_name, utc_moment
+from scorer.wording.table import Cell, Column, Table
 
 VERSION = 2
 """The version of the structure. It increases with every change that a reader could notice, except for new keys."""

@@ -17,8 +17,8 @@ from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure, Section
 from scorer.reports.phrases import decimals_of, interval, name, names, number, share
 from scorer.reports.rules_and_pairs import pairs_blocks, rules_blocks, values_blocks
-from scorer.reports.table import Cell, Table, table_of
 from scorer.wording import counted, letters, range_of_ranks, shared_rank
+from scorer.wording.table import Cell, Table, table_of
 
 
 def task_sections(analysis: TaskAnalysis) -> list[Section]:

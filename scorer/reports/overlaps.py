@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from scorer.analysis.documents import defined, json_text
-from scorer.reports.table import TABLES, Table, table_of
 from scorer.runs.overlap import Overlaps, Pair
+from scorer.wording.table import TABLES, Table, table_of
 
 
 def overlap_text(overlaps: Overlaps, form: str, *, per_query: bool) -> str:

@@ -8,8 +8,8 @@ from scorer.analysis.analysis import Report, TaskAnalysis
 from scorer.reports.document import Block, Captioned, Section, markdown
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import names
-from scorer.reports.table import table_of
 from scorer.wording import counted, joined, printable
+from scorer.wording.table import table_of
 
 
 def title(report: Report) -> str:

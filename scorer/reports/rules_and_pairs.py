@@ -12,8 +12,8 @@ from scorer.analysis.pairs import MOST_ALGORITHMS, ONE_SIDED, can_be_significant
 from scorer.options import LEVEL
 from scorer.reports.document import Block, Captioned, Figure
 from scorer.reports.phrases import decimals_of, name, names, number, p_value
-from scorer.reports.table import Table, table_of
 from scorer.wording import counted, joined
+from scorer.wording.table import Table, table_of
 
 MOST_COLUMNS = 20
 """A table with a row and a column for each algorithm has at most so many."""

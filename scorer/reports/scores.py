@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from scorer.reports.table import DECIMALS, TABLES, Cell, Column, Table
 from scorer.scoring.evaluations import Evaluation
 from scorer.wording import printable
+from scorer.wording.table import DECIMALS, TABLES, Cell, Column, Table
 
 if TYPE_CHECKING:
     from scorer.measures import Measure

@@ -14,6 +14,7 @@ from scorer.formats import trec
 from scorer.formats.conversion import format_of
 from scorer.formats.detection import DetectedFormat, format_named
 from scorer.formats.reading.bytes import UnreadableError
+from scorer.formats.reading.memory import Table
 from scorer.formats.writing import UnwritableError
 from scorer.runs.aligned import AlignedRuns
 from scorer.runs.alignment import for_each_part
@@ -37,7 +38,7 @@ def fuse(
     to_format: str | None = ...,
     submission_format: str | None = ...,
     **parameters: Given,
-) -> pa.Table: ...
+) -> Table: ...
 
 
 @overload
@@ -64,7 +65,7 @@ def fuse(
     to_format: str | None = None,
     submission_format: str | None = None,
     **parameters: Given,
-) -> pa.Table | None:
+) -> Table | None:
     """Fuse two or more runs into one.
 
     Parameters
@@ -110,7 +111,8 @@ def fuse(
     if to is None:
         tables: list[pa.Table] = []
         fuse_parts(named, fusion, depth, FusedLists.table, tables.append, tables.clear)
-        return pa.concat_tables(tables)
+        fused: Table = pa.concat_tables(tables)
+        return fused
     fuse_to(named, fusion, depth, Path(to), target_format(os.fspath(to), to_format))
     return None
 

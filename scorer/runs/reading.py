@@ -15,9 +15,8 @@ from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.matching.partition import AHEAD, TemporarySpaceError, by_query, ordered, read_batches, whole_lists
 from scorer.matching.ranked_lists import RankedLists
-from scorer.matching.solution import report_repeated
+from scorer.matching.solution import Source, report_repeated
 from scorer.paths import is_regular, regular_size, shown
-from scorer.scoring.several import Source
 from scorer.scoring.submission import Parted
 
 Runs = Iterable[Source] | Mapping[str, Source]

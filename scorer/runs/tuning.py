@@ -14,8 +14,9 @@ import numpy as np
 
 from scorer.errors import FusionError
 from scorer.formats.reading.arrow import id_order
+from scorer.matching.ids import UNKNOWN
 from scorer.matching.partition import AHEAD, ordered
-from scorer.matching.solution import UNKNOWN, Solution
+from scorer.matching.solution import Solution, Source
 from scorer.measures import Measure, parse_one
 from scorer.measures.arrays import Ints
 from scorer.measures.matched import JudgedItems, Matched
@@ -26,9 +27,7 @@ from scorer.runs.fused import METHODS, Fusion, method_named, normalisation_named
 from scorer.runs.methods import STEP, Given, Method, Parameter, Weights
 from scorer.runs.normalisation import Normalisation
 from scorer.runs.reading import Run, Runs, runs_of
-from scorer.scoring.evaluation import read_solution
 from scorer.scoring.means import aggregated, check_gains
-from scorer.scoring.several import Source
 from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def tune(
     parameter = parameter_of(chosen)
     values = _grid(parameter, grid, step, len(named))
     by = measure if isinstance(measure, Measure) else parse_one(measure)
-    graded = solution if isinstance(solution, Solution) else read_solution(solution, solution_format)
+    graded = Solution.read(solution, solution_format)
     check_gains(graded, [by])
     task = _Task(graded, named, normalisation_named(norm, chosen), chosen, depth)
     trials: list[Trial] = []
@@ -226,7 +225,7 @@ class _Part:
         """Match the candidates with the solution."""
         number = solution.query_codes(runs.queries)
         by_id = np.lexsort((-id_order(runs.items)[runs.item], runs.query))
-        entry = solution.entries(number[runs.query], solution.item_codes(runs.items)[runs.item])[by_id]
+        entry = solution.ids.entries(number[runs.query], solution.ids.item_codes(runs.items)[runs.item])[by_id]
         place = np.flatnonzero(entry != UNKNOWN)
         return cls(normalised(runs), by_id, place, entry[place], number)
 
@@ -258,8 +257,8 @@ class _Task:
         self._parts: list[_Part] = []
         for_each_part(runs, partial(_Part.of, solution, normalised), self._parts.append, self._parts.clear)
         # [query of the solution]: the length of the fused list, and whether a run has it
-        self._retrieved = np.zeros(len(solution.queries), dtype=np.int64)
-        self._answered = np.zeros(len(solution.queries), dtype=bool)
+        self._retrieved = np.zeros(solution.flagged.size, dtype=np.int64)
+        self._answered = np.zeros(solution.flagged.size, dtype=bool)
         for part in self._parts:
             known = part.number != UNKNOWN
             self._retrieved[part.number[known]] = part.runs.candidates[known]

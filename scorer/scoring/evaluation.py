@@ -6,15 +6,17 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, TypedDict, Union, Unpack, overload
+from functools import lru_cache
+from numbers import Real
+from typing import Any, TypedDict, Unpack, overload
 
-from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SolutionError, SubmissionError, SubmissionsError
+from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError
 from scorer.formats.reading import memory
 from scorer.formats.reading.bytes import UnreadableError
 from scorer.formats.writing import shortest
 from scorer.matching.exclusions import Exclude, excluded
 from scorer.matching.ranked_dicts import RankedDicts
-from scorer.matching.solution import Solution
+from scorer.matching.solution import Solution, Source
 from scorer.measures import DEFAULT, Measure, registry
 from scorer.options import (
     MISSING,
@@ -29,23 +31,20 @@ from scorer.options import (
     Unjudged,
 )
 from scorer.paths import shown
-from scorer.scoring.evaluations import Evaluation, Evaluations
+from scorer.scoring.evaluations import Evaluation, Evaluations, Request
 from scorer.scoring.means import check_gains
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
 from scorer.scoring.rules import Rules
-from scorer.scoring.several import Several, Source, several
+from scorer.scoring.several import Several, several
 from scorer.scoring.submission import score, score_parts
 from scorer.wording import quoted
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
 """A submission as a dict: query -> item -> run score, or query -> items in order."""
 
 SubmissionsByName = (
     Several
-    | Mapping[str, Union[str, os.PathLike[str], "pd.DataFrame", memory.ArrowTable, ByQuery, Iterable[tuple[Any, ...]]]]
+    | Mapping[str, str | os.PathLike[str] | memory.Frame | memory.ArrowTable | ByQuery | Iterable[tuple[Any, ...]]]
 )
 """Several submissions, each of which is a path, a table, a dict by query, or rows."""
 
@@ -99,10 +98,18 @@ def policies_named(
     values = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
     for option, value in values.items():
         option.check(value)
-    if rel is not None and not math.isfinite(rel):
+    if rel is not None and not _is_finite(rel):
         raise ValueError(f"rel is a finite number; found {rel!r}")
     threshold = "positive" if rel is None else shortest(float(rel))
     return {**{option.name: value for option, value in values.items()}, "rel": threshold}
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, Real) and math.isfinite(number)
+
+
+RULES = ("missing", "ties", "nothing_relevant", "unjudged")
+"""The options of `evaluate` that are words and rules."""
 
 
 class Options(TypedDict, total=False):
@@ -219,30 +226,29 @@ def evaluate(
     >>> sorted(scorer.evaluate(solution, runs)["lists"])
     ['AP', 'P@10', 'R@100', 'RR', 'nDCG@10']
     """
-    policies = policies_named(
-        split=split, missing=missing, ties=ties, nothing_relevant=nothing_relevant, unjudged=unjudged, rel=rel
-    )
-    names = {name: measure.at_threshold(rel) for name, measure in measures_named(measures).items()}
-    rules = Rules(
-        tuple(dict.fromkeys(names.values())),
+    request = _requested(
+        measures,
+        split=split,
         missing=missing,
         ties=ties,
-        submission_format=submission_format,
         nothing_relevant=nothing_relevant,
         unjudged=unjudged,
+        rel=rel,
         tie_bounds=tie_bounds,
+        submission_format=submission_format,
     )
     submissions = several(submission)
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
-    graded = solution if isinstance(solution, Solution) else read_solution(solution, solution_format)
-    check_gains(graded, rules.measures, path)
+    graded = Solution.for_a_call(solution, solution_format)
+    chosen = request.rules.measures
+    graded.ideal.cached(("gains", graded.iterations.repeated.count, *chosen), lambda: check_gains(graded, chosen, path))
     if exclude is not None:
-        graded = replace(graded, excluded=excluded(exclude))
-        policies["exclude"] = shown(exclude) if isinstance(exclude, str | os.PathLike) else "by query"
+        graded = graded.with_parts(excluded=excluded(exclude))
+        what = shown(exclude) if isinstance(exclude, str | os.PathLike) else "by query"
+        request = replace(request, policies={**request.policies, "exclude": what})
 
     def evaluated(source: Source) -> Evaluation:
-        scored = score_source(graded, source, rules)
-        return Evaluation(names, scored, graded, split, per_query=per_query, policies=policies, rel=rel)
+        return Evaluation(request, score_source(graded, source, request.rules), graded, per_query=per_query)
 
     if submissions is None:
         return evaluated(submission)
@@ -258,18 +264,28 @@ def evaluate(
     return Evaluations(evaluations)
 
 
-def read_solution(source: Source, format_name: str | None) -> Solution:
-    """The solution in a file or in memory. Raises SolutionError."""
-    if isinstance(source, str | os.PathLike):
-        return Solution.read(source, format_name)
-    findings = Findings()
+def _requested(measures: MeasureNames, **options: Any) -> Request:
+    """As `_request`, which is called only once for the same measures and options."""
+    by_name = isinstance(measures, Mapping)
+    listed = measures.items() if isinstance(measures, Mapping) else measures
+    given = tuple(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else (listed,)
     try:
-        solution = Solution.of([memory.graded(source, findings)], findings)
-    except UnreadableError as error:
-        findings.add(error.line, str(error))
-    if findings:
-        raise SolutionError("the solution", findings)
-    return solution
+        return _kept_request(given, by_name, **options)
+    except TypeError:  # not a key of a cache
+        pass
+    return _request(given, by_name, **options)
+
+
+def _request(measures: tuple[Any, ...], by_name: bool, split: Split, rel: float | None, **options: Any) -> Request:
+    policies = policies_named(split=split, rel=rel, **{name: options[name] for name in RULES})
+    named = measures_named(dict(measures) if by_name else measures)
+    if not named:
+        raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT[:2])}")
+    names = {name: measure.at_threshold(rel) for name, measure in named.items()}
+    return Request(names, Rules(tuple(dict.fromkeys(names.values())), **options), split, rel, policies)
+
+
+_kept_request = lru_cache(maxsize=64, typed=True)(_request)
 
 
 def score_source(solution: Solution, source: Source, rules: Rules, called: str = "") -> Scored:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -14,9 +16,13 @@ from scorer.matching.counts import Counts
 from scorer.matching.notes import excluded_note
 from scorer.matching.solution import Solution
 from scorer.measures import Measure, parse
+from scorer.measures.arrays import Bools
 from scorer.options import Split
+from scorer.scoring.means import split_masks
 from scorer.scoring.outcomes import Scored
-from scorer.wording import counted, html_table
+from scorer.scoring.rules import Rules
+from scorer.wording import counted
+from scorer.wording.table import Tabular
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +34,29 @@ DECIMALS = 4
 """The decimals of a score in a notebook."""
 
 
-class Evaluation(Mapping[str, float]):
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What `evaluate` computes for each submission."""
+
+    names: Mapping[str, Measure]
+    """The measures by name, as requested."""
+    rules: Rules
+    split: Split
+    rel: float | None
+    policies: Mapping[str, str]
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """For each name, the row of its measure in the scores."""
+        return {name: self.rules.measures.index(measure) for name, measure in self.names.items()}
+
+    @cached_property
+    def variants(self) -> dict[str, str]:
+        """For each name, that of the measure with all parameters."""
+        return {name: measure.full for name, measure in self.names.items()}
+
+
+class Evaluation(Tabular, Mapping[str, float]):
     """The scores of one submission: a mapping from the names of the measures, as requested, to their means.
 
     A mean is NaN where no query has a defined score. Any other spelling of a requested measure is a key too.
@@ -43,30 +71,23 @@ class Evaluation(Mapping[str, float]):
     variants: dict[str, str]
     """For each measure, its name with all parameters."""
 
-    def __init__(
-        self,
-        names: Mapping[str, Measure],
-        scored: Scored,
-        solution: Solution,
-        split: Split = "all",
-        *,
-        per_query: bool = False,
-        policies: Mapping[str, str] | None = None,
-        rel: float | None = None,
-    ) -> None:
-        self._measures, self._rel = dict(names), rel
-        self._rows = {name: scored.measures.index(measure) for name, measure in names.items()}
-        self._means, self._bounds = scored.means(split), scored.bounds(split)
-        self._inside = scored.inside(split)
-        self._scores = scored.scores
+    def __init__(self, request: Request, scored: Scored, solution: Solution, *, per_query: bool = False) -> None:
+        self._request, self._rows = request, request.rows
+        self._means, self._bounds = scored.means(request.split), scored.bounds(request.split)
+        self._scores, self._flagged = scored.scores, scored.flagged
         self._queries = solution.queries
         self._per_query = per_query
         self.counts = scored.counts
         self.notes = scored.notes
-        for note in filter(None, (excluded_note(solution), solution.iterations.note(names.values()))):
+        for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
             self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
-        self.policies = dict(policies or {})
-        self.variants = {name: measure.full for name, measure in names.items()}
+        self.policies = dict(request.policies)
+        self.variants = dict(request.variants)
+
+    @cached_property
+    def _inside(self) -> Bools:
+        """[query]: whether it is in the split."""
+        return split_masks(self._flagged)[self._request.split].inside
 
     def bounds(self) -> dict[str, tuple[float, float]] | None:
         """For each measure, the mean with ties in their worst and in their best order; None if not requested."""
@@ -142,7 +163,7 @@ class Evaluation(Mapping[str, float]):
         """Return a score of a measure as tables show it: four decimals, a count without, "-" where undefined."""
         if math.isnan(score):
             return "-"
-        return f"{score:.{0 if self._measures[name].kind.aggregation == 'sum' else DECIMALS}f}"
+        return f"{score:.{0 if self._request.names[name].kind.aggregation == 'sum' else DECIMALS}f}"
 
     def _row(self, name: object) -> int:
         """The row of a measure by its requested name or by any other spelling. Raises KeyError."""
@@ -152,8 +173,8 @@ class Evaluation(Mapping[str, float]):
             meant = (name,) if isinstance(name, Measure) else parse(name) if isinstance(name, str) else ()
         except MeasureError:
             meant = ()
-        wanted = [measure.at_threshold(self._rel) for measure in meant]
-        for requested, measure in self._measures.items():
+        wanted = [measure.at_threshold(self._request.rel) for measure in meant]
+        for requested, measure in self._request.names.items():
             if wanted == [measure]:
                 return self._rows[requested]
         raise KeyError(name)
@@ -170,14 +191,13 @@ class Evaluation(Mapping[str, float]):
     def __repr__(self) -> str:
         return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
 
-    def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
+    def _printed(self) -> tuple[list[str], list[list[str]], str]:
         heads, numbers = self._table()
         rows = [[name, *(self._shown(name, value) for value in values)] for name, values in numbers.items()]
-        return html_table(["measure", *heads], rows, _caption(self))
+        return ["measure", *heads], rows, _caption(self)
 
 
-class Evaluations(Mapping[str, Evaluation]):
+class Evaluations(Tabular, Mapping[str, Evaluation]):
     """The scores of several submissions by the same measures: a mapping from the name of each to its `Evaluation`."""
 
     def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
@@ -247,10 +267,9 @@ class Evaluations(Mapping[str, Evaluation]):
         means = {name: dict(evaluation) for name, evaluation in self.items()}
         return f"Evaluations({means!r}, queries={self.queries})"
 
-    def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
+    def _printed(self) -> tuple[list[str], list[list[str]], str]:
         rows = [[name, *(scores._shown(*score) for score in scores.items())] for name, scores in self.items()]
-        return html_table(["submission", *self._first], rows, _caption(self._first))
+        return ["submission", *self._first], rows, _caption(self._first)
 
 
 def check_form(form: Form) -> Form:

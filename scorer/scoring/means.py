@@ -75,6 +75,14 @@ def aggregated(scores: Floats, way: Aggregation) -> float:
     return math.exp(total / defined.size) if way == "geometric" else total / defined.size
 
 
+def aggregated_rows(measures: Sequence[Measure], scores: Floats) -> Floats:
+    """[measure]: the scores, [measure, query], of each aggregated in its way, as `aggregated` does."""
+    if scores.size and not np.isnan(scores).any() and all(measure.kind.aggregation == "mean" for measure in measures):
+        return np.asarray(np.cumsum(scores, axis=1)[:, -1] / scores.shape[1])
+    rows = zip(measures, scores, strict=True)
+    return np.array([aggregated(row, measure.kind.aggregation) for measure, row in rows], dtype=np.float64)
+
+
 def all_means(
     measures: Sequence[Measure], scores: Floats, masks: Mapping[Split, QueryMask]
 ) -> dict[tuple[str, str], Mean]:
@@ -101,7 +109,7 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
     findings = Findings()
     if not any(measure.kind.subtopics for measure in measures):
         findings.extend(solution.iterations.repeated)
-    queries = len(solution.queries)
+    queries = solution.flagged.size
     nothing = solution.ideal.where(np.zeros(0, dtype=np.int64))
     matched = Matched(nothing, solution.ideal, np.zeros(queries, dtype=np.int64))
     for measure in measures:
@@ -122,7 +130,7 @@ def _too_large(solution: Solution, what: str, query: int) -> str:
     from scorer.formats.writing import shortest  # noqa: PLC0415 (Arrow is slow to load)
 
     best = int(solution.first_entry[query])
-    item, grade = solution.items[int(solution.item_of_entry[best])].as_py(), float(solution.ideal.grade[best])
+    item, grade = solution.ids.names(np.array([best]))[0], float(solution.ideal.grade[best])
     return (
         f"{what} can exceed the largest floating-point number (1.8e308), because item {quoted(item)} of query "
         f"{quoted(solution.queries[query].as_py())} has the grade {shortest(grade)}; "

@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-import numpy as np
-
 from scorer.errors import Findings
 from scorer.matching.counts import Counts
 from scorer.measures import Measure
@@ -15,7 +13,7 @@ from scorer.measures.arrays import Bools, Floats
 from scorer.measures.matched import Matched
 from scorer.options import Split
 from scorer.scoring.compact import pack_hits
-from scorer.scoring.means import Mean, aggregated, all_means, split_masks
+from scorer.scoring.means import Mean, aggregated_rows, all_means, split_masks
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -55,8 +53,7 @@ class Scored:
         return self._aggregated(worst, split), self._aggregated(best, split)
 
     def _aggregated(self, scores: Floats, split: Split) -> Floats:
-        rows = zip(self.measures, scores[:, self.inside(split)], strict=True)
-        return np.array([aggregated(row, measure.kind.aggregation) for measure, row in rows], dtype=np.float64)
+        return aggregated_rows(self.measures, scores if split == "all" else scores[:, self.inside(split)])
 
     def summary(self) -> Summary:
         """The part of it that is stored."""

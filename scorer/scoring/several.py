@@ -10,11 +10,8 @@ from typing import Any
 import numpy as np
 
 from scorer.errors import IN_MEMORY, Findings, Problem, SubmissionError
-from scorer.formats.reading import memory
+from scorer.matching.solution import Source
 from scorer.wording import quoted
-
-Source = str | os.PathLike[str] | memory.Source
-"""A path or a URL, or an object that `formats.reading.memory` reads."""
 
 
 class Several(dict[str, Source]):
@@ -54,6 +51,12 @@ def several(source: Source) -> Several | None:
         kind = (type(value), type(element))
         if kind not in known:
             known[kind] = _is_whole(value, element)
+            is_row = isinstance(element, tuple | list | np.ndarray) and len(element) == 2
+            if is_row and not isinstance(value, Mapping):
+                raise _error(
+                    f"found pairs (as {quoted(str(name))}); for run scores, write a dict item -> score, as in "
+                    '{"q1": {"d1": 2.0}}'
+                )
         whole = known[kind]
         if whole is not None:
             firsts.setdefault(whole, name)
@@ -102,7 +105,8 @@ def _is_whole(value: object, element: object) -> bool | None:
 
 def _is_plain(value: object) -> bool:
     """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
-    return value is None or isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
+    is_number = isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
+    return value is None or (is_number and not isinstance(value, np.void))
 
 
 def _refuse_list_of_paths(source: object) -> None:

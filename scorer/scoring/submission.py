@@ -163,7 +163,7 @@ def check(
     if candidates is not None:
         queries = queries.with_candidates(candidates)
     if excluded is not None:
-        queries = replace(queries, excluded=excluded)
+        queries = queries.with_parts(excluded=excluded)
     outcome = score(queries, path, replace(rules, measures=()), limits=limits)
     if isinstance(outcome, Scored) and is_regular(path):
         with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, _):

@@ -10,6 +10,7 @@ from markupsafe import Markup
 
 from scorer.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks
 from scorer.analysis.compare import run_tasks
+from scorer.analysis.comparison import Comparison
 from scorer.analysis.documents import json_text, report_document
 from scorer.charts.blob_plot import blob_plot
 from scorer.charts.podium_plot import podium_plot
@@ -20,7 +21,7 @@ from scorer.charts.significance_map import significance_map
 from scorer.charts.svg import Chart
 from scorer.charts.tau_violin import tau_violin
 from scorer.matching.exclusions import Exclude
-from scorer.matching.solution import Solution
+from scorer.matching.solution import Solution, Source
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, Missing, NothingRelevant, ReportForm, Split, Ties, Unjudged
 from scorer.paths import shipped_templates
 from scorer.reports import report_text
@@ -28,7 +29,6 @@ from scorer.reports.document import BlockView, Captioned, Section, SectionView, 
 from scorer.reports.narrative import task_sections
 from scorer.reports.phrases import decimals_of
 from scorer.scoring.evaluation import MeasureNames, measures_named
-from scorer.scoring.several import Source
 from scorer.site.templates import TemplateFolder, environment_with, has_templates, render_template
 from scorer.wording import quoted
 
@@ -159,6 +159,33 @@ CHARTS: Mapping[str, Callable[[TaskAnalysis], Chart]] = {
     "podium": _podium,
 }
 """The charts of a task, by the names that `reports.narrative` has for them."""
+
+
+def figures(comparison: Comparison) -> dict[str, Chart]:
+    """Return the charts of a report as objects, by name; a notebook draws a chart that is shown.
+
+    Parameters
+    ----------
+    comparison
+        The result of `compare`.
+
+    Returns
+    -------
+    dict
+        Each chart by its name, as "boxes", the scores of each query. Its `svg().text` is the picture as SVG, and its
+        `description` says what it shows.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}
+    >>> charts = scorer.figures(scorer.compare({"q1": {"d1": 2}, "q2": {"d2": 1}}, runs, "AP"))
+    >>> list(charts)
+    ['intervals', 'significance', 'blobs', 'tau', 'rules', 'boxes', 'podium']
+    >>> charts["boxes"].svg().text[:4]
+    '<svg'
+    """
+    return {name: chart(comparison.analysis) for name, chart in CHARTS.items()}
 
 
 def report(

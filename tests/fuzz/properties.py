@@ -111,9 +111,9 @@ class Readings:
 def content_of(solution: Solution) -> Found:
     """Return all that a solution holds."""
     ideal = solution.ideal
-    arrays = (solution.flagged, ideal.query, ideal.rank, ideal.grade, ideal.tie_rank, solution.keys)
+    arrays = (solution.flagged, ideal.query, ideal.rank, ideal.grade, ideal.tie_rank, solution.ids.keys)
     texts = (solution.queries.to_pylist(), solution.items.to_pylist())
-    return (*texts, *(repr(array.tolist()) for array in arrays), solution.item_of_entry.tolist())
+    return (*texts, *(repr(array.tolist()) for array in arrays), solution.ids.item_of_entry.tolist())
 
 
 def check(case: Case, folder: Path) -> dict[str, str]:

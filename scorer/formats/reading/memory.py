@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, Union, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +39,24 @@ class ArrowTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
+class Table(ArrowTable, Protocol):
+    """A table of pyarrow, whose members type checkers do not know."""
+
+    def __getattr__(self, name: str) -> Any: ...
+
+    def __getitem__(self, name: str) -> Any: ...
+
+
+class Frame(Protocol):
+    """A DataFrame of pandas, which need not be installed."""
+
+    @property
+    def iloc(self) -> Any: ...
+
+    @property
+    def columns(self) -> Any: ...
+
+
 class ByQuery(Protocol):
     """An object of lists by query that is no dict, as ranx' Qrels and Run."""
 
@@ -47,7 +65,7 @@ class ByQuery(Protocol):
     def to_dict(self) -> ListsByQuery: ...
 
 
-Source = Union[ListsByQuery, ByQuery, "pd.DataFrame", ArrowTable, Iterable[Any]]
+Source = ListsByQuery | ByQuery | Frame | ArrowTable | Iterable[Any]
 """Everything in memory that can be a solution or a submission."""
 
 
@@ -91,7 +109,7 @@ def ranked(source: Source, findings: Findings) -> Ranked:
 
 
 def _by_query(source: Any) -> Any:
-    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict; other sources as they are.
+    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict, and an array as rows.
 
     Of a dict of tables by split, as Hugging Face's DatasetDict, return the table if there is one only.
     """
@@ -99,6 +117,9 @@ def _by_query(source: Any) -> Any:
         if len(source) > 1:
             raise UnreadableError(f"found tables called {', '.join(quoted(str(name)) for name in source)}; give one")
         return next(iter(source.values()))
+    if isinstance(source, np.ndarray):
+        rows = source.tolist()
+        return [dict(zip(source.dtype.names, row, strict=True)) for row in rows] if source.dtype.names else rows
     is_read = isinstance(source, Mapping | Iterable | ArrowTable) or _is_frame(source)
     if is_read or not all(hasattr(source, name) for name in ("keys", "to_dict")):
         return source
@@ -139,7 +160,7 @@ def _is_table(source: object) -> bool:
     return _is_frame(source) or isinstance(source, ArrowTable) or hasattr(source, "column_names")
 
 
-def _is_frame(source: object) -> TypeGuard[pd.DataFrame]:
+def _is_frame(source: object) -> TypeGuard[Frame]:
     return hasattr(source, "iloc") and hasattr(source, "columns")
 
 
@@ -252,12 +273,15 @@ def _numbers(values: Any, what: str) -> Floats:
         raise UnreadableError(f"not every {what} is a number ({error})") from error
     if read.ndim != 1:
         raise UnreadableError(f"not every {what} is a number (found a list)")
+    if isinstance(values, tuple) and None in values:
+        raise UnreadableError(f"found None as the {what}; expected a finite number", values.index(None) + 1)
     return read
 
 
 def _finite(values: Iterable[Any], what: str, findings: Findings) -> Floats:
     """Return numbers as float64; those that are not finite become findings."""
-    numbers = _numbers(list(values), what)
+    listed = list(values)
+    numbers = _numbers(listed, what)
     wrong = np.flatnonzero(~np.isfinite(numbers))
-    findings.add_each(wrong + 1, lambda at: f"found {numbers[wrong[at]]} as the {what}; expected a finite number")
+    findings.add_each(wrong + 1, lambda at: f"found {listed[wrong[at]]} as the {what}; expected a finite number")
     return numbers

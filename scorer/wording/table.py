@@ -184,3 +184,27 @@ TABLES: Mapping[str, Callable[[Table], str]] = {
     "latex": latex_table,
 }
 """The forms that are tables; each returns text without a final line end."""
+
+
+class Tabular:
+    """A result that is shown as a table: in a notebook, and in a paper."""
+
+    def _printed(self) -> tuple[Sequence[str], Sequence[Sequence[str]], str]:
+        """The heads, the cells of each row as they are printed, and what is below the table."""
+        raise NotImplementedError
+
+    def to_markdown(self) -> str:
+        """Return the table that a notebook shows as GitHub's Markdown."""
+        return markdown_table(self._as_table())
+
+    def to_latex(self) -> str:
+        """Return it as LaTeX, with the rules of the package booktabs."""
+        return latex_table(self._as_table())
+
+    def _as_table(self) -> Table:
+        heads, rows, note = self._printed()
+        return table_of(heads, rows, ("measure", "submission", "first", "second"), note=note)
+
+    def _repr_html_(self) -> str:
+        """The table that a notebook shows."""
+        return wording.html_table(*self._printed())
