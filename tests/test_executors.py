@@ -195,7 +195,7 @@ def test_all_executors_give_the_same_results(work: Work, cluster: str) -> None:
 
 def test_all_executors_exclude_items(work: Work, cluster: str) -> None:
     """Each process and each worker gets them with the solution; items and queries have the same ids here."""
-    excluding = replace(work, solution=replace(work.solution, excluded="self"))
+    excluding = replace(work, solution=work.solution.with_parts(excluded="self"))
     seen = []
     for name in ("serial", "processes:2", f"dask:{cluster}"):
         found = results(executor_named(name), excluding, list(work.files))
