@@ -256,7 +256,7 @@ def test_paths_are_no_rules(tmp_path: Path) -> None:
     notes = live.do(NOW, lambda challenge, store: plan(store, challenge, challenge.tracks[0]).notes)
     run(live, NOW)
 
-    assert notes == ()
+    assert [note for note in notes if "the same bytes" not in note] == []
     assert [event.kind for event in record(live)[len(before) :]] == ["basis"]
 
 

@@ -72,7 +72,7 @@ def test_a_terminal_shows_progress_on_one_line(tmp_path: Path) -> None:
     """It is replaced by the messages and the scores, and no part of it is left."""
     (tmp_path / "qrels.txt").write_text(SOLUTION, encoding="utf-8")
     for tag in "abc":
-        (tmp_path / f"{tag}.txt").write_text(RUN.format(tag=tag) + "q3 Q0 x 1 1 a\n" * (tag == "b"), encoding="utf-8")
+        (tmp_path / f"{tag}.txt").write_text(RUN.format(tag=tag) + "q3 Q0 x 1 1 b\n" * (tag == "b"), encoding="utf-8")
     files = [tmp_path / f"{tag}.txt" for tag in "abc"]
 
     written = written_to_terminal("evaluate", tmp_path / "qrels.txt", *files, "-m", "AP")

@@ -638,7 +638,7 @@ def test_a_recorded_solution_with_two_iterations_of_an_item_stays_valid(tmp_path
         (tmp_path / folder).mkdir(parents=True)
     (tmp_path / "solutions/main.qrels").write_text(TWO_ROUNDS)
     for team in ("amber", "birch"):
-        (tmp_path / f"submissions/main/{team}/run.txt").write_text(f"q1 Q0 a 1 2 {team}\nq2 Q0 a 1 1 t\n")
+        (tmp_path / f"submissions/main/{team}/run.txt").write_text(f"q1 Q0 a 1 2 {team}\nq2 Q0 a 1 1 {team}\n")
         assert terminal.run("run", tmp_path).code == 0
         (tmp_path / "challenge.toml").write_text(challenge.replace('"StRecall@2"', ""))
     rows = json.loads((tmp_path / "site/main/leaderboard.json").read_text())["rows"]

@@ -536,15 +536,15 @@ UNREADABLE = {
     "words as scores": (table(query=["q"], item=["a"], score=["1"]), 'column "score" is of type string; expected num'),
     "a wide space": (
         "\u3000\n".encode(),
-        'the format cannot be detected from "\\u3000"; name it with --submission-format NAME',
+        'the format cannot be detected from "\\u3000"; the closest layouts are',
     ),
     "an information separator": (
         b"\x1c\n",
-        'the format cannot be detected from "\\u001c"; name it with --submission-format NAME',
+        'the format cannot be detected from "\\u001c"; the closest layouts are',
     ),
     "prose": (
         b"This is\nno list at all\n",
-        'the format cannot be detected from "This is"; name it with --submission-format NAME',
+        'the format cannot be detected from "This is"; the closest layouts are',
     ),
     "a line without end": (
         b"q:" + b"a," * (16 << 20),

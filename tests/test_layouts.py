@@ -378,7 +378,11 @@ OTHER_NAMES = "session,track,plays\ns,t,1\n"
 UNDETECTED = {
     "names of columns": (
         OTHER_NAMES,
-        ['"session,track,plays"', "delimited:query=NAME,item=NAME,score=NAME", "query,item,score (delimited)"],
+        [
+            '"session,track,plays"',
+            "--submission-format NAME, as in delimited:query=Q,item=I,score=S",
+            "query,item,score (delimited)",
+        ],
     ),
     "three columns": (
         "q1 d1 0.5\nq1 d2 0.25\n",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import ChainMap, OrderedDict, defaultdict
 from decimal import Decimal
 from enum import Enum
+from itertools import chain
 from typing import Any
 from unittest.mock import patch
 
@@ -106,7 +107,8 @@ def test_dicts_of_plain_ids_have_the_outcome_of_the_general_reader(
     """Matches, scores, counts, notes and problems, under every rule, with ties and any order of the items."""
     solution = solution_of(grades)
 
-    assert (RankedDicts.of(source, solution) is None) == (not source)
+    are_ascii = all(each.isascii() for each in chain(source, *source.values()))
+    assert (RankedDicts.of(source, solution) is not None) == (bool(source) and are_ascii)
     assert described(solution, source, rules) == described_by_the_general_reader(solution, source, rules)
 
 

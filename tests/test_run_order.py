@@ -232,7 +232,7 @@ def test_another_tag_far_down_is_found(qrels_folder: Path) -> None:
     (qrels_folder / "run").write_text("".join([*rows, row % (len(rows), "second")]), encoding="utf-8")
     assert (qrels_folder / "run").stat().st_size > BLOCK
 
-    with pytest.raises(SubmissionError, match='"first" from line 2, "second" from line') as refused:
+    with pytest.raises(SubmissionError, match='"first" from line 2 and "second" from line') as refused:
         scorer.evaluate("q.txt", "run", "RR")
     assert refused.value.findings.shown[0].line == len(rows) + 1
 
@@ -241,7 +241,7 @@ def test_a_challenge_rejects_several_tags_with_this_reason(challenge: Path, term
     """And `check` before; the format of the track may name the tag."""
     file = challenge / "submissions" / "main" / "two.run"
     file.write_text("q1 Q0 apple 1 1 a\nq1 Q0 apple 1 1 b\n", encoding="utf-8")
-    reason = 'the run tags "a" from line 1, "b" from line 2'
+    reason = 'the run tag is "a" from line 1 and "b" from line 2'
 
     assert reason in terminal.run("check", file, "--challenge", challenge).err
     assert terminal.run("check", file, "--challenge", challenge, "--tag", "b").code == 0

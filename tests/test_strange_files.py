@@ -100,7 +100,7 @@ def test_a_decimal_comma_is_named(name: str, text: str, qrels_folder: Path) -> N
 )
 def test_queries_that_only_look_alike_are_counted(known: str, written: str) -> None:
     """In another form of Unicode, or with characters without width: a note; the reason where no query is known."""
-    text = "1 unknown query would be known in Unicode's form NFC without invisible characters"
+    text = "in Unicode's form NFC and without invisible characters, 1 unknown query would be known"
     solution = {known: {"d1": 1}, "q2": {"d3": 1}}
     result = scorer.evaluate(solution, {written: ["d1"], "q2": ["d3"]}, "RR")
 
@@ -109,6 +109,22 @@ def test_queries_that_only_look_alike_are_counted(known: str, written: str) -> N
     with pytest.raises(SubmissionError, match=text):
         scorer.evaluate(solution, {written: ["d1"]}, "RR")
     assert text not in str(scorer.evaluate(solution, {"other": ["d1"], "q2": ["d3"]}, "RR").notes.shown)
+
+
+@pytest.mark.parametrize(
+    ("known", "written"), [("d1", "d\u200b1"), ("caf\u00e9", "cafe\u0301"), ("cafe\u0301", "caf\u00e9")]
+)
+def test_items_that_only_look_alike_are_counted(known: str, written: str, tmp_path: Path) -> None:
+    """In files and in dicts; an item in the solution, and one that it lacks, are not."""
+    lists = {"q1": {"d2": 3.0, written: 2.0, "\u00fc": 1.0}}
+    (tmp_path / "run").write_text("".join(f"q1 Q0 {item} 1 {score} t\n" for item, score in lists["q1"].items()))
+    solution = {"q1": {known: 1, "d2": 1}}
+    notes = [scorer.evaluate(solution, run, "RR").notes.lines() for run in (lists, tmp_path / "run")]
+
+    assert notes == 2 * [
+        ["in Unicode's form NFC and without invisible characters, 1 more item would be in the solution"]
+    ]
+    assert scorer.evaluate({"q1": {written: 1}}, lists, "RR").notes.lines() == []
 
 
 @pytest.mark.parametrize("number", [np.array(1.0), Decimal("0.5"), np.float32(2)], ids=["0-d", "Decimal", "float32"])

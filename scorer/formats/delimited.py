@@ -110,8 +110,8 @@ def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
 def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> Mapping[str, int]:
     """Return the positions of the columns to read, and of the ranks of a run with scores, which are compared."""
     found = column_names.needed_places(names, wanted, options)
-    ranks = column_names.places(names, "rank", options) if "score" in found else ()
-    return {**found, "rank": ranks[0]} if len(ranks) == 1 else found
+    ranks = [at for at in column_names.places(names, "rank", options) if column_names.plain(names[at]) == "rank"]
+    return {**found, "rank": ranks[0]} if "score" in found and len(ranks) == 1 else found
 
 
 def _graded(header: Header, block: Block, findings: Findings) -> Graded:

@@ -68,8 +68,9 @@ FORMATS: dict[str, Format] = {
 }
 """The formats by name, in the order of detection: the most distinctive first."""
 
+LFS = r"version https://git-lfs\.github\.com"
 FOREIGN: Mapping[str, str] = {
-    r"version https://git-lfs\.github\.com": "a pointer of Git LFS, not the file itself; fetch that with git lfs pull",
+    LFS: "a pointer of Git LFS, not the file itself; fetch that with git lfs pull",
     r"<": "a page in HTML or XML, not the file itself; download the file, as by the link to its raw content",
     r"[{\[(]\s*('|\()": "a value printed by Python; write it as JSON, with json.dump",
     r"[{\[]": 'JSON of no known form; expected {"query": {"item": number}}, two levels deep, or an object a line',
@@ -122,7 +123,8 @@ class DetectedFormat:
         except AmbiguousError as error:
             chosen = ",".join([*(f"{name}={value}" for name, value in self.options.items()), error.choice])
             choose = f", or {_hint(self.setting, printable(f'{self.format.NAME}:{chosen}'))}"
-            raise UnreadableError(f"{error}{choose}", error.line) from None
+            error.args = (f"{error}{choose}",)
+            raise
 
     def _doubted(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
         """Like `read`; where the format was detected and no line of the first block can be read, report that."""
@@ -226,11 +228,11 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
     if foreign := _foreign(found):
         raise UnreadableError(foreign, first.first_line)
-    columns = f"delimited:query=NAME,item=NAME,{'grade' if setting == 'solution_format' else 'score'}=NAME"
+    columns = f"delimited:query=Q,item=I,{'grade=G' if setting == 'solution_format' else 'score=S'}"
     closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
     raise UnreadableError(
-        f"the format cannot be detected from {quoted(found)}; {_hint(setting)}, "
-        f"and its columns as in {columns}; the closest layouts: {closest}",
+        f"the format cannot be detected from {quoted(found)}; the closest layouts are {closest}; "
+        f"{_hint(setting, f'NAME, as in {columns}')}",
         first.first_line,
     )
 
@@ -258,13 +260,13 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
     if "SUBMISSION" in kinds:
         layouts += [(example, delimited.NAME) for example in headerless.EXAMPLES]
     marks = WORD.sub("w", line[:SHAPE])
-    return sorted(layouts, key=lambda layout: -SequenceMatcher(None, WORD.sub("w", layout[0]), marks).ratio())[:3]
+    return sorted(layouts, key=lambda layout: -SequenceMatcher(None, WORD.sub("w", layout[0]), marks).ratio())[:2]
 
 
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
     for format_ in FORMATS.values():
-        if one_block <= format_.ONE_BLOCK and lines and format_.recognises(lines):
+        if one_block <= format_.ONE_BLOCK and lines and not re.match(LFS, lines[0]) and format_.recognises(lines):
             return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 
@@ -324,10 +326,12 @@ def roles(path: str | os.PathLike[str]) -> set[Role]:
 
 
 def _is_read(reader: Callable[[Block], Reader[Batch]], head: Block) -> bool:
-    """Whether the first block has a row, and all of its rows are valid."""
+    """Whether the first block has a row, and all of its rows are valid, or several columns may be meant."""
     findings = Findings()
     try:
         return len(reader(head)(head, findings).query) > 0 and not findings
+    except AmbiguousError:
+        return True
     except UnreadableError:
         return False
 

@@ -10,7 +10,7 @@ from typing import Literal
 
 from scorer.challenge.settings import Track
 from scorer.errors import SHOWN, Problem, SolutionError
-from scorer.matching.counts import FEW_KNOWN, NO_LIST, Counts
+from scorer.matching.counts import ALIKE, FEW_KNOWN, NO_LIST, Counts
 from scorer.scoring.means import Mean
 
 ColumnScores = tuple[float | None, ...]
@@ -269,10 +269,10 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     if not queries_are_public:
         lists = Counts(queries=0, answered=counts.answered + counts.unknown, unknown=0, items=0, repeated=0, overlong=0)
         return replace(entry, counts=lists, findings=(), findings_count=0)
-    kept = [problem for problem in findings if not problem.text.startswith(FEW_KNOWN)]
+    kept = [problem for problem in findings if not problem.text.startswith((FEW_KNOWN, ALIKE))]
     return replace(
         entry,
         counts=replace(counts, in_solution=None, few_known=False),
-        findings=tuple(kept[: SHOWN - 1]),  # the note that is left out has the place of another one
+        findings=tuple(kept[: SHOWN - 2]),  # the notes that are left out have the places of others
         findings_count=entry.findings_count - len(findings) + len(kept),
     )

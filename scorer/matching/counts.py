@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 FEW_KNOWN = "none or hardly any of its "
 NO_LIST = " queries have no list ("
+ALIKE = "in Unicode's form NFC and without invisible characters, "
 """These parts of messages identify them in stored results: boards hide what they say until final scores are shown."""
 
 

@@ -68,11 +68,5 @@ def plain_numbers(listed: dict[Any, Any]) -> Floats | None:
 
 
 def is_plain(ids: Collection[Any]) -> bool:
-    """Whether all ids are of type str, and UTF-8 can hold them."""
-    if [*map(type, ids)].count(str) < len(ids):
-        return False
-    joined = "".join(ids)
-    try:
-        return joined.isascii() or bool(joined.encode())
-    except UnicodeEncodeError:
-        return False
+    """Whether all ids are of type str and of ASCII: of others, the general reader compares the spelling."""
+    return [*map(type, ids)].count(str) == len(ids) and "".join(ids).isascii()

@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from unicodedata import category, normalize
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, Problem
-from scorer.formats.reading.arrow import keep, run_starts, take
+from scorer.formats.reading import compute as pc
+from scorer.formats.reading.arrow import coded, keep, run_starts, take, text_buffers, texts
 from scorer.formats.reading.batches import Ranked
 from scorer.formats.reading.bytes import UnreadableError
-from scorer.matching.counts import FEW_KNOWN, NO_LIST
+from scorer.matching.counts import ALIKE, FEW_KNOWN, NO_LIST
 from scorer.matching.exclusions import is_excluded
 from scorer.matching.finding import FoundItems
-from scorer.matching.ids import UNKNOWN
+from scorer.matching.ids import UNKNOWN, codes
 from scorer.matching.ranked_lists import RankedLists
 from scorer.matching.solution import Solution
 from scorer.measures.arrays import Bools, Ints, ranges
@@ -56,6 +56,8 @@ class Membership:
     """Held items that are not in the solution: their ids, quoted."""
     strangers: Findings = field(default_factory=Findings)
     """Items that are not candidates."""
+    alike: int = 0
+    """Items that are not in the solution, but would be in Unicode's form NFC."""
 
     @classmethod
     def of(
@@ -72,6 +74,9 @@ class Membership:
             return take(lists.items, item), lists.line_of(item)
 
         members.hold(items, number, found, length)
+        if not (_is_ascii(lists.items) and _is_ascii(solution.items)):
+            ids = take(lists.items, _items(lists, length, np.ones(length.size, dtype=bool)))
+            members.alike = _spelled_alike(ids, solution.items)
         if solution.candidate_set is not None:
             item = _items(lists, length, np.ones(length.size, dtype=bool))
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
@@ -110,6 +115,7 @@ class Membership:
         self.held_judged += other.held_judged
         self.held += other.held
         self.strangers.extend(other.strangers)
+        self.alike += other.alike
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
             self._look_up()
 
@@ -151,16 +157,23 @@ EXAMPLES = 5
 """The number of queries or items that a message names."""
 
 
-def _spelled_alike(solution: Solution, unknown: Collection[str]) -> str:
-    """How many unknown queries differ from known ones by Unicode's form or invisible characters only, as a message."""
+def _spelled_alike(ids: pa.StringArray, known: pa.StringArray) -> int:
+    """Return how many unknown ids differ from known ones by Unicode's form or invisible characters only."""
+    if _is_ascii(ids) and _is_ascii(known):
+        return 0
+    plain, plain_known = (
+        pc.utf8_normalize(pc.replace_substring_regex(texts, pattern=r"\p{Cf}", replacement=""), form="NFC")
+        for texts in (ids, known)
+    )
+    if plain == ids and plain_known == known:
+        return 0
+    code = coded([plain_known, plain])[0]
+    would_be_known = code[len(known) :] <= code[: len(known)].max(initial=-1)
+    return int((would_be_known & (codes(ids, known) == UNKNOWN)).sum())
 
-    def plain(query: str) -> str:
-        return query if query.isascii() else normalize("NFC", "".join(each for each in query if category(each) != "Cf"))
 
-    known = {plain(query) for query in solution.queries.to_pylist()} if unknown else set()
-    alike = sum(plain(query) in known for query in unknown)
-    queries = counted(alike, "unknown query", "unknown queries")
-    return f"{queries} would be known in Unicode's form NFC without invisible characters" if alike else ""
+def _is_ascii(ids: pa.StringArray) -> bool:
+    return bool(text_buffers(ids)[1].max(initial=0) < 128)
 
 
 def check_queries(
@@ -179,7 +192,8 @@ def check_queries(
         problems.add(0, "the file has no rows")
         return
     lacking = np.flatnonzero(~answered)
-    alike = _spelled_alike(solution, unknown)
+    count = _spelled_alike(texts(unknown), solution.queries) if unknown else 0
+    alike = f"{ALIKE}{counted(count, 'unknown query', 'unknown queries')} would be known" if count else ""
     if lacking.size == answered.size:
         expected = alike or "check that the file is a submission for this track"
         problems.add(0, f"none of its queries is known; {expected}")
@@ -289,6 +303,8 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
         found = f"{FEW_KNOWN}{counted(items, 'item')} is in the solution"
         outside = next((f" (for example, {problem.text} is not)" for problem in members.outside), "")
         notes.add(0, f"{found}{outside}; check that the ids are those of this track")
+    if members.alike:
+        notes.add(0, f"{ALIKE}{counted(members.alike, 'more item')} would be in the solution")
     if members.strangers:
         count, shown = members.strangers.count, members.strangers.shown[:EXAMPLES]
         verb = "is not a candidate item" if count == 1 else "are not candidate items"

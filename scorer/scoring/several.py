@@ -51,7 +51,7 @@ def several(source: Source) -> Several | None:
         kind = (type(value), type(element))
         if kind not in known:
             known[kind] = _is_whole(value, element)
-            is_row = isinstance(element, tuple | list | np.ndarray) and len(element) == 2
+            is_row = isinstance(element, tuple | list | np.ndarray) and not _is_plain(element) and len(element) == 2
             if is_row and not isinstance(value, Mapping):
                 raise _error(
                     f"found pairs (as {quoted(str(name))}); for run scores, write a dict item -> score, as in "

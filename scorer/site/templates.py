@@ -69,6 +69,7 @@ MODULES = (
     "scorer.reports",
     "scorer.site",
     "scorer.store",
+    "scorer.wording",
 )
 """Where functions are defined that a template may call: macros, and what the context of a page offers."""
 

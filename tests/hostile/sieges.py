@@ -166,7 +166,7 @@ class Siege:
         """Put the files into the folder of the track."""
         for name, attack in attacks.items():
             path = self.main / os.fsdecode(attack.file or f"{name}.txt".encode())
-            path.parent.mkdir(exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             if attack.make is not None:
                 attack.make(path)
             else:

@@ -84,7 +84,7 @@ FOLDERS: dict[str, Callable[[Path], object]] = {
     "3,000-files": lambda folder: fill(folder, lambda path: path.write_text(f"{LISTS}q4:{path.name}\n")),
     "3,000-uploads": lambda folder: fill(folder, Path.touch, prefix="."),
     "3,000-links": lambda folder: fill(folder, lambda path: path.symlink_to("/etc/passwd")),
-    "3,000-folders": lambda folder: fill(folder, os.mkdir),
+    "3,000-folders": lambda folder: fill(folder, lambda path: (path / "deeper").mkdir(parents=True)),
     "3,000-hard-links": fill_with_hard_links,
 }
 

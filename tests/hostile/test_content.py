@@ -38,8 +38,8 @@ ATTACKS: dict[str, Attack] = {
     "gzip-bomb": Attack(lambda: gzip.compress(bombs.BOMB), "rejected", "limits.expansion"),
     "xz-bomb": Attack(lambda: lzma.compress(bombs.BOMB, preset=0), "rejected", "limits.expansion"),
     "zstd-bomb": Attack(lambda: bombs.zstd(bombs.BOMB), "rejected", "limits.expansion"),
-    "gzip-in-gzip": Attack(lambda: gzip.compress(gzip.compress(GOOD)), "rejected"),
-    "gzip-in-xz-in-zstd": Attack(lambda: bombs.zstd(lzma.compress(gzip.compress(GOOD))), "rejected"),
+    "gzip-in-gzip": Attack(lambda: gzip.compress(gzip.compress(GOOD)), "scored"),
+    "gzip-in-xz-in-zstd": Attack(lambda: bombs.zstd(lzma.compress(gzip.compress(GOOD))), "scored"),
     "gzip-with-100,000-empty-members": Attack(lambda: gzip.compress(b"") * 100_000, "rejected", "empty"),
     "gzip-with-a-member-for-each-line": Attack(
         lambda: b"".join(gzip.compress(b"q%d:plum\n" % number) for number in range(9_999)), "scored"

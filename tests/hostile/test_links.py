@@ -159,7 +159,7 @@ ATTACKS: dict[str, Attack] = {
     "terminal": Attack(None, "refused", ODD, device(stat.S_IFCHR, (5, 0))),
     "disk": Attack(None, "refused", ODD, device(stat.S_IFBLK, (7, 0))),
     "folder-in-a-folder": Attack(
-        None, "refused", "a folder in the folder of a team", os.mkdir, b"nested/deeper", "nested/deeper"
+        None, "refused", "a folder in a folder of a team", os.mkdir, b"nested/deeper/deepest", "nested/deeper/deepest"
     ),
 }
 

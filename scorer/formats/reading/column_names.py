@@ -34,7 +34,7 @@ TOOLS: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (
     ({"query": "qid", "item": "docno"}, ("query", "docid")),  # PyTerrier: text, and a number of its index
     ({"grade": "grade"}, ("score",)),  # one table for both: the score is the run score
     ({"score": "score"}, ("rating",)),  # LensKit: the rating is the grade
-    ({"score": "prediction"}, ("rating",)),  # Recommenders: likewise
+    ({"score": "prediction"}, ("rating",)),  # Recommenders: the same
 )
 """Columns by their exact names, which only together are a known tool's, and its columns that are something else."""
 

@@ -22,11 +22,12 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
     new = np.zeros(rank.size, dtype=bool)
     new[run_starts(query)] = True
     same, further, up = ~new[1:], np.diff(rank), np.diff(score)
-    if same.any() and (up[same] == 1).all() and (np.abs(further[same]) != 1).any() and further[same].any():
+    odd = np.flatnonzero(rank != np.floor(rank))
+    are_others = bool(odd.size) or (np.abs(further[same]) != 1).any()
+    if same.any() and (up[same] == 1).all() and are_others and further[same].any():
         return Problem(
             0, f"the run scores of each list are 1, 2, 3, ... and its ranks are not: the two look swapped{DECIDE}"
         )
-    odd = np.flatnonzero(rank != np.floor(rank))
     first_odd = int(line[odd[0]]) if odd.size else 0
     if (further[same] < 0).any():  # the rows of a list are in another order than their ranks
         order = np.lexsort((rank, np.cumsum(new)))
