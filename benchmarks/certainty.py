@@ -20,10 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
-from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.paired_tests import randomisation
-from scorer.statistics.rankings import by_mean, rank_frequencies, rank_ranges, ranked, tiers
-from scorer.statistics.sign_flips import sign_flips
+from scorer.scoring.statistics.paired_tests import randomisation
+from scorer.scoring.statistics.rankings import by_mean, rank_frequencies, rank_ranges, ranked, tiers
+from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means, sign_flips
 
 Floats = NDArray[np.float64]
 

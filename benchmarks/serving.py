@@ -23,9 +23,9 @@ from typing import Any
 import psutil
 
 from benchmarks.parts import Bench, Results
-from scorer.live.presence import arrival
-from scorer.organising.tokens import issue
-from scorer.store.records import Submission
+from scorer.live.entry import arrival
+from scorer.organising.teams import issue
+from scorer.store.events import Submission
 from scorer.store.store import Store
 
 TEAMS = 300

@@ -10,12 +10,12 @@ from typing import Any
 import scorer
 from docs.api_examples import EXAMPLES
 from docs.templates import attributes
-from scorer.analysis.comparison import DecisiveCase, Pair
-from scorer.charts.svg import Chart
+from scorer.board.charts.svg import Chart
 from scorer.errors import Findings
-from scorer.matching.counts import Counts
+from scorer.lists import Counts
 from scorer.measures.matched import JudgedItems, Matched
-from scorer.wording.table import Tabular
+from scorer.scoring.analysis.compare import DecisiveCase, Pair
+from scorer.wording import Tabular
 
 RESULTS: tuple[type, ...] = (Pair, DecisiveCase, Counts, Findings, Tabular, Chart, Matched, JudgedItems)
 """Classes of values in results; they are documented, and no user makes one."""

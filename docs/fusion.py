@@ -6,8 +6,8 @@ from textwrap import fill
 from typing import Any
 
 import scorer
-from scorer.runs.fused import METHODS, NORMALISATIONS
-from scorer.runs.methods import Method, Parameter
+from scorer.runs.fuse import METHODS, NORMALISATIONS
+from scorer.runs.fusion import Method, Parameter
 
 WIDTH = 68
 

@@ -13,8 +13,8 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any, ClassVar, get_args, get_origin, get_type_hints
 
-from scorer.site import context, submit_page
-from scorer.site.templates import FILTERS
+from scorer.board.site import context, submit_page
+from scorer.board.site.templates import FILTERS
 
 FILE = Path(__file__).with_name("templates.md")
 
@@ -43,7 +43,15 @@ PAGES: tuple[type, ...] = (
 )
 """The classes whose fields are the names that a template can use."""
 
-PACKAGES = ("scorer.board.", "scorer.live.", "scorer.reports.document", "scorer.site.", "scorer.store.log")
+PACKAGES = (
+    "scorer.board.board",
+    "scorer.board.build",
+    "scorer.board.reports.report_text",
+    "scorer.board.site.",
+    "scorer.board.statistics",
+    "scorer.live.",
+    "scorer.store.log",
+)
 """Where the classes of the values are that the reference describes."""
 
 

@@ -22,17 +22,15 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from example.season_plan import FIRST_RUN, Grades, Season, Step, TrackPlan, season
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.executors import executor_named
 from scorer.organising import errata, phases, teams
 from scorer.organising.commitment import reveal
-from scorer.organising.decisions import amend, forget
-from scorer.organising.picks import pick
+from scorer.organising.picks import amend, forget, pick
 from scorer.organising.render import render
-from scorer.organising.run import carry_out, plan
-from scorer.organising.update import Rendered
+from scorer.organising.run import Rendered, carry_out, plan
+from scorer.scoring.executors import executor_named
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import Challenge, Track
 from scorer.store.store import Store
 
 SIZES: Mapping[str, Mapping[str, int]] = {

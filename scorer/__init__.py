@@ -2,22 +2,21 @@
 
 Each folder of the package is one stage or one concern; imports go only from a later folder to an earlier one:
 
-    measures, statistics    the measures, and significance tests: arrays in, arrays out
-    formats                 the file formats, their detection, and reading them as Arrow batches; `convert`
-    challenge               challenge.toml
-    matching                the solution, and the items of a submission that are found in it
-    scoring                 scores of submissions; `evaluate`
-    runs                    operations on several runs; `fuse`, `tune`, `overlap`
-    analysis                everything about one ranking, and comparisons of submissions; `compare`
-    executors               scoring many submissions: in this process, in several, on a cluster
-    store                   results in a database
-    live, board, charts     the state of each submission, the leaderboard, and its pictures
-    site, reports           pages, and tables in other formats; `report`
-    verification            checks of what an organiser has published
-    organising              the main job: score new submissions, store the results, render the site
-    cli                     the commands
+    files           files on this machine, behind URLs, and below untrusted folders
+    measures        the measures: arrays in, arrays out
+    lists           solutions and submissions: their formats, and the items that are found in both; `convert`
+    settings        challenge.toml
+    scoring         scores of submissions, statistics and analyses of them, and executors; `evaluate`, `compare`
+    runs            operations on several runs; `fuse`, `tune`, `overlap`
+    store           results in a database
+    live            the state of each submission by the rules of a running challenge
+    board           the leaderboard, its pictures and pages, and tables in other formats; `report`
+    verification    checks of what an organiser has published
+    organising      the main job: score new submissions, store the results, render the site
+    service         the service to which teams hand in files
+    cli             the commands
 
-Every folder may use ``errors``, ``wording``, ``options`` and ``paths``.
+Every folder may use ``errors``, ``wording``, ``options`` and ``limits``.
 
 As a library:
 
@@ -34,10 +33,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from scorer.analysis.compare import compare
-    from scorer.analysis.comparison import Comparison
-    from scorer.challenge.loading import read_challenge
-    from scorer.challenge.settings import Challenge
+    from scorer.board.site.report_page import figures, report
     from scorer.errors import (
         ChallengeError,
         ConversionError,
@@ -50,46 +46,47 @@ if TYPE_CHECKING:
         SubmissionError,
         SubmissionsError,
     )
-    from scorer.formats.conversion import convert
-    from scorer.matching.solution import Solution
+    from scorer.lists.conversion import convert
+    from scorer.lists.solution import Solution
     from scorer.measures import Measure, parse
-    from scorer.measures.custom import measure
+    from scorer.measures.kinds import measure
     from scorer.runs.fuse import fuse
     from scorer.runs.overlap import Overlaps, overlap
     from scorer.runs.tuning import Tuning, tune
-    from scorer.scoring.evaluation import evaluate
-    from scorer.scoring.evaluations import Evaluation, Evaluations
-    from scorer.site.report_page import figures, report
+    from scorer.scoring.analysis.compare import Comparison, compare
+    from scorer.scoring.evaluation import Evaluation, Evaluations, evaluate
+    from scorer.settings.loading import read_challenge
+    from scorer.settings.tracks import Challenge
 
 _MODULES = {
-    "Challenge": "challenge.settings",
+    "Challenge": "settings.tracks",
     "ChallengeError": "errors",
-    "Comparison": "analysis.comparison",
+    "Comparison": "scoring.analysis.compare",
     "ConversionError": "errors",
-    "Evaluation": "scoring.evaluations",
-    "Evaluations": "scoring.evaluations",
+    "Evaluation": "scoring.evaluation",
+    "Evaluations": "scoring.evaluation",
     "FileError": "errors",
     "FusionError": "errors",
     "Measure": "measures",
     "MeasureError": "errors",
     "Overlaps": "runs.overlap",
     "ScorerError": "errors",
-    "Solution": "matching.solution",
+    "Solution": "lists.solution",
     "SolutionError": "errors",
     "StoreError": "errors",
     "SubmissionError": "errors",
     "SubmissionsError": "errors",
     "Tuning": "runs.tuning",
-    "compare": "analysis.compare",
-    "convert": "formats.conversion",
+    "compare": "scoring.analysis.compare",
+    "convert": "lists.conversion",
     "evaluate": "scoring.evaluation",
-    "figures": "site.report_page",
+    "figures": "board.site.report_page",
     "fuse": "runs.fuse",
-    "measure": "measures.custom",
+    "measure": "measures.kinds",
     "overlap": "runs.overlap",
     "parse": "measures",
-    "read_challenge": "challenge.loading",
-    "report": "site.report_page",
+    "read_challenge": "settings.loading",
+    "report": "board.site.report_page",
     "tune": "runs.tuning",
 }
 

@@ -13,11 +13,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scorer.measures.arrays import Floats
+from scorer.measures.matched import Floats
 from scorer.options import LEVEL
-from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.rankings import rank_ranges, tiers
-from scorer.statistics.sign_flips import sign_flips
+from scorer.scoring.statistics.rankings import rank_ranges, tiers
+from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means, sign_flips
 from studies.drawing import STYLES, Axis, Drawing
 from studies.populations import POPULATIONS, Population
 from studies.study import Claim, Study, verdict

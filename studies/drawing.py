@@ -11,7 +11,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 
 import numpy as np
 
-from scorer.measures.arrays import Floats
+from scorer.measures.matched import Floats
 
 FONT = "Helvetica, Arial, sans-serif"
 INK, GRID = "#222222", "#e3e3e3"

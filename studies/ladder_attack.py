@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 
 import scorer
-from scorer.measures.arrays import Bools, Floats
+from scorer.measures.matched import Bools, Floats
 from studies.drawing import STYLES, Axis, Drawing
 from studies.rankings import matched
 from studies.shown_scores import MECHANISMS, PLAIN, PRELIMINARY, Board, Mechanism

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from scorer.measures.arrays import Floats
+from scorer.measures.matched import Floats
 from studies.drawing import STYLES, Axis, Drawing
 from studies.shown_scores import FREE, MECHANISMS, PLAIN, PRELIMINARY, Mechanism
 from studies.study import Claim, Study, verdict

@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 
 import scorer
-from scorer.measures.arrays import Floats
-from scorer.measures.phi import relevance_curves
+from scorer.measures.graded import relevance_curves
+from scorer.measures.matched import Floats
 from studies.drawing import STYLES, Axis, Drawing
 from studies.rankings import matched
 from studies.study import Claim, Study, verdict

@@ -19,7 +19,7 @@ from collections.abc import Callable
 import numpy as np
 
 import scorer
-from scorer.measures.arrays import Bools, Floats
+from scorer.measures.matched import Bools, Floats
 from studies.drawing import STYLES, Axis, Drawing, Style
 from studies.rankings import matched
 from studies.study import Claim, Study, verdict

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from scorer.measures.arrays import Floats
+from scorer.measures.matched import Floats
 
 CORRELATION = 0.6
 """Of the abilities of two teams on a query."""

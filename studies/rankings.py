@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from scorer.measures.arrays import Floats, Ints
-from scorer.measures.matched import JudgedItems, Matched
+from scorer.measures.matched import Floats, Ints, JudgedItems, Matched
 
 
 def matched(grade: Floats) -> Matched:

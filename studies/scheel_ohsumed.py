@@ -27,7 +27,7 @@ from typing import Literal
 import numpy as np
 
 import scorer
-from scorer.measures.arrays import Floats
+from scorer.measures.matched import Floats
 from studies.drawing import STYLES, Axis, Drawing
 from studies.study import AbsentError, Claim, Study, verdict
 

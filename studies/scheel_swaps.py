@@ -21,7 +21,7 @@ from collections.abc import Mapping
 import numpy as np
 
 import scorer
-from scorer.measures.arrays import Floats, Ints
+from scorer.measures.matched import Floats, Ints
 from studies.drawing import STYLES, Axis, Drawing
 from studies.rankings import matched
 from studies.study import Claim, Study, verdict

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scorer.live.ladder import Ladder
-from scorer.measures.arrays import Bools, Floats
+from scorer.measures.matched import Bools, Floats
 
 PRELIMINARY = 443
 """The preliminary queries: a fifth of 2,211, as a challenge with a split of 0.2 has them."""

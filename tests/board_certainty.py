@@ -7,15 +7,15 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from scorer.board.board import Board
-from scorer.board.certainty import BINS, Certainty, Interval, Pair, QueryScore, RowCertainty, Tier
-from scorer.measures.arrays import Floats
-from scorer.statistics.bootstrap import percentile_intervals, resampled_means
-from scorer.statistics.rankings import rank_ranges, ranked, tiers
-from scorer.statistics.sign_flips import (
+from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScore, RowCertainty, Tier
+from scorer.measures.matched import Floats
+from scorer.scoring.statistics.rankings import rank_ranges, ranked, tiers
+from scorer.scoring.statistics.resampling import (
     SignFlips,
     pair_p_values,
+    percentile_intervals,
     queries_needed,
+    resampled_means,
     sign_flips,
     smallest_differences,
     typical_smallest_difference,

@@ -11,15 +11,15 @@ from pathlib import Path
 
 from scorer.board.board import Board, Row
 from scorer.board.build import ranked
-from scorer.challenge.settings import Challenge, Track
 from scorer.errors import Problem
+from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State
 from scorer.live.errata import BeforeAfter, ChangedFile, Changes, Placing, PublishedErratum, Scale
-from scorer.live.log import PublishedLog
 from scorer.live.rules import ChangedRule, SaltedDigest
+from scorer.live.state import PublishedLog
 from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
-from scorer.matching.counts import Counts
+from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Event
 from scorer.store.log import log_lines
 from tests.board_certainty import with_certainty

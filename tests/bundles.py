@@ -14,15 +14,12 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from scorer.challenge.settings import FILE, Challenge
 from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.teams import import_teams
-from scorer.store.canonical import iso
-from scorer.store.log import START, head_of, leaf_of, nonce_of, text_of_fields
-from scorer.store.secret import secret_of
+from scorer.settings.tracks import FILE, Challenge
+from scorer.store.log import START, head_of, iso, leaf_of, nonce_of, secret_of, text_of_fields
 from scorer.store.store import Store
-from scorer.verification.bundle import EVENTS, SCHEMA
-from scorer.verification.bundle_archive import COMMENT_BYTES, MANIFEST
+from scorer.verification.bundle import COMMENT_BYTES, EVENTS, MANIFEST, SCHEMA
 from tests.live import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 KEY = "07" * 32

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scorer.measures.arrays import Floats, Ints
+from scorer.measures.matched import Floats, Ints
 
 DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 PLACE = DATA.parent / "challenger"

@@ -9,10 +9,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self
 
-from scorer.challenge.settings import Challenge
 from scorer.live.commitment import Commitment
-from scorer.organising.commitment import Reveal, commit, reveal
-from scorer.organising.receipts import named_receipts
+from scorer.organising.commitment import Reveal, commit, named_receipts, reveal
+from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests.live import GOOD, OTHER, POOR, Live, day
 

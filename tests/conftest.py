@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
-from scorer.site.folder import write
-from scorer.site.pages import pages
+from scorer.board.site.folder import write
+from scorer.board.site.pages import pages
 from tests.boards import board
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser

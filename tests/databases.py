@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Table, create_engine, inspect, make_url, select, text, update
 
-from scorer.store.checksums import sealed
+from scorer.store.schema import sealed
 
 KINDS = ("sqlite", "postgresql") if os.environ.get("SCORER_TEST_DB") else ("sqlite",)
 """Without a server, test_postgres says so once, for all."""

@@ -9,18 +9,27 @@ from hashlib import sha256
 import numpy as np
 from numpy.typing import NDArray
 
-from scorer.board.curves import RECALLS
-from scorer.charts.blob_plot import blob_plot
-from scorer.charts.curves import Curve, precision_recall, r_precision_by_cutoff
-from scorer.charts.leaders_over_time import NARROW, History, leaders_over_time
-from scorer.charts.podium_plot import podium_plot
-from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
-from scorer.charts.query_boxes import query_boxes
-from scorer.charts.ranking_rules import ranking_rules
-from scorer.charts.scores_with_intervals import scores_with_intervals
-from scorer.charts.significance_map import significance_map
-from scorer.charts.svg import Cache, Svg
-from scorer.charts.tau_violin import tau_violin
+from scorer.board.build import RECALLS
+from scorer.board.charts.over_time import (
+    NARROW,
+    Curve,
+    History,
+    Moved,
+    leaders_over_time,
+    precision_recall,
+    preliminary_against_final,
+    r_precision_by_cutoff,
+)
+from scorer.board.charts.rankings import (
+    blob_plot,
+    podium_plot,
+    query_boxes,
+    ranking_rules,
+    scores_with_intervals,
+    significance_map,
+    tau_violin,
+)
+from scorer.board.charts.svg import Cache, Svg
 
 OPENED = datetime(2011, 4, 18, 10, tzinfo=UTC)
 

@@ -12,20 +12,19 @@ from typing import Self, TypeVar
 import pytest
 
 from scorer.board.board import Board, Row
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge, Track
-from scorer.challenge.splits import KEY_FILE
-from scorer.challenge.starter import FILES
-from scorer.executors.base import Executor, Serial
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
 from scorer.live.errata import Changes, Erratum
 from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata
-from scorer.organising.boards import boards
-from scorer.organising.render import render
+from scorer.organising.render import boards, render
 from scorer.organising.rules import scored_by
 from scorer.organising.run import Work, carry_out, plan
+from scorer.scoring.executors.base import Executor, Serial
+from scorer.settings.loading import read_challenge
+from scorer.settings.rules import KEY_FILE
+from scorer.settings.starter import FILES
+from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

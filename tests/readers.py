@@ -9,10 +9,9 @@ from unittest.mock import patch
 import numpy as np
 
 from scorer.errors import Findings
-from scorer.formats.detection import format_named
-from scorer.formats.reading.batches import Graded, Ranked, subtopics
-from scorer.formats.reading.blocks import Block, checked
-from scorer.formats.reading.bytes import UnreadableError
+from scorer.lists.detection import format_named
+from scorer.lists.reading.blocks import Block, Graded, Ranked, checked, subtopics
+from scorer.lists.reading.bytes import UnreadableError
 
 Read = tuple[object, ...]
 
@@ -47,9 +46,9 @@ def read(content: bytes, name: str, *, solution: bool) -> Read:
 def by_lines() -> Iterator[None]:
     """Switch all fast readers off."""
     with (
-        patch("scorer.formats.reading.regular.columns", lambda *_, **__: None),
-        patch("scorer.formats.reading.regular.members", lambda *_: None),
-        patch("scorer.formats.vlnet._is_plain", lambda *_: False),
+        patch("scorer.lists.reading.tables.columns", lambda *_, **__: None),
+        patch("scorer.lists.reading.tables.members", lambda *_: None),
+        patch("scorer.lists.formats.vlnet._is_plain", lambda *_: False),
     ):
         yield
 

@@ -16,12 +16,12 @@ from typing import Any
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from scorer.executors.base import Serial
 from scorer.organising.run import carry_out, plan
-from scorer.organising.tokens import issue, listed, revoke
+from scorer.organising.teams import issue, listed, revoke
+from scorer.scoring.executors.base import Serial
 from scorer.service.accepting import Accepted, Delivery, accept
 from scorer.service.app import application
-from scorer.service.checking import Checks
+from scorer.service.documents import Checks
 from scorer.service.state import Service
 from scorer.store.store import Store
 from tests.live import Live, day

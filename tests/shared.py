@@ -20,14 +20,13 @@ import pytest
 from sqlalchemy import Engine
 from sqlalchemy.engine.default import DefaultDialect
 
-from scorer.analysis.kept import Kept
-from scorer.analysis.task import Task
-from scorer.board import published_statistics
-from scorer.board.published_statistics import ScoredRows
-from scorer.charts import svg
-from scorer.charts.panel import Panel
-from scorer.measures.arrays import Floats
-from scorer.organising import boards as organising_boards
+from scorer.board import statistics
+from scorer.board.charts import svg
+from scorer.board.charts.panel import Panel
+from scorer.board.statistics import ScoredRows
+from scorer.measures.matched import Floats
+from scorer.organising import render as organising_boards
+from scorer.scoring.analysis.kept import Kept, Task
 
 
 class Shared:
@@ -59,7 +58,7 @@ def sharing(folder: Path) -> Iterator[None]:
     as it is without sharing.
     """
     shared = Shared(folder)
-    draw, compute_column, analyse = svg._drawn, published_statistics._computed, organising_boards._computed_analysis
+    draw, compute_column, analyse = svg._drawn, statistics._computed, organising_boards._computed_analysis
 
     @wraps(draw)
     def drawn(panel: Panel, *words: str) -> str:
@@ -83,7 +82,7 @@ def sharing(folder: Path) -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(svg, "_drawn", drawn)
-        patch.setattr(published_statistics, "_computed", computed)
+        patch.setattr(statistics, "_computed", computed)
         patch.setattr(organising_boards, "_computed_analysis", analysed)
         yield
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from scorer.measures import KINDS, Kind, Measure, Parameter, Value
-from scorer.measures.arrays import Floats
-from scorer.measures.matched import JudgedItems, Matched, Subtopics
+from scorer.measures.matched import Floats, JudgedItems, Matched, Subtopics
 
 Solution = Mapping[str, Mapping[str, float]]
 Divided = Mapping[str, Mapping[str, Mapping[str, float]]]

@@ -10,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.errors import SubmissionError
-from scorer.formats.reading import bytes as reading_bytes
-from scorer.formats.reading.arrow import take
-from scorer.runs import aligned, alignment
-from scorer.runs.aligned import AlignedRuns, stable_order
-from scorer.runs.alignment import for_each_part
-from scorer.runs.reading import Run
+from scorer.lists.reading import bytes as reading_bytes
+from scorer.lists.reading.arrow import take
+from scorer.runs import aligned
+from scorer.runs.aligned import AlignedRuns, Run, for_each_part, stable_order
 from tests.oracles_runs import ranked
 from tests.strategies import examples
 
@@ -74,8 +72,8 @@ def in_order(lists: Lists) -> Lists:
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files are read in blocks of about two lists, and little may wait."""
     monkeypatch.setattr(reading_bytes, "BLOCK", 150)
-    monkeypatch.setattr(alignment, "PENDING_ITEMS", 40)
-    monkeypatch.setattr(alignment, "ITEMS_AT_ONCE", 10)
+    monkeypatch.setattr(aligned, "PENDING_ITEMS", 40)
+    monkeypatch.setattr(aligned, "ITEMS_AT_ONCE", 10)
 
 
 orders = st.lists(st.permutations([f"q{number}" for number in range(20)]).map(lambda o: o[:14]), min_size=2, max_size=3)
@@ -85,7 +83,7 @@ orders = st.lists(st.permutations([f"q{number}" for number in range(20)]).map(la
 @pytest.mark.parametrize("threads", [1, 2])
 def test_runs_in_one_order_are_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int) -> None:
     """Also where each run lacks some queries."""
-    monkeypatch.setattr(alignment, "PENDING_ITEMS", 90)
+    monkeypatch.setattr(aligned, "PENDING_ITEMS", 90)
     queries = [f"q{number:02}" for number in range(40)]
     lists = [some_lists([query for query in queries if hash_of(query, run) % 4], run) for run in range(3)]
     runs = [Run.of(write_run(tmp_path / f"{run}.run", each)) for run, each in enumerate(lists)]
@@ -108,7 +106,7 @@ def test_runs_in_different_orders_are_partitioned(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, threads: int
 ) -> None:
     """Every query is had once, with all of its lists."""
-    monkeypatch.setattr("scorer.matching.partition.PARTITION_BYTES", 500)
+    monkeypatch.setattr("scorer.lists.match.PARTITION_BYTES", 500)
     queries = [f"q{number}" for number in range(60)]
     lists = [some_lists(queries), some_lists(queries[::-1], 1)]
     runs = [Run.of(write_run(tmp_path / f"{run}.run", each)) for run, each in enumerate(lists)]
@@ -145,8 +143,8 @@ def test_any_orders_give_the_same_lists(tmp_path_factory: pytest.TempPathFactory
     files = [Run.of(write_run(folder / f"{run}.run", each)) for run, each in enumerate(lists)]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(reading_bytes, "BLOCK", 150)
-        patch.setattr(alignment, "PENDING_ITEMS", 20)
-        patch.setattr(alignment, "ITEMS_AT_ONCE", 10)
+        patch.setattr(aligned, "PENDING_ITEMS", 20)
+        patch.setattr(aligned, "ITEMS_AT_ONCE", 10)
         _, from_files, _ = read(files)
     _, from_memory, _ = read([Run.of(each) for each in lists])
 
@@ -155,7 +153,7 @@ def test_any_orders_give_the_same_lists(tmp_path_factory: pytest.TempPathFactory
 
 def test_a_pipe_cannot_be_read_in_another_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the run and what to do."""
-    monkeypatch.setattr(alignment, "PENDING_ITEMS", 0)
+    monkeypatch.setattr(aligned, "PENDING_ITEMS", 0)
     monkeypatch.setattr(reading_bytes, "BLOCK", 60)
     lists = some_lists([f"q{number}" for number in range(9)])
     backwards = dict(reversed(lists.items()))

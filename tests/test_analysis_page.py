@@ -10,13 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
-from scorer.analysis.task import Task
-from scorer.board.board import Board
-from scorer.board.certainty import ShakeUp
-from scorer.site.analysis_page import analysis_view
-from scorer.site.analysis_view import PairMarks
-from scorer.site.figures import analysis_figures, board_figures
+from scorer.board.board import Board, ShakeUp
+from scorer.board.site.context import PairMarks, analysis_view
+from scorer.board.site.figures import analysis_figures, board_figures
+from scorer.scoring.analysis.analysis import Settings, TaskAnalysis, analysed
+from scorer.scoring.analysis.kept import Task
 from tests import boards
 from tests.accessibility import has_axe, violations
 from tests.browser import Page, chromium
@@ -148,8 +146,8 @@ def test_an_analysis_needs_public_scores_of_queries_and_a_mean(settings: str, is
 def test_a_second_render_draws_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts and analyses come from the database, and the pages stay as they are."""
     before = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
-    monkeypatch.setattr("scorer.charts.svg._drawn", lambda *_: pytest.fail("drawn again"))
-    monkeypatch.setattr("scorer.organising.boards._computed_analysis", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("scorer.board.charts.svg._drawn", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr("scorer.organising.render._computed_analysis", lambda *_: pytest.fail("computed again"))
 
     assert here("render", folder).code == 0
     assert {path: path.read_bytes() for path in (folder / "site").rglob("*.html")} == before

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "scorer"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 
-TOP_LEVEL = {"__init__", "__main__", "errors", "limits", "options", "paths", "wording"}
+TOP_LEVEL = {"__init__", "__main__", "errors", "limits", "options", "wording"}
 """The only modules outside of a room."""
 
 LONGEST = 700
@@ -79,7 +79,7 @@ def layers() -> list[set[str]]:
     """The layers of the import contract, lowest first."""
     with (ROOT / "pyproject.toml").open("rb") as stream:
         contracts = tomllib.load(stream)["tool"]["importlinter"]["contracts"]
-    (contract,) = (contract for contract in contracts if contract["type"] == "layers")
+    (contract,) = (contract for contract in contracts if contract.get("containers") == ["scorer"])
     return [set(re.split(r"\s*[|:]\s*", layer)) for layer in reversed(contract["layers"])]
 
 

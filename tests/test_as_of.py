@@ -14,9 +14,9 @@ import pytest
 
 from scorer.board.board import Board
 from scorer.errors import StoreError
-from scorer.organising.boards import boards
-from scorer.organising.decisions import amend
 from scorer.organising.phases import extend
+from scorer.organising.picks import amend
+from scorer.organising.render import boards
 from scorer.organising.teams import record_teams
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors import GoOn, always
-from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
 from scorer.limits import Limits
-from scorer.matching.solution import Solution
+from scorer.lists.solution import Solution
 from scorer.organising.run import carry_out, plan
-from scorer.scoring.rules import Rules
+from scorer.scoring.executors import GoOn, always
+from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
+from scorer.scoring.outcomes import Rules
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests.commands import Terminal
 from tests.databases import rows
@@ -44,7 +44,7 @@ class Interrupted:
 @pytest.fixture(autouse=True)
 def store_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every result is stored before the next is computed."""
-    monkeypatch.setattr("scorer.organising.waves.STORE_EVERY", -1.0)
+    monkeypatch.setattr("scorer.organising.watch.STORE_EVERY", -1.0)
 
 
 def batch(folder: Path) -> Challenge:

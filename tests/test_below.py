@@ -12,8 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.paths import digest, is_regular
-from scorer.paths.below import BY_DESCRIPTOR, FileBelow, RefusedError, files_in
+from scorer.files import BY_DESCRIPTOR, FileBelow, RefusedError, digest, files_in, is_regular
 
 pytestmark = pytest.mark.skipif(not BY_DESCRIPTOR, reason="needs files that are opened relative to a folder")
 

@@ -20,24 +20,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.board.board import Board
+from scorer.board.board import Board, rules
 from scorer.board.build import board as build_board
 from scorer.board.build import ranks
-from scorer.board.rules import rules
-from scorer.challenge.settings import Track
+from scorer.board.reports.leaderboard import export_columns, export_rows, to_csv, to_json, to_markdown
 from scorer.errors import Findings, Problem
+from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
-from scorer.live.entry import Entry, rounded
-from scorer.live.presence import SubmissionState, submissions
+from scorer.live.entry import Entry, SubmissionState, rounded, submissions
 from scorer.live.teams import slugs
-from scorer.matching.counts import Counts
 from scorer.measures import parse
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
-from scorer.reports.boards import export_columns, export_rows, to_csv, to_markdown
-from scorer.reports.leaderboard import to_json
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, Failure, RecordedBasis, Submission
+from scorer.settings.tracks import Track
+from scorer.store.events import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import printable_name

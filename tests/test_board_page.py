@@ -12,12 +12,11 @@ from typing import Any
 import pytest
 
 from scorer.board.board import Board
-from scorer.charts.svg import Svg
-from scorer.site.columns import measure_columns
-from scorer.site.figures import Figure
-from scorer.site.folder import write
-from scorer.site.pages import pages
-from scorer.site.views import LEADING_TEAMS, board_view
+from scorer.board.charts.svg import Svg
+from scorer.board.site.figures import Figure
+from scorer.board.site.folder import write
+from scorer.board.site.pages import pages
+from scorer.board.site.views import LEADING_TEAMS, board_view, measure_columns
 from scorer.wording import long_time
 from tests.accessibility import has_axe, violations
 from tests.board_certainty import with_certainty

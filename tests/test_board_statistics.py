@@ -17,20 +17,17 @@ from jsonschema import Draft202012Validator
 from scipy.stats import kendalltau
 
 import scorer
-from scorer.board.board import Board
-from scorer.board.certainty import BINS
-from scorer.board.curves import cutoffs
-from scorer.board.measure_statistics import measured, pairs
-from scorer.challenge.loading import read_challenge
+from scorer.board.board import BINS, Board
+from scorer.board.build import cutoffs
+from scorer.board.reports.leaderboard import LEADERBOARD_VERSION, schema, to_json
+from scorer.board.statistics import measured, pairs
 from scorer.live.entry import rounded
 from scorer.live.phases import State
 from scorer.options import Split
-from scorer.organising.boards import boards
-from scorer.organising.render import render
-from scorer.reports.leaderboard import VERSION, schema, to_json
+from scorer.organising.render import boards, render
 from scorer.scoring.evaluation import evaluate
-from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.sign_flips import sign_flips
+from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means, sign_flips
+from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from tests.commands import here, process
 from tests.databases import changed, rows
@@ -277,7 +274,7 @@ def test_statistics_are_computed_once(folder: Path, monkeypatch: pytest.MonkeyPa
     """A second render reads them from the database, and the revision stays as it is."""
     before = cached(folder)
     revision = rows(str(folder / "scores.db"), "SELECT revision FROM scorer_schema")
-    monkeypatch.setattr("scorer.board.published_statistics._computed", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("scorer.board.statistics._computed", lambda *_: pytest.fail("computed again"))
 
     assert here("render", folder).code == 0
     assert cached(folder) == before != []
@@ -369,7 +366,7 @@ def test_the_export_follows_its_schema(folder: Path) -> None:
 
     Draft202012Validator.check_schema(published)
     assert json.loads(schema()) == published
-    assert published["properties"]["version"]["const"] == VERSION
+    assert published["properties"]["version"]["const"] == LEADERBOARD_VERSION
     assert published["properties"]["phase"]["anyOf"][0]["properties"]["state"]["enum"] == list(get_args(State))
     assert list(validator.iter_errors(document)) == []
     wrongs: tuple[dict[str, object], ...] = ({"version": 1}, {"rows": [{}]}, {"statistics": {}}, {"more": 1})

@@ -10,14 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.branding import DARK, LIGHT, NO_BRANDING, Branding
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge
+from scorer.board.site import templates
+from scorer.board.site.folder import write
+from scorer.board.site.pages import SHIPPED, pages, site_files
 from scorer.errors import ChallengeError, ScorerError
-from scorer.paths import shipped_templates
-from scorer.site import own_files
-from scorer.site.folder import write
-from scorer.site.pages import SHIPPED, pages, site_files
+from scorer.files import shipped_templates
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import DARK, LIGHT, NO_BRANDING, Branding, Challenge
 from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge, scored_row
 from tests.browser import IN_BROWSER, Page
@@ -354,7 +353,7 @@ def test_hidden_files_and_symbolic_links_are_not_copied(make: Make, tmp_path: Pa
     folder = tmp_path / "templates" / "static"
     (folder / "file.txt").symlink_to(tmp_path / "solutions" / "secret.txt")
     (folder / "folder").symlink_to(tmp_path / "solutions")
-    assert own_files.static_files(declared.root) == {"static/a.txt": b"a"}
+    assert templates.static_files(declared.root) == {"static/a.txt": b"a"}
 
 
 def test_a_folder_that_is_a_symbolic_link_is_not_copied(tmp_path: Path) -> None:
@@ -363,22 +362,22 @@ def test_a_folder_that_is_a_symbolic_link_is_not_copied(tmp_path: Path) -> None:
     (tmp_path / "solutions" / "secret.txt").write_text("secret")
     (tmp_path / "templates").mkdir()
     (tmp_path / "templates" / "static").symlink_to(tmp_path / "solutions")
-    assert own_files.static_files(tmp_path) == {}
+    assert templates.static_files(tmp_path) == {}
 
 
 def test_static_files_have_a_limit(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     """The message names the folder and the limit."""
     declared = make({"templates/static/a": "x" * 60, "templates/static/b": "x" * 60})
-    monkeypatch.setattr(own_files, "MOST_TOGETHER", 100)
+    monkeypatch.setattr(templates, "MOST_TOGETHER", 100)
     with pytest.raises(ScorerError, match=r"templates/static: has more than 100 bytes"):
-        own_files.static_files(declared.root)
+        templates.static_files(declared.root)
 
 
 def test_a_static_file_with_the_suffix_of_a_file_in_progress_is_an_error(make: Make) -> None:
     """The folder of the site could not keep the two apart."""
     declared = make({"templates/static/a.part": "x"})
     with pytest.raises(ScorerError, match=r"a\.part: files that end with \.part"):
-        own_files.static_files(declared.root)
+        templates.static_files(declared.root)
 
 
 def test_a_static_file_may_become_a_folder_and_back(tmp_path: Path) -> None:

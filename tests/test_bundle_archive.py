@@ -14,10 +14,8 @@ import tomlkit
 from sqlalchemy import NullPool, create_engine, inspect
 
 from scorer.errors import ScorerError
-from scorer.organising.bundle_files import write_bundle
-from scorer.organising.bundles import import_bundle
-from scorer.verification.bundle import EVENTS
-from scorer.verification.bundle_archive import COMMENT_BYTES, DIRECTORY, MANIFEST, is_safe, opened_bundle
+from scorer.organising.bundles import import_bundle, write_bundle
+from scorer.verification.bundle import COMMENT_BYTES, DIRECTORY, EVENTS, MANIFEST, is_safe, opened_bundle
 from tests.bundles import archive, edited, exported, members, parts, rich_challenge, sealed, with_manifest
 from tests.commands import Terminal
 from tests.live import day
@@ -229,7 +227,7 @@ def test_other_files_are_not_bundles(bundle: Path, tmp_path: Path) -> None:
 
 def test_a_huge_manifest_is_refused(bundle: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is read as a whole."""
-    monkeypatch.setattr("scorer.verification.bundle_archive.LARGEST_MANIFEST", 1_000)
+    monkeypatch.setattr("scorer.verification.bundle.LARGEST_MANIFEST", 1_000)
     assert "manifest.json has" in refusal(bundle.read_bytes(), tmp_path)
 
 

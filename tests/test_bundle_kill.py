@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.loading import read_challenge
+from scorer.settings.loading import read_challenge
 from scorer.store.events import Event
 from scorer.store.store import Store
 from tests.bundles import exported, rich_challenge, tree, url_of

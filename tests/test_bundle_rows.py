@@ -19,8 +19,7 @@ from scorer.organising.bundles import import_bundle
 from scorer.store.events import INVALID, check_event
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.transfer import TABLES
-from scorer.verification.bundle import EVENTS
-from scorer.verification.bundle_archive import INDEX
+from scorer.verification.bundle import EVENTS, INDEX
 from tests.bundle_1.make import BUNDLE, NOW
 from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
 from tests.strategies import examples

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from scorer.challenge.loading import read_challenge
 from scorer.organising.bundles import import_bundle
+from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from scorer.verification.bundle import verified_bundle
 from tests import bundle_1

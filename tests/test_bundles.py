@@ -12,11 +12,11 @@ import pytest
 
 from example.season import SIZES, Simulation
 from example.season_plan import FIRST_RUN, season
-from scorer.challenge.loading import read_challenge
+from scorer.board.site.folder import MANIFEST
 from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.organising.bundles import export, import_bundle
 from scorer.organising.run import plan
-from scorer.site.folder import MANIFEST
+from scorer.settings.loading import read_challenge
 from scorer.store.events import Event
 from scorer.store.log import log_lines
 from scorer.store.store import Store

@@ -8,10 +8,17 @@ from typing import Any
 
 import pytest
 
-from scorer.board.board import Board, Row
-from scorer.board.certainty import Certainty, Pair, RowCertainty, ShakeUp, Tier
+from scorer.board.board import Board, Certainty, Pair, Row, RowCertainty, ShakeUp, Tier
+from scorer.board.site.captions import (
+    counts,
+    front_summary,
+    how_sure,
+    shake_up,
+    significant,
+    table_caption,
+    what_is_ranked,
+)
 from scorer.live.entry import State
-from scorer.site.captions import counts, front_summary, how_sure, shake_up, significant, table_caption, what_is_ranked
 from scorer.wording import day_and_month, in_words, long_time, ordinal, sentence
 from tests.boards import baseline_row, board_of, challenge, entry, rejected_row, scored_row, without_final
 

@@ -8,15 +8,11 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from scorer.challenge.branding import Branding
-from scorer.challenge.loading import LimitSettings, read_challenge
-from scorer.challenge.phases import Phase
-from scorer.challenge.quotas import NO_QUOTA, Quota
-from scorer.challenge.settings import Challenge, Track
-from scorer.challenge.splits import KeySplit, check_stage
-from scorer.challenge.starter import FILES, write_new
-from scorer.challenge.tables import IGNORED
 from scorer.errors import ChallengeError
+from scorer.settings.loading import LimitSettings, read_challenge
+from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, Phase, Quota, check_stage
+from scorer.settings.starter import FILES, write_new
+from scorer.settings.tracks import Branding, Challenge, Track
 
 ROOT = Path(__file__).resolve().parent.parent
 

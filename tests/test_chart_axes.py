@@ -9,8 +9,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.charts.labels import fitted, spoken, spread, text_width, wrapped
-from scorer.charts.ticks import number, rank_ticks, score_ticks, ticks, time_ticks
+from scorer.board.charts.panel import (
+    fitted,
+    number,
+    rank_ticks,
+    score_ticks,
+    spoken,
+    spread,
+    text_width,
+    ticks,
+    time_ticks,
+    wrapped,
+)
 
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
 

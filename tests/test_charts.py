@@ -17,21 +17,28 @@ import numpy as np
 import pytest
 import vl_convert
 
-from scorer.board.curves import RECALLS
-from scorer.charts import svg as charts_svg
-from scorer.charts.blob_plot import blob_plot
-from scorer.charts.curves import Curve, precision_recall
-from scorer.charts.labels import LINE, text_width
-from scorer.charts.leaders_over_time import STEPS, History, leaders_over_time
-from scorer.charts.panel import ACCENT, INK, INTERVAL, REFERENCE
-from scorer.charts.podium_plot import podium_plot
-from scorer.charts.preliminary_against_final import Moved, preliminary_against_final
-from scorer.charts.query_boxes import query_boxes
-from scorer.charts.ranking_rules import ranking_rules
-from scorer.charts.scores_with_intervals import scores_with_intervals
-from scorer.charts.significance_map import significance_map
-from scorer.charts.svg import Svg
-from scorer.charts.tau_violin import tau_violin
+from scorer.board.build import RECALLS
+from scorer.board.charts import svg as charts_svg
+from scorer.board.charts.over_time import (
+    STEPS,
+    Curve,
+    History,
+    Moved,
+    leaders_over_time,
+    precision_recall,
+    preliminary_against_final,
+)
+from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, text_width
+from scorer.board.charts.rankings import (
+    blob_plot,
+    podium_plot,
+    query_boxes,
+    ranking_rules,
+    scores_with_intervals,
+    significance_map,
+    tau_violin,
+)
+from scorer.board.charts.svg import Svg
 from tests.browser import Page, chromium
 from tests.commands import process
 from tests.drawings import CHARTS, OPENED, TEAMS, digest, drawings, histories

@@ -10,9 +10,8 @@ import pytest
 import yaml
 
 from scorer.board.board import Board
-from scorer.challenge.branding import Branding
-from scorer.challenge.settings import Challenge
-from scorer.reports.citation import to_bibtex, to_cff
+from scorer.board.reports.leaderboard import to_bibtex, to_cff
+from scorer.settings.tracks import Branding, Challenge
 from tests import boards
 
 UPDATED = datetime(2011, 7, 9, 6, 0, tzinfo=UTC)

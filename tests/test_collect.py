@@ -18,10 +18,9 @@ from typing import Any
 
 import pytest
 
-from scorer.paths import Remote, chunks_of
-from scorer.paths.below import FileBelow
-from scorer.paths.writing import try_lock
-from scorer.service import collecting
+from scorer.files import FileBelow, Remote, chunks_of
+from scorer.files.writing import try_lock
+from scorer.service import accepting
 from tests.commands import Answer, Terminal, command, here, process
 from tests.live import GOOD, OTHER, POOR, Live, day, stop_clock
 from tests.stores import NAME, Bucket, s3_bucket
@@ -332,7 +331,7 @@ def test_a_file_that_changes_while_it_is_read_waits(inbox: Inbox, monkeypatch: p
         inbox.put("amber/one.txt", OTHER)
 
     with monkeypatch.context() as patch:
-        patch.setattr(collecting, "chunks_of", changing)
+        patch.setattr(accepting, "chunks_of", changing)
         assert "it changed while it was read; the next call tries it again" in inbox.collect().err
     assert (inbox.received(), inbox.left()) == ([], [])
     inbox.collect()
@@ -343,7 +342,7 @@ def test_a_full_disk_is_no_fault_of_the_file(inbox: Inbox, monkeypatch: pytest.M
     """It has no answer, and is tried again."""
     inbox.put("amber/one.txt")
     with monkeypatch.context() as patch:
-        patch.setattr(collecting, "RESERVE", 1 << 60)
+        patch.setattr(accepting, "RESERVE", 1 << 60)
         full = inbox.collect()
     assert (full.code, "the disk is full; the next call tries it again" in full.err) == (1, True)
     assert inbox.names() == {"amber/one.txt"}
@@ -418,13 +417,13 @@ def test_two_collectors_at_once_accept_each_file_once(inbox: Inbox) -> None:
 # Killed
 
 STEPS = {
-    "while it is copied": "scorer.service.collecting:_copied:before",
-    "when it is copied": "scorer.service.collecting:_copied:after",
+    "while it is copied": "scorer.service.accepting:_copied:before",
+    "when it is copied": "scorer.service.accepting:_copied:after",
     "when it is recorded": "scorer.store.store:Store.record:after",
-    "before it has its name": "scorer.organising.deliveries:sync_folder:before",
-    "before the receipt": "scorer.paths.below:FileBelow.put_next:before",
+    "before it has its name": "scorer.organising.files:sync_folder:before",
+    "before the receipt": "scorer.files:FileBelow.put_next:before",
     "while the receipt is written": "os:fsync:after",
-    "when the receipt is written": "scorer.paths.below:FileBelow.put_next:after",
+    "when the receipt is written": "scorer.files:FileBelow.put_next:after",
 }
 
 FEW = ("when it is recorded", "when the receipt is written")
@@ -608,7 +607,7 @@ def test_an_object_that_the_store_does_not_give_holds_up_no_other(
 def test_the_next_call_completes_one_that_was_killed_with_a_store(remote: Inbox, bucket: Bucket) -> None:
     """Before the receipt is written."""
     remote.put("amber/one.txt")
-    arguments = ("scorer.paths:Remote.put_next:before", "collect", remote.source, "-C", remote.live.folder)
+    arguments = ("scorer.files:Remote.put_next:before", "collect", remote.source, "-C", remote.live.folder)
     killed = process(*arguments, program=KILLED_AT, environment=bucket.environment)
     assert killed.code == -signal.SIGKILL, killed.err
     assert remote.collect().out == "main: 0 received, 1 known, 0 refused\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scorer.cli import COMMANDS
-from scorer.cli.examples import EXAMPLES
+from scorer.cli.help import EXAMPLES
 from tests.commands import Terminal, here
 
 ALL = [example for examples in EXAMPLES.values() for example in examples]

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError, SolutionError
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
+from scorer.settings.tracks import Challenge
 from scorer.store.log import log_lines
 from scorer.store.store import Store
 from tests.commands import Terminal, process

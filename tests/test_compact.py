@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.measures import Measure
-from scorer.scoring.compact import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
+from scorer.scoring.outcomes import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
 from tests import strategies
 
 

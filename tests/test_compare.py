@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 import scorer
-from scorer.analysis.comparison import DECISIVE
+from scorer.scoring.analysis.compare import DECISIVE
 from tests.commands import Terminal
 
 QUERIES = [f"q{number:02}" for number in range(24)]

@@ -15,10 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import Findings
-from scorer.formats.conversion import Kind, compressed, converted, format_of
-from scorer.formats.detection import FORMATS, format_named, opened
-from scorer.formats.reading.bytes import UnreadableError
-from scorer.formats.writing import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.conversion import Kind, compressed, converted, format_of
+from scorer.lists.detection import FORMATS, format_named, opened
+from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.reading.bytes import UnreadableError
 from scorer.options import TieRule
 from tests.commands import Terminal, command
 

@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from scorer.board.board import Board, Row, counting_scores, score_at
+from scorer.board.site.figures import board_figures
 from scorer.live.entry import State
 from scorer.live.teams import ChangeKind, TeamChange
-from scorer.site.figures import board_figures
 from tests.boards import board_of, challenge, entry, in_state, team
 
 HOUR = timedelta(hours=1)

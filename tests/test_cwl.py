@@ -15,7 +15,7 @@ from hypothesis import given, settings
 
 import scorer
 from docs.peers import IR_MEASURES_CONTINUATION, IR_MEASURES_CWL, filled
-from scorer.measures import continuation, parse_one
+from scorer.measures import parse_one, user_models
 from tests.strategies import number
 from tests.test_peers import Qrels, Run, ours, qrels, repeatable, untied, untied_runs
 
@@ -93,7 +93,7 @@ def test_many_queries_are_computed_in_parts(name: str, monkeypatch: pytest.Monke
     judgements = {str(query): {"a": 1 + query % 3, "b": 3, "c": 0} for query in range(7)}
     lists = {str(query): ["x"] * (query % 2) + ["c", "b", "a"][query % 3 :] for query in range(7)}
     whole = scorer.evaluate(judgements, lists, name, per_query=True).by_query()
-    monkeypatch.setattr(continuation, "_CELLS", 2500)
+    monkeypatch.setattr(user_models, "_CELLS", 2500)
 
     assert scorer.evaluate(judgements, lists, name, per_query=True).by_query() == whole
     assert len({scores[name] for scores in whole.values()}) > 1

@@ -14,9 +14,8 @@ from typing import Any
 
 import pytest
 
-from scorer.store.checksums import layout, sealed
 from scorer.store.log import Kind
-from scorer.store.schema import tables
+from scorer.store.schema import layout, sealed, tables
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal, here

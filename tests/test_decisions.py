@@ -8,11 +8,11 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from scorer.errors import StoreError
-from scorer.live.presence import SubmissionState, key_of
-from scorer.organising.decisions import amend_received, forget_outcome
+from scorer.live.entry import SubmissionState, key_of
+from scorer.organising.picks import amend_received, forget_outcome
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
-from scorer.store.records import RecordedBasis, Submission
+from scorer.store.events import RecordedBasis, Submission
 from scorer.store.schema import event_table
 from scorer.store.store import GENERATIONS, Store
 from tests.databases import changed, rows, seal

@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 import scorer
 from docs.peers import IR_MEASURES_NDEVAL, NDEVAL, filled
 from scorer.errors import Findings, MeasureError, SolutionError
-from scorer.formats.reading import memory
-from scorer.matching.solution import Solution
+from scorer.lists.reading import memory
+from scorer.lists.solution import Solution
 from scorer.measures import KINDS, Kind, Measure, parse_one
-from scorer.scoring.compact import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
+from scorer.scoring.outcomes import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
 from tests import strategies
 from tests.commands import Terminal
 from tests.readers import agree
@@ -391,7 +391,7 @@ def test_an_iteration_that_does_not_vary_is_no_subtopic(iteration: str, tmp_path
 
 def test_an_iteration_may_vary_in_the_last_block_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A block whose lines have one iteration is joined with others."""
-    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 20)
+    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 20)
     rows = [*(("q1", "1", f"i{number}", 1) for number in range(9)), ("q1", "2", "i1", 1), ("q1", "10", "i2", 1)]
     (tmp_path / "x.qrels").write_text(qrels(rows))
     solution = Solution.read(tmp_path / "x.qrels")

@@ -16,8 +16,8 @@ from docs.examples import EXAMPLES
 from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
 from scorer.cli import COMMANDS, GROUPS
-from scorer.cli.measures import remarks
-from scorer.formats.reading.column_names import COLUMNS
+from scorer.cli.evaluate import remarks
+from scorer.lists.reading.tables import COLUMNS
 from scorer.measures import KINDS, Kind, parse, parse_one
 from scorer.options import (
     COUNTING_ENTRY,

@@ -13,10 +13,10 @@ from typing import Any, get_args
 
 import pytest
 
+from scorer.board.reports.leaderboard import entry_values
 from scorer.live.entry import Admission, Outcome, Presence
-from scorer.organising.boards import listed_entries
+from scorer.organising.render import listed_entries
 from scorer.organising.teams import record_teams
-from scorer.reports.entries import entry_values
 from tests.commands import Terminal
 from tests.live import ANNOUNCED, DAY, END, INVALID, ONE, SECOND, START, TWO, Live, lists, phase, stop_clock
 

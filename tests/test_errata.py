@@ -8,19 +8,19 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.settings import Challenge
 from scorer.errors import ChallengeError
-from scorer.executors import GoOn, always
-from scorer.executors.base import FileOutcomes, FileToScore, Serial
 from scorer.limits import Limits
+from scorer.lists.solution import Solution
 from scorer.live.entries import with_outcomes
+from scorer.live.entry import key_of, submissions
 from scorer.live.errata import Placing, folded_errata
-from scorer.live.presence import key_of, submissions
-from scorer.matching.solution import Solution
-from scorer.organising.boards import boards
-from scorer.organising.decisions import forget_outcome
+from scorer.organising.picks import forget_outcome
+from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan
-from scorer.scoring.rules import Rules
+from scorer.scoring.executors import GoOn, always
+from scorer.scoring.executors.base import FileOutcomes, FileToScore, Serial
+from scorer.scoring.outcomes import Rules
+from scorer.settings.tracks import Challenge
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Terminal

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from scorer.cli.evaluate import DEFAULT
-from scorer.formats.detection import TAG_BYTES, roles, run_tag
+from scorer.lists.detection import TAG_BYTES, roles, run_tag
 from scorer.measures import DEFAULT as DEFAULT_MEASURES
 from scorer.measures import registry
 from tests.commands import Terminal, process

@@ -13,9 +13,9 @@ from statistics import mean
 import pytest
 
 from example.make import differing, files, write
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Track
-from scorer.paths import Location
+from scorer.files import Location
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import Track
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "example" / "make.py"

@@ -14,14 +14,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.challenge.lists import public_lists
-from scorer.challenge.portable import portable
 from scorer.errors import SolutionError
-from scorer.matching.solution import Solution
+from scorer.files import digest
+from scorer.lists.solution import Solution
 from scorer.options import Ties
 from scorer.organising.bundles import export, import_bundle
-from scorer.paths import digest
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Rules
+from scorer.settings.published import portable
+from scorer.settings.tracks import public_lists
 from tests.commands import Terminal, here
 from tests.live import FLAGGED, ONE, QUERIES, START, Live, ranking
 from tests.strategies import examples

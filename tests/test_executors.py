@@ -18,16 +18,15 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ExecutorError
-from scorer.executors import base, dask, executor_named
-from scorer.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
-from scorer.executors.dask import Dask
+from scorer.files import digest
 from scorer.limits import Limits
-from scorer.matching.solution import Solution
+from scorer.lists.solution import Solution
 from scorer.measures import parse
-from scorer.paths import digest
 from scorer.scoring import submission
-from scorer.scoring.outcomes import Failed, Rejected, Summary
-from scorer.scoring.rules import Rules
+from scorer.scoring.executors import base, dask, executor_named
+from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
+from scorer.scoring.executors.dask import Dask
+from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
 from tests.commands import Terminal, here
 from tests.databases import rows, site_content
 
@@ -381,22 +380,22 @@ def test_a_batch_ends_if_the_scheduler_goes_away(
 
 OTHER_WORKERS = {
     "generation": (
-        "scoring/rules.py",
+        "scoring/outcomes.py",
         ("MATCHING_GENERATION = 1", "MATCHING_GENERATION = 2"),
         r"has scorer \S+ \(source (\w+)\), this machine \S+ \(source (?!\1)\w+\); install the same there, and restart",
     ),
     "measure": (
-        "measures/position.py",
+        "measures/binary.py",
         ('"""', '"""Another.\n\n'),
         r"has scorer \S+ \(source (\w+)\), this machine \S+ \(source (?!\1)\w+\); install the same there, and restart",
     ),
     "numpy": (
-        "executors/dask.py",
+        "scoring/executors/dask.py",
         ("np.__version__", '"1.26.4"'),
         r"has scorer .*; numpy 1\.26\.4, this machine \d\S+; install the same there, and restart",
     ),
     "earlier": (
-        "executors/dask.py",
+        "scoring/executors/dask.py",
         ("def identity", "def version"),
         r"has no scorer, or another version of it \(AttributeError.*\); install the same there, and restart",
     ),
@@ -410,7 +409,7 @@ def test_a_worker_with_another_scorer_is_refused(tmp_path: Path, terminal: Termi
     """It might give other scores. Nothing is stored, although the cluster has a worker with this scorer, too."""
     module, (old, new), message = OTHER_WORKERS[change]
     other, challenge = tmp_path / "other", tmp_path / "challenge"
-    shutil.copytree(Path(base.__file__).parents[1], other / "scorer", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(Path(base.__file__).parents[2], other / "scorer", ignore=shutil.ignore_patterns("__pycache__"))
     altered = other / "scorer" / module
     text = altered.read_text()
     assert old in text
@@ -428,8 +427,8 @@ def test_a_worker_with_another_scorer_is_refused(tmp_path: Path, terminal: Termi
 
 def test_the_identity_does_not_depend_on_the_place(tmp_path: Path) -> None:
     """A copy of the package, as an installation is, has the same."""
-    shutil.copytree(Path(base.__file__).parents[1], tmp_path / "scorer")
-    code = "from scorer.executors.dask import identity; print(dict(identity()))"
+    shutil.copytree(Path(base.__file__).parents[2], tmp_path / "scorer")
+    code = "from scorer.scoring.executors.dask import identity; print(dict(identity()))"
     found = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert found.stdout == f"{dict(dask.identity())}\n"
 

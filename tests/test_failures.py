@@ -9,9 +9,9 @@ import pytest
 
 from scorer.errors import Findings, Problem
 from scorer.limits import Limits
-from scorer.live.presence import SubmissionState
+from scorer.live.entry import SubmissionState
 from scorer.scoring.outcomes import Failed, FailureKind, Rejected, Summary
-from scorer.store.records import Failure, ScannedFile
+from scorer.store.events import Failure, ScannedFile
 from scorer.store.store import Store
 from tests.test_store import BASIS, OTHER_SETTINGS, add, entries, known_digests, opened, rejected, scored, submission
 

@@ -10,9 +10,9 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.challenge.settings import Challenge
+from scorer.board.site.timeline import FORBIDDEN, feed
 from scorer.live.timeline import Happening
-from scorer.site.timeline import FORBIDDEN, feed
+from scorer.settings.tracks import Challenge
 from tests.boards import HOSTILE, UPDATED, challenge, erratum, timeline
 from tests.live import BEFORE, Live, day
 

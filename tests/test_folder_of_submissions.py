@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.loading import read_challenge
+from scorer.organising.files import SkippedFile, SubmissionFile, submission_files
 from scorer.organising.rules import settings
-from scorer.organising.submission_files import SkippedFile, SubmissionFile, submission_files
+from scorer.settings.loading import read_challenge
 from tests.commands import Terminal
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"

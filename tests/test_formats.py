@@ -19,9 +19,9 @@ from pyarrow import parquet
 
 import scorer
 from scorer.errors import SHOWN, Findings, SolutionError
-from scorer.formats.detection import FORMATS, opened
-from scorer.formats.reading.bytes import InaccessibleError, UnreadableError
-from scorer.matching.solution import Solution
+from scorer.lists.detection import FORMATS, opened
+from scorer.lists.reading.bytes import InaccessibleError, UnreadableError
+from scorer.lists.solution import Solution
 from scorer.options import FormatName
 from scorer.wording import printable
 
@@ -193,8 +193,8 @@ def test_the_fast_and_the_slow_reader_read_the_same(
 ) -> None:
     """A block whose lines are all alike is read at once, with the same result as line by line."""
     fast = rows(content, tmp_path)
-    monkeypatch.setattr("scorer.formats.reading.regular.columns", lambda *_, **__: None)
-    monkeypatch.setattr("scorer.formats.reading.regular.members", lambda *_: None)
+    monkeypatch.setattr("scorer.lists.reading.tables.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
 
     assert rows(content, tmp_path) == fast
 
@@ -218,8 +218,8 @@ def test_nearly_regular_columns_are_read_the_same(
 ) -> None:
     """The fast reader refuses a block that it would read differently."""
     found = rows(content, tmp_path, name="trec")
-    monkeypatch.setattr("scorer.formats.reading.regular.columns", lambda *_, **__: None)
-    monkeypatch.setattr("scorer.formats.reading.regular.members", lambda *_: None)
+    monkeypatch.setattr("scorer.lists.reading.tables.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
 
     assert rows(content, tmp_path, name="trec") == found
 
@@ -255,7 +255,7 @@ def test_nearly_regular_objects_are_read_the_same(
 ) -> None:
     """In JSON Lines, the fast reader gives the same rows and the same findings."""
     found = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
-    monkeypatch.setattr("scorer.formats.reading.regular.members", lambda *_: None)
+    monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
 
     again = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
     assert again == found
@@ -263,7 +263,7 @@ def test_nearly_regular_objects_are_read_the_same(
 
 def test_fast_readers_number_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows have the numbers of their lines below a header and in blocks of any size."""
-    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 64)
+    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 64)
     path = tmp_path / "file"
     path.write_text("query,item,score\n" + "".join(f"q,i{number},1\n" for number in range(40)), encoding="utf-8")
     numbers: list[int] = []
@@ -582,7 +582,7 @@ def test_the_reason_of_a_damaged_parquet_file_is_one_line(tmp_path: Path) -> Non
 @pytest.mark.parametrize("compress", [gzip.compress, lzma.compress, zstd], ids=["gzip", "xz", "zstd"])
 def test_a_compressed_bomb_is_refused(compress: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A compressed file that grows out of proportion is not read to its end."""
-    monkeypatch.setattr("scorer.formats.reading.bytes.SMALL", 1 << 16)
+    monkeypatch.setattr("scorer.lists.reading.bytes.SMALL", 1 << 16)
 
     with pytest.raises(
         UnreadableError,
@@ -627,7 +627,7 @@ def test_blocks_do_not_change_what_is_read(tmp_path: Path, monkeypatch: pytest.M
     """A file read in small pieces gives the same rows and line numbers as one read at once."""
     lines = [f"q{number // 7} Q0 d{number} 1 {number if number % 50 else 'x'} t\n" for number in range(500)]
     whole = rows("".join(lines), tmp_path)
-    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 101)
+    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 101)
 
     assert rows("".join(lines), tmp_path) == whole
     assert len(whole[1]) == 10
@@ -669,7 +669,7 @@ def test_errors_in_parquet_are_reported_by_row(tmp_path: Path) -> None:
 
 def test_a_parquet_file_that_grows_too_much_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Repeated values take little space in the file and much in memory."""
-    monkeypatch.setattr("scorer.formats.parquet.SMALL", 1 << 16)
+    monkeypatch.setattr("scorer.lists.formats.parquet.SMALL", 1 << 16)
 
     with pytest.raises(
         UnreadableError,

@@ -13,12 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.formats.detection import format_named
-from scorer.runs.aligned import AlignedRuns
-from scorer.runs.alignment import for_each_part
-from scorer.runs.fused import METHODS, NORMALISATIONS, FusedLists, Fusion
-from scorer.runs.reading import Run
-from scorer.runs.writing import trec_lines
+from scorer.lists.detection import format_named
+from scorer.runs.aligned import AlignedRuns, Run, for_each_part
+from scorer.runs.fuse import METHODS, NORMALISATIONS, FusedLists, Fusion, trec_lines
 from tests.commands import Terminal, process
 from tests.strategies import examples
 
@@ -182,8 +179,8 @@ def test_standard_output_gets_other_formats(files: Path, monkeypatch: pytest.Mon
     """A table is written at the end."""
     out = TextIOWrapper(BytesIO())
     monkeypatch.setattr(sys, "stdout", out)
+    from scorer.runs.aligned import runs_of
     from scorer.runs.fuse import fuse_to
-    from scorer.runs.reading import runs_of
 
     fuse_to(
         runs_of(["a.run", "b.run"], None), Fusion.named("rrf", None, {"k": 0}, 2), 1, out.buffer, format_named("jsonl")

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.errors import FusionError, ScorerError, SubmissionError
-from scorer.runs.fused import METHODS, NORMALISATIONS, TRAINED, method_named, normalisation_named
-from scorer.runs.methods import Method
-from scorer.runs.normalisation import Normalisation
+from scorer.runs.fuse import METHODS, NORMALISATIONS, TRAINED, method_named, normalisation_named
+from scorer.runs.fusion import Method, Normalisation
 from tests import oracles_runs
 from tests.oracles_runs import ranked
 from tests.strategies import ITEMS, QUERIES, examples

@@ -16,12 +16,11 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from scorer.formats.reading import bytes as reading
-from scorer.formats.reading import regular
-from scorer.measures.arrays import Floats
-from scorer.measures.matched import Matched
+from scorer.lists.reading import bytes as reading
+from scorer.lists.reading import tables
+from scorer.measures.matched import Floats, Matched
 from scorer.scoring import submission
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Rules
 from tests.fuzz.__main__ import fuzz
 from tests.fuzz.cases import COMPRESSIONS, FORMATS, Case, case_of
 from tests.fuzz.properties import check
@@ -80,13 +79,13 @@ def with_fault(target: str, wrong: Callable[..., Any], case: Case, folder: Path)
 
 def reads_other_numbers(case: Case, folder: Path) -> Mapping[str, str]:
     """The fast reader of columns adds to each number its position."""
-    read = regular.columns
+    read = tables.columns
 
     def wrong(*arguments: Any, **options: Any) -> Any:
         found = read(*arguments, **options)
         return None if found is None else (found[0], found[1] + 9 * np.arange(found[1].size))
 
-    return with_fault("scorer.formats.reading.regular.columns", wrong, case, folder)
+    return with_fault("scorer.lists.reading.tables.columns", wrong, case, folder)
 
 
 def loses_bytes(case: Case, folder: Path) -> Mapping[str, str]:
@@ -97,7 +96,7 @@ def loses_bytes(case: Case, folder: Path) -> Mapping[str, str]:
         chunk = read(*arguments, **options)
         return chunk[:-1] if reading.BLOCK < 1 << 20 else chunk
 
-    return with_fault("scorer.formats.reading.blocks.read_chunk", wrong, case, folder)
+    return with_fault("scorer.lists.reading.blocks.read_chunk", wrong, case, folder)
 
 
 def scores_too_much(case: Case, folder: Path) -> Mapping[str, str]:

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from scorer.challenge.settings import Track
 from scorer.live.rules import RULES
 from scorer.measures import parse_one
+from scorer.settings.tracks import Track
 from tests.commands import here
 
 ROOT = Path(__file__).parents[1]

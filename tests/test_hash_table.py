@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.formats.reading import arrow
-from scorer.formats.reading.arrow import coded, texts
-from scorer.matching import finding
-from scorer.matching.finding import ABSENT, indices_of
+from scorer.lists import ranked_lists
+from scorer.lists.ranked_lists import ABSENT, indices_of
+from scorer.lists.reading import arrow
+from scorer.lists.reading.arrow import coded, texts
 from tests import strategies
 from tests.hostile.colliding import colliding_ids
 
@@ -49,7 +49,7 @@ def test_keys_that_collide_too_often_are_not_looked_up(monkeypatch: pytest.Monke
     """Nobody can choose ids so that a lookup takes long; the ids are compared instead, with the same scores."""
     solution, run = {"q": {"a": 2, "b": 1}}, [("q", item, 9.0 - at) for at, item in enumerate("cadbe")]
     before = scorer.evaluate(solution, run, ["AP", "nDCG"])
-    monkeypatch.setattr(finding, "MOST_ROUNDS", 0)
+    monkeypatch.setattr(ranked_lists, "MOST_ROUNDS", 0)
 
     assert indices_of(np.zeros(0, dtype=np.uint64), np.arange(3, dtype=np.uint64)) is None
     assert scorer.evaluate(solution, run, ["AP", "nDCG"]) == before

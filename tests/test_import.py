@@ -14,25 +14,24 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge, Track
-from scorer.executors.base import Serial
+from scorer.board.reports.leaderboard import to_json
+from scorer.board.site.pages import site_files
+from scorer.files import FileBelow, digest
 from scorer.limits import Limits
-from scorer.live.presence import arrival, submissions
-from scorer.matching.solution import Solution
+from scorer.lists.solution import Solution
+from scorer.live.entry import arrival, submissions
 from scorer.measures import gain, parse
-from scorer.organising.boards import boards
+from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan
 from scorer.organising.scan import import_submissions, rechecking, scan
-from scorer.paths import digest
-from scorer.paths.below import FileBelow
-from scorer.reports.leaderboard import to_json
-from scorer.scoring.rules import Rules
+from scorer.scoring.executors.base import Serial
+from scorer.scoring.outcomes import Rules
 from scorer.scoring.submission import score
-from scorer.site.pages import site_files
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import Challenge, Track
+from scorer.store import rows
 from scorer.store import rows as rows_of_store
-from scorer.store import writing
-from scorer.store.records import Basis, Submission
+from scorer.store.events import Basis, Submission
 from scorer.store.store import Store
 from tests.commands import Terminal, here, process
 
@@ -148,7 +147,7 @@ def test_a_file_that_cannot_be_read_is_not_withdrawn(
         def unreadable(path: object) -> None:
             raise PermissionError(13, "Permission denied")
 
-        monkeypatch.setattr("scorer.paths.below.FileBelow.open", unreadable)
+        monkeypatch.setattr("scorer.files.FileBelow.open", unreadable)
         again = scan(track, Limits(), {}, {}, ())
         found, skipped = again.submissions, again.skipped
         import_submissions(store, "main", [submission for _, submission in found], rechecking(track, Limits()))
@@ -257,7 +256,7 @@ def test_means_of_earlier_versions_are_not_shown(tmp_path: Path, monkeypatch: py
     with monkeypatch.context() as earlier:
         mapped = gain._mapped_gains
         earlier.setattr(gain, "_mapped_gains", lambda table, grade: mapped(table, np.maximum(grade, 0)))
-        for module in (writing, rows_of_store):
+        for module in (rows, rows_of_store):
             earlier.setattr(module, "MEASURE_GENERATION", 1)
         assert run() == 1
         assert shown() == 0.6868
@@ -397,7 +396,7 @@ def test_a_settled_file_is_not_read_again(
     folder: Path, opened_files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its status and its digest are stored. `--verify-files` reads all files."""
-    monkeypatch.setattr("scorer.organising.submission_files.SETTLED", 0.0)
+    monkeypatch.setattr("scorer.organising.files.SETTLED", 0.0)
     digests = planned(folder)
     assert len(digests) == len(opened_files) == 2
     opened_files.clear()
@@ -421,7 +420,7 @@ def test_a_changed_file_with_its_old_size_and_time_is_read_again(
     folder: Path, opened_files: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The time at which its status changed cannot be set."""
-    monkeypatch.setattr("scorer.organising.submission_files.SETTLED", 0.0)
+    monkeypatch.setattr("scorer.organising.files.SETTLED", 0.0)
     before = planned(folder)
     opened_files.clear()
     file = next(iter((folder / "submissions" / "main").iterdir()))

@@ -17,9 +17,9 @@ from typing import Any
 import psutil
 import pytest
 
-from scorer.executors import isolation
-from scorer.executors.isolation import isolated
 from scorer.limits import Limits
+from scorer.scoring.executors import isolation
+from scorer.scoring.executors.isolation import isolated
 from scorer.scoring.outcomes import Failed
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="limits of processes are those of POSIX")
@@ -240,6 +240,6 @@ def test_children_end_with_a_parent_that_is_killed(tmp_path: Path) -> None:
     left = list(folder.glob("scorer-*"))
     assert left
 
-    again = "from scorer.paths.writing import temporary_folder\nwith temporary_folder(): pass"
+    again = "from scorer.files.writing import temporary_folder\nwith temporary_folder(): pass"
     subprocess.run([sys.executable, "-c", again], env=environment, check=True)
     assert list(folder.glob("scorer-*")) == []

@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.executors.base import Processes
-from scorer.executors.dask import Dask
-from scorer.organising.decisions import forget
+from scorer.files import digest
 from scorer.organising.doctor import examine
+from scorer.organising.picks import forget
 from scorer.organising.run import carry_out, plan
-from scorer.paths import digest
+from scorer.scoring.executors.base import Processes
+from scorer.scoring.executors.dask import Dask
 from scorer.scoring.outcomes import Failed
-from scorer.store.archive import SUBMISSIONS, Archive
+from scorer.store.sidecar import SUBMISSIONS, Archive
 from tests.bundles import exported, imported, members
 from tests.commands import Terminal
 from tests.live import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day, ranks, ranks_after_run

@@ -14,15 +14,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scorer.analysis import kept
-from scorer.analysis.kept import Kept, MemoryArrays
-from scorer.analysis.scores import TaskScores
-from scorer.board import published_statistics
-from scorer.measures.arrays import Floats, Ints
-from scorer.organising import boards
-from scorer.statistics import all_pairs
-from scorer.statistics.all_pairs import Change, LargestOfAll, LargestOfEach, inverse_of
-from scorer.statistics.sign_flips import Sums
+from scorer.board import statistics
+from scorer.measures.matched import Floats, Ints
+from scorer.organising import render
+from scorer.scoring.analysis import kept
+from scorer.scoring.analysis.kept import Kept, MemoryArrays
+from scorer.scoring.analysis.scores import TaskScores
+from scorer.scoring.statistics import all_pairs
+from scorer.scoring.statistics.all_pairs import Change, LargestOfAll, LargestOfEach, inverse_of
+from scorer.scoring.statistics.resampling import Sums
 from scorer.store.sidecar import STATISTICS, Sidecar
 from tests.commands import here
 from tests.databases import changed
@@ -172,8 +172,8 @@ def test_the_largest_statistics_follow_a_change(change: tuple[Floats, Ints, Ints
 @pytest.fixture(autouse=True)
 def computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Statistics are computed in each test, not once by all of them."""
-    monkeypatch.setattr(published_statistics, "_computed", inspect.unwrap(published_statistics._computed))
-    monkeypatch.setattr(boards, "_computed_analysis", inspect.unwrap(boards._computed_analysis))
+    monkeypatch.setattr(statistics, "_computed", inspect.unwrap(statistics._computed))
+    monkeypatch.setattr(render, "_computed_analysis", inspect.unwrap(render._computed_analysis))
 
 
 def site_of(folder: Path) -> dict[str, bytes]:

@@ -23,9 +23,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from scorer.executors import isolation
-from scorer.paths import digest
-from scorer.store.archive import SUBMISSIONS, Archive
+from scorer.files import digest
+from scorer.scoring.executors import isolation
+from scorer.store.sidecar import SUBMISSIONS, Archive
 from tests.commands import Terminal, here, process
 from tests.databases import content, removed, unsalted
 from tests.hostile.test_machine import write_scattered
@@ -158,7 +158,7 @@ class Undisturbed:
     """Seconds from then until the last line, which is the path of the site."""
 
 
-STORING_EACH = "from scorer.organising import waves; waves.STORE_EVERY = 0; from scorer.cli import main; main()"
+STORING_EACH = "from scorer.organising import watch; watch.STORE_EVERY = 0; from scorer.cli import main; main()"
 """``scorer``, which stores each result separately, as it does when scoring is slow."""
 
 

@@ -22,13 +22,12 @@ import pytest
 from pyarrow import parquet
 
 import scorer
-from scorer.analysis.tables import read_table
 from scorer.errors import ConversionError, ScorerError, TableError
-from scorer.formats.reading.column_names import NAMES, plain
 from scorer.limits import Limits
-from scorer.matching.solution import Solution
-from scorer.scoring.outcomes import Rejected, Scored
-from scorer.scoring.rules import Rules
+from scorer.lists.reading.tables import NAMES, plain
+from scorer.lists.solution import Solution
+from scorer.scoring.analysis.tables import read_table
+from scorer.scoring.outcomes import Rejected, Rules, Scored
 from scorer.scoring.submission import check
 from tests.commands import Terminal
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scorer.charts.leaders_over_time import History, best_of_all, lasted, leaders_sentence, leads
+from scorer.board.charts.over_time import History, best_of_all, lasted, leaders_sentence, leads
 
 OPENED = datetime(2011, 4, 20, 9, tzinfo=UTC)
 

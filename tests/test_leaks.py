@@ -15,9 +15,8 @@ import pytest
 from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
 from scorer.limits import ATTEMPTS
-from scorer.organising import decisions, errata
-from scorer.organising.boards import boards
-from scorer.organising.render import render
+from scorer.organising import errata, picks
+from scorer.organising.render import boards, render
 from scorer.organising.rules import scored_by
 from scorer.organising.run import plan
 from scorer.scoring.outcomes import Failed
@@ -339,7 +338,7 @@ def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tm
 
     def forget(*files: str) -> None:
         for file in files:
-            live.do(frozen, lambda challenge, store: decisions.forget(challenge, store, f"main/{file}", "wrong"))  # noqa: B023
+            live.do(frozen, lambda challenge, store: picks.forget(challenge, store, f"main/{file}", "wrong"))  # noqa: B023
         assert_same_bytes(public(), before)
 
     before = public()

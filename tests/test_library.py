@@ -23,9 +23,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.formats.reading.memory import Table
+from scorer.lists.reading.memory import Table
 from scorer.measures import DEFAULT
-from scorer.scoring.several import several
+from scorer.scoring.evaluation import several
 from tests.commands import command
 
 SOLUTION = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}, "q3": {"d4": 0.0}}

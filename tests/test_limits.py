@@ -15,14 +15,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from scorer.formats.reading import json_rows
-from scorer.formats.reading.blocks import Block
-from scorer.formats.reading.bytes import LimitError
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.matching.solution import Solution
+from scorer.lists.formats import jsonl
+from scorer.lists.reading.blocks import Block
+from scorer.lists.reading.bytes import LimitError
+from scorer.lists.solution import Solution
 from scorer.measures import parse
-from scorer.scoring.outcomes import Outcome, Rejected, Scored
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Outcome, Rejected, Rules, Scored
 from scorer.scoring.submission import score
 
 RULES = Rules(parse("AP"))
@@ -190,7 +189,7 @@ def test_depth_ignores_brackets_in_text(text: str, depth: int, by_line: bool) ->
 
     def check(limit: int) -> None:
         block = Block(text.encode(), 1, Limits(nesting=limit))
-        json_rows.check_nesting(block, by_line=by_line)
+        jsonl.check_nesting(block, by_line=by_line)
 
     check(max(depth, 1))
     if depth > 1:

@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.rules import rule_sections
+from scorer.board.board import rule_sections
+from scorer.board.site.captions import status
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import quota_line
-from scorer.organising import boards as organising_boards
-from scorer.organising.boards import boards, closing_board
+from scorer.organising import render as organising_boards
 from scorer.organising.commitment import reveal
 from scorer.organising.phases import extend
 from scorer.organising.picks import pick
+from scorer.organising.render import boards, closing_board
 from scorer.organising.teams import record_teams
-from scorer.site.status import status
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
 from tests.commands import Terminal

@@ -13,13 +13,13 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.live.log import PublishedLog, published_log
+from scorer.live.state import PublishedLog, published_log
 from scorer.organising.phases import extend
 from scorer.organising.render import render
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import record_teams
+from scorer.store.events import Submission
 from scorer.store.log import log_lines
-from scorer.store.records import Submission
 from scorer.store.schema import schema_table
 from scorer.store.store import Store
 from tests import boards

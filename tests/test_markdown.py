@@ -6,8 +6,8 @@ import re
 
 import pytest
 
+from scorer.board.site import templates
 from scorer.errors import ScorerError
-from scorer.site import markdown
 from tests.pages import read
 
 FORBIDDEN_LINKS = (
@@ -68,22 +68,22 @@ def test_a_forbidden_link_is_refused(text: str) -> None:
     with pytest.raises(
         ScorerError, match=r"^pages/a\.md:\d+: found a link to \".*\"; allowed: http, https, mailto and"
     ):
-        markdown.check(f"A text.\n\n{text}", "pages/a.md", 1)
+        templates.check(f"A text.\n\n{text}", "pages/a.md", 1)
 
 
 @pytest.mark.parametrize("text", FORBIDDEN_IMAGES)
 def test_a_forbidden_image_is_refused(text: str) -> None:
     """Images are files of the site."""
     with pytest.raises(ScorerError, match=r"^pages/a\.md:3: found an image from \".*\"; allowed: relative paths"):
-        markdown.check(f"A text.\n\n{text}", "pages/a.md", 1)
+        templates.check(f"A text.\n\n{text}", "pages/a.md", 1)
 
 
 def test_the_message_names_the_line_of_the_block() -> None:
     """Lines are counted from the first line of the text in its file; a text without lines has only its key."""
     with pytest.raises(ScorerError, match=r"^a\.md:14: "):
-        markdown.check("one\n\ntwo\n\n[x](javascript:x)", "a.md", 10)
+        templates.check("one\n\ntwo\n\n[x](javascript:x)", "a.md", 10)
     with pytest.raises(ScorerError, match=r"^challenge\.toml: description: found a link"):
-        markdown.check("[x](javascript:x)", "challenge.toml: description")
+        templates.check("[x](javascript:x)", "challenge.toml: description")
 
 
 @pytest.mark.parametrize(
@@ -104,14 +104,14 @@ def test_the_message_names_the_line_of_the_block() -> None:
 )
 def test_other_links_are_allowed(text: str) -> None:
     """Links to http, https and mailto, and relative ones; relative images."""
-    markdown.check(text, "a.md")
-    assert re.search(r"<(a href|img src)=", markdown.to_html(text))
+    templates.check(text, "a.md")
+    assert re.search(r"<(a href|img src)=", templates.to_html(text))
 
 
 @pytest.mark.parametrize("text", HTML)
 def test_html_adds_no_element(text: str) -> None:
     """HTML in a text is text: no element, attribute or comment comes from it."""
-    html = str(markdown.to_html(text))
+    html = str(templates.to_html(text))
     found = list(read(html).all())
     assert {each.tag for each in found} <= {"", "p", "h2", "pre", "code", "a", "img"}
     assert {name for each in found for name in each.attributes} <= {"href", "src", "alt", "title", "class"}
@@ -121,7 +121,7 @@ def test_html_adds_no_element(text: str) -> None:
 
 def test_relative_links_start_at_the_folder_of_the_site() -> None:
     """On a page in a folder they lead up first; other links and fragments stay."""
-    html = markdown.to_html("[a](rules.html) [b](https://example.org) [c](#x) ![d](static/d.png)", "../")
+    html = templates.to_html("[a](rules.html) [b](https://example.org) [c](#x) ![d](static/d.png)", "../")
     assert re.findall(r'(?:href|src)="([^"]*)"', html) == [
         "../rules.html",
         "https://example.org",
@@ -135,13 +135,13 @@ def test_relative_links_start_at_the_folder_of_the_site() -> None:
 )
 def test_headings_are_below_those_of_the_page(top: int, levels: list[str]) -> None:
     """The highest heading of a text gets the given level, and the others follow."""
-    assert re.findall(r"<h(\d)>", markdown.to_html("# a\n\n## b\n\n# c\n\n###### d", top=top)) == levels
-    assert re.findall(r"<h(\d)>", markdown.to_html("### a\n\n#### b", top=top)) == [str(top), str(top + 1)]
+    assert re.findall(r"<h(\d)>", templates.to_html("# a\n\n## b\n\n# c\n\n###### d", top=top)) == levels
+    assert re.findall(r"<h(\d)>", templates.to_html("### a\n\n#### b", top=top)) == [str(top), str(top + 1)]
 
 
 def test_tables_have_no_inline_style() -> None:
     """The content policy allows no inline style, so the alignment of a column is a class; headings have a scope."""
-    html = markdown.to_html("| a | b |\n|--:|:-:|\n| 1 | 2 |")
+    html = templates.to_html("| a | b |\n|--:|:-:|\n| 1 | 2 |")
     assert "style" not in html
     assert '<th class="right" scope="col">a</th>' in html
     assert '<td class="center">2</td>' in html
@@ -150,20 +150,20 @@ def test_tables_have_no_inline_style() -> None:
 def test_the_first_paragraph_and_the_others() -> None:
     """A text is split after the paragraph that it begins with; one that begins otherwise has no first paragraph."""
     text = "One *two*\nthree.\n\nFour.\n\n- five"
-    assert str(markdown.first_paragraph(text)) == "<p>One <em>two</em>\nthree.</p>\n"
-    assert str(markdown.further_paragraphs(text)).startswith("<p>Four.</p>\n<ul>")
-    assert str(markdown.first_paragraph("# A\n\nB")) == ""
-    assert str(markdown.further_paragraphs("# A\n\nB")) == "<h2>A</h2>\n<p>B</p>\n"
-    assert str(markdown.first_paragraph("")) == str(markdown.further_paragraphs("")) == ""
+    assert str(templates.first_paragraph(text)) == "<p>One <em>two</em>\nthree.</p>\n"
+    assert str(templates.further_paragraphs(text)).startswith("<p>Four.</p>\n<ul>")
+    assert str(templates.first_paragraph("# A\n\nB")) == ""
+    assert str(templates.further_paragraphs("# A\n\nB")) == "<h2>A</h2>\n<p>B</p>\n"
+    assert str(templates.first_paragraph("")) == str(templates.further_paragraphs("")) == ""
 
 
 def test_the_text_of_a_description() -> None:
     """It is the first paragraph without markup, on one line and shortened."""
-    assert markdown.to_text("# A\n\nOne *two* [three](a.html)\n`four` <b>five</b>.\n\nSix.") == (
+    assert templates.to_text("# A\n\nOne *two* [three](a.html)\n`four` <b>five</b>.\n\nSix.") == (
         "One two three four <b>five</b>."
     )
-    assert len(markdown.to_text("word " * 100)) == markdown.SUMMARY
-    assert markdown.to_text("# Only a heading") == ""
+    assert len(templates.to_text("word " * 100)) == templates.SUMMARY
+    assert templates.to_text("# Only a heading") == ""
 
 
 @pytest.mark.parametrize(
@@ -180,4 +180,4 @@ def test_the_text_of_a_description() -> None:
 )
 def test_the_title_is_the_first_heading(text: str, wanted: tuple[str, str, int] | None) -> None:
     """A page begins with a heading of level 1 that is not empty."""
-    assert markdown.split_title(text) == wanted
+    assert templates.split_title(text) == wanted

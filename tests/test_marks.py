@@ -7,14 +7,28 @@ from dataclasses import replace
 
 import pytest
 
-from scorer.board.board import Board, Row
-from scorer.board.certainty import BINS, Certainty, RowCertainty, Tier
-from scorer.paths import shipped_templates
-from scorer.site.columns import LARGEST_WINDOW, MARKED_ROWS, SMALLEST_WINDOW, WINDOW_STEP, BoardColumn, measure_columns
-from scorer.site.latest import latest_entries
-from scorer.site.marks import HISTOGRAM_HEIGHT, SPARK_HEIGHT, SPARK_WIDTH, histograms, sparklines
-from scorer.site.strip import Strip, axis_for
-from scorer.site.views import BoardView, board_view
+from scorer.board.board import BINS, Board, Certainty, Row, RowCertainty, Tier
+from scorer.board.site.figures import (
+    HISTOGRAM_HEIGHT,
+    SPARK_HEIGHT,
+    SPARK_WIDTH,
+    Strip,
+    axis_for,
+    histograms,
+    sparklines,
+)
+from scorer.board.site.timeline import latest_entries
+from scorer.board.site.views import (
+    LARGEST_WINDOW,
+    MARKED_ROWS,
+    SMALLEST_WINDOW,
+    WINDOW_STEP,
+    BoardColumn,
+    BoardView,
+    board_view,
+    measure_columns,
+)
+from scorer.files import shipped_templates
 from tests.boards import baseline_row, board, board_of, challenge, entry, rejected_row, scored_row
 
 

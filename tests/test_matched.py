@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from scorer.measures.arrays import cumulative, ratio
-from scorer.measures.matched import JudgedItems, Matched, Tied
+from scorer.measures.matched import JudgedItems, Matched, Tied, cumulative, ratio
 from tests.strategies import matched
 
 GRADES = {"q1": {"a": 2.0, "b": 1.0, "c": 0.0}, "q2": {}, "q3": {"a": 1.0, "b": -1.0}}

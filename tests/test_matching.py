@@ -14,14 +14,12 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from scorer.errors import Findings
-from scorer.formats.reading import memory
-from scorer.formats.reading.arrow import fingerprints
-from scorer.formats.reading.batches import Graded, Ranked
-from scorer.matching.counts import Counts
-from scorer.matching.ids import IdSet
-from scorer.matching.match import ScatteredError, match
-from scorer.matching.partition import by_query, whole_lists
-from scorer.matching.solution import Solution
+from scorer.lists import Counts
+from scorer.lists.match import ScatteredError, by_query, match, whole_lists
+from scorer.lists.reading import memory
+from scorer.lists.reading.arrow import fingerprints
+from scorer.lists.reading.blocks import Graded, Ranked
+from scorer.lists.solution import IdSet, Solution
 from scorer.measures.matched import JudgedItems, Matched
 from tests import strategies
 
@@ -366,7 +364,7 @@ def test_equal_fingerprints_of_different_items_change_nothing(
 ) -> None:
     """The ids decide if all fingerprints are equal."""
     with monkeypatch.context() as patched:
-        for module in ("scorer.matching.finding", "scorer.matching.solution"):
+        for module in ("scorer.lists.ranked_lists", "scorer.lists.solution"):
             patched.setattr(f"{module}.fingerprints", lambda ids: np.full(len(ids), fingerprint, dtype=np.uint64))
         matched, *_ = matched_lists(solution, in_batches(submission, [], scored=scored))
 
@@ -427,7 +425,7 @@ def test_no_item_is_counted_exactly_if_none_is_in_the_solution(
     held: int, solution: strategies.Solution, submission: strategies.Submission, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any query of the solution, and whether items are looked up part by part or together."""
-    monkeypatch.setattr("scorer.matching.notes.MAX_HELD", held)
+    monkeypatch.setattr("scorer.lists.notes.MAX_HELD", held)
     known = {item for grades in solution.values() for item in grades}
     ranked = [item for query, items in submission.items() if query in solution for item in items]
     _, counts, *_ = matched_lists(solution, in_batches(submission, [3, 3], scored=False), whole_lists)

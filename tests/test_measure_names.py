@@ -25,7 +25,7 @@ from scorer.measures import (
     parse_one,
     registry,
 )
-from scorer.measures.parameters import Given
+from scorer.measures.matched import Given
 from tests.strategies import examples, matched, measures
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)

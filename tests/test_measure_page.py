@@ -10,11 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.challenge.settings import Track
+from scorer.board.site.folder import write
+from scorer.board.site.measure_page import WorkedExample, worked_example
+from scorer.board.site.pages import pages
 from scorer.measures import KINDS, Kind
-from scorer.site.folder import write
-from scorer.site.pages import pages
-from scorer.site.worked_example import WorkedExample, worked_example
+from scorer.settings.tracks import Track
 from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge
 from tests.browser import IN_BROWSER, Page

@@ -14,9 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
-from scorer.measures.arrays import Floats
-from scorer.measures.matched import JudgedItems, Matched
-from scorer.measures.phi import Whisker, relevance_curves
+from scorer.measures.graded import Whisker, relevance_curves
+from scorer.measures.matched import Floats, JudgedItems, Matched
 from tests import oracles
 from tests.oracles import OF_THE_WHOLE_SOLUTION, ORACLES
 from tests.strategies import (

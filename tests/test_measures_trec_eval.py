@@ -8,10 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scorer.matching.solution import Solution
+from scorer.lists.solution import Solution
 from scorer.scoring.evaluation import measures_named
-from scorer.scoring.outcomes import Scored
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Rules, Scored
 from scorer.scoring.submission import score
 
 DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data")) / "trec_eval_test"

@@ -18,15 +18,14 @@ from hypothesis import strategies as st
 
 from scorer import SubmissionError, evaluate
 from scorer.errors import Findings
-from scorer.formats.reading import memory
-from scorer.matching.ranked_dicts import RankedDicts
-from scorer.matching.solution import Solution
+from scorer.lists.ranked_lists import RankedDicts
+from scorer.lists.reading import memory
+from scorer.lists.solution import Solution
 from scorer.measures import Measure, parse
 from scorer.measures.matched import JudgedItems, Matched
 from scorer.options import MISSING, NOTHING_RELEVANT, TIES, UNJUDGED
 from scorer.scoring.evaluation import _score_table
-from scorer.scoring.outcomes import Rejected, Scored
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Rejected, Rules, Scored
 from tests import strategies
 
 MEASURES = tuple(measure for name in ("nDCG", "RR", "P@2") for measure in parse(name))

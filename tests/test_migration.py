@@ -13,14 +13,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine, text
 
-from scorer.challenge.loading import read_challenge
+from scorer.board.reports.leaderboard import to_json
 from scorer.errors import StoreError
-from scorer.live.presence import submissions
-from scorer.organising.boards import boards
-from scorer.reports.leaderboard import to_json
-from scorer.store.integrity import derived_problems, record_problems
+from scorer.live.entry import submissions
+from scorer.organising.render import boards
+from scorer.settings.loading import read_challenge
 from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import Store
+from scorer.store.transfer import derived_problems, record_problems
 from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema, seal
 from tests.schema_4.make import write_odd_names

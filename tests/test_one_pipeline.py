@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 
-from scorer.analysis.analysis import TaskAnalysis, analysed
 from scorer.board.board import Board
-from scorer.challenge.loading import read_challenge
-from scorer.organising.analysis import track_task
-from scorer.organising.boards import boards
+from scorer.organising.render import boards, track_task
+from scorer.scoring.analysis.analysis import TaskAnalysis, analysed
+from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from tests.commands import here
 from tests.seeded_challenge import BASELINE, SETTINGS, write_challenge

@@ -16,9 +16,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 import scorer
-from scorer.cli.overlap import DEFAULT as DEFAULT_IN_HELP
-from scorer.runs.overlap import Overlaps
-from scorer.runs.similarity import DEFAULT, SIMILARITIES, lower_before, registry
+from scorer.cli.runs import DEFAULT as DEFAULT_IN_HELP
+from scorer.runs.overlap import DEFAULT, SIMILARITIES, Overlaps, lower_before, registry
 from tests.commands import Terminal
 from tests.oracles_overlap import ORACLES
 from tests.strategies import ITEMS, examples

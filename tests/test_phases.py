@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from scorer.board.rules import rules
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.phases import Phase, check_order, duration_text
+from scorer.board.board import rules
 from scorer.errors import ChallengeError
 from scorer.live.phases import Phases
-from scorer.organising.decisions import amend
 from scorer.organising.phases import extend
+from scorer.organising.picks import amend
 from scorer.organising.teams import record_teams
+from scorer.settings.loading import read_challenge
+from scorer.settings.rules import Phase, check_order, duration_text
 from tests.commands import Terminal
 from tests.live import (
     ANNOUNCED,

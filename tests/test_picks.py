@@ -11,20 +11,19 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.picks import picks
-from scorer.live.presence import Key, key_of, submissions
-from scorer.organising.decisions import amend, forget_outcome
-from scorer.organising.picks import clear_picks, import_picks, pick, record_pick
+from scorer.files import Remote
+from scorer.live.entry import Key, key_of, submissions
+from scorer.live.quotas import picks
+from scorer.organising.files import submission_files
+from scorer.organising.picks import amend, clear_picks, forget_outcome, import_picks, pick, record_pick
 from scorer.organising.run import plan
-from scorer.organising.submission_files import submission_files
 from scorer.organising.teams import record_teams
-from scorer.paths import Remote
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import Track
 from scorer.store.events import Event
-from scorer.store.integrity import record_problems
 from scorer.store.store import Store
+from scorer.store.transfer import record_problems
 from scorer.wording import printable_name
 from tests.commands import Answer, Terminal
 from tests.live import (

@@ -21,13 +21,13 @@ from urllib.parse import unquote
 import pytest
 from sqlalchemy import Engine, create_engine, event, make_url, text
 
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge
 from scorer.errors import StoreError
-from scorer.executors.base import Serial
-from scorer.live.presence import submissions
+from scorer.live.entry import submissions
 from scorer.organising.run import carry_out, plan
 from scorer.organising.scan import import_submissions
+from scorer.scoring.executors.base import Serial
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import Challenge
 from scorer.store.database import REPEATS, Database
 from scorer.store.events import Event
 from scorer.store.migrations import prepare
@@ -309,7 +309,7 @@ def batch(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ch
     """A challenge on that server; each result is stored immediately."""
     write_challenge(tmp_path)
     use_database(server.place, tmp_path)
-    monkeypatch.setattr("scorer.organising.waves.STORE_EVERY", -1.0)
+    monkeypatch.setattr("scorer.organising.watch.STORE_EVERY", -1.0)
     return read_challenge(tmp_path)
 
 

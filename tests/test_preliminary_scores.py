@@ -16,27 +16,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.board.board import Board
-from scorer.board.certainty import Pair
-from scorer.board.published_statistics import SHARE_DECIMALS
-from scorer.challenge.phases import Phase
-from scorer.challenge.tables import auto_decimals
+from scorer.board.board import Board, Pair
+from scorer.board.reports.leaderboard import entry_values, export_columns, to_csv, to_json
+from scorer.board.statistics import SHARE_DECIMALS
 from scorer.errors import ChallengeError, ScorerError
-from scorer.executors import executor_named
 from scorer.live import ladder
-from scorer.live.entry import rounded
+from scorer.live.entry import key_of, rounded, submissions
 from scorer.live.phases import Phases
-from scorer.live.presence import key_of, submissions
-from scorer.organising.analysis import measure_of, teams_task, track_tasks
-from scorer.organising.boards import archived_boards, boards, listed_entries
-from scorer.organising.decisions import forget_outcome
 from scorer.organising.errata import apply, preview
-from scorer.organising.render import render
+from scorer.organising.picks import forget_outcome
+from scorer.organising.render import (
+    archived_boards,
+    boards,
+    listed_entries,
+    measure_of,
+    render,
+    teams_task,
+    track_tasks,
+)
 from scorer.organising.teams import record_teams
-from scorer.reports.boards import export_columns, to_csv
-from scorer.reports.entries import entry_values
-from scorer.reports.leaderboard import to_json
-from scorer.store.cache import Cache
+from scorer.scoring.executors import executor_named
+from scorer.settings.rules import Phase, auto_decimals
+from scorer.store.snapshot import Cache
 from tests.live import (
     ANNOUNCED,
     END,

@@ -13,12 +13,11 @@ from typing import Any
 
 import pytest
 
-from scorer.challenge.lists import LISTS
-from scorer.challenge.loading import LimitSettings, read_challenge
-from scorer.challenge.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS, downloaded, published_settings
-from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.matching.solution import Solution, read_ids
+from scorer.lists.solution import Solution, read_ids
+from scorer.settings.loading import LimitSettings, read_challenge
+from scorer.settings.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS, downloaded, published_settings
+from scorer.settings.tracks import LISTS, Challenge, Track
 from tests.commands import here
 from tests.live import Live
 

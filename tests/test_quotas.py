@@ -11,23 +11,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.phases import Phase
-from scorer.challenge.quotas import Quota
 from scorer.errors import ChallengeError
-from scorer.executors import GoOn, always
-from scorer.executors.base import Executor, FileOutcomes, FileToScore, Serial
 from scorer.limits import ATTEMPTS, Limits
+from scorer.lists.solution import Solution
 from scorer.live.entries import Entries, quota_line
 from scorer.live.phases import Phases
 from scorer.live.quotas import Claim, Cost, Left, UsedQuota, admissions
-from scorer.matching.solution import Solution
-from scorer.organising.decisions import amend, retry
 from scorer.organising.errata import apply, preview
+from scorer.organising.picks import amend, retry
 from scorer.organising.run import carry_out, plan
 from scorer.organising.teams import record_teams
-from scorer.scoring.outcomes import Failed
-from scorer.scoring.rules import Rules
+from scorer.scoring.executors import GoOn, always
+from scorer.scoring.executors.base import Executor, FileOutcomes, FileToScore, Serial
+from scorer.scoring.outcomes import Failed, Rules
+from scorer.settings.loading import read_challenge
+from scorer.settings.rules import Phase, Quota
 from tests.databases import rows
 from tests.live import (
     ANNOUNCED,

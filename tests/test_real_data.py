@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import scorer
-from scorer.matching.solution import Solution
+from scorer.lists.solution import Solution
 
 PLACE = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 VLNET, ROBUST, TREC_EVAL = PLACE / "vlnet2011", PLACE / "trec2003_robust", PLACE / "trec_eval_test"

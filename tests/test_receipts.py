@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
 
-from scorer.organising.decisions import amend
 from scorer.organising.phases import extend
+from scorer.organising.picks import amend
 from scorer.organising.teams import rename
 from tests.commands import Answer, Terminal, failed
 from tests.committed import Committed

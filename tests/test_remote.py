@@ -17,11 +17,11 @@ from typing import Any
 
 import pytest
 
-from scorer.challenge.loading import read_challenge
 from scorer.errors import ChallengeError, SolutionError, SubmissionError
-from scorer.organising.submission_files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
-from scorer.paths import Remote, digest, is_url, located, shown
+from scorer.files import Remote, digest, is_url, located, shown
+from scorer.organising.files import SkippedFile, SubmissionFile, UploadInProgress, submission_files
 from scorer.scoring.evaluation import evaluate
+from scorer.settings.loading import read_challenge
 from tests.commands import Answer, Terminal, process
 from tests.databases import site_content
 from tests.test_executors import write_challenge

@@ -12,12 +12,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from scorer.analysis.analysis import Settings, TaskAnalysis, analysed
-from scorer.analysis.task import Task
-from scorer.reports import phrases
-from scorer.reports.document import Captioned, Figure
-from scorer.reports.narrative import task_sections
-from scorer.site.report_page import CHARTS
+from scorer.board.reports import comparisons
+from scorer.board.reports.report_text import Captioned, Figure, task_sections
+from scorer.board.site.report_page import CHARTS
+from scorer.scoring.analysis.analysis import Settings, TaskAnalysis, analysed
+from scorer.scoring.analysis.kept import Task
 from tests.boards import HOSTILE
 from tests.browser import Page, chromium
 from tests.commands import Terminal, here
@@ -114,7 +113,7 @@ def test_the_lead_is_the_difference_of_the_first_two() -> None:
 def test_the_share_of_first_ranks_is_that_of_the_resamples() -> None:
     """Of the algorithm that is first most often, also if another one is first over all cases."""
     found = analysis(EVEN, MIXED)
-    share = phrases.share(float(found.resampling.first.max()))
+    share = comparisons.share(float(found.resampling.first.max()))
     often = found.names[int(found.resampling.first.argmax())]
 
     assert f"In {share} of the resamples, {often} has the best mean" in text(found)
@@ -206,7 +205,7 @@ def test_many_algorithms_are_tested_in_part() -> None:
 )
 def test_a_share_is_certain_only_if_it_is(value: float, shown: str) -> None:
     """0 % and 100 % are exact."""
-    assert phrases.share(value) == shown
+    assert comparisons.share(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -215,7 +214,7 @@ def test_a_share_is_certain_only_if_it_is(value: float, shown: str) -> None:
 )
 def test_a_p_value_is_never_shown_as_0(value: float, shown: str) -> None:
     """It has three decimals."""
-    assert phrases.p_value(value) == shown
+    assert comparisons.p_value(value) == shown
 
 
 @pytest.mark.parametrize(
@@ -223,13 +222,13 @@ def test_a_p_value_is_never_shown_as_0(value: float, shown: str) -> None:
 )
 def test_means_have_four_significant_digits(largest: float, decimals: int) -> None:
     """Of the largest one; zero has four decimals."""
-    assert phrases.decimals_of(analysis([largest] * 3, [largest / 2] * 3)) == decimals
+    assert comparisons.decimals_of(analysis([largest] * 3, [largest / 2] * 3)) == decimals
 
 
 def test_long_lists_of_names_are_cut() -> None:
     """The others are counted."""
-    assert phrases.names(["a", "b"], "team", "teams") == "a and b"
-    assert phrases.names(list("abcdefgh"), "team", "teams") == "a, b, c, d, e and 3 other teams"
+    assert comparisons.names(["a", "b"], "team", "teams") == "a and b"
+    assert comparisons.names(list("abcdefgh"), "team", "teams") == "a, b, c, d, e and 3 other teams"
 
 
 # The page

@@ -18,13 +18,11 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from scorer.board.reports.scores import DOCUMENTS, ScoreReport, letter, tabulated, trec_name, written
 from scorer.measures import KINDS, parse_one
-from scorer.reports.scores import DOCUMENTS, ScoreReport, letter, tabulated, trec_name, written
-from scorer.scoring.evaluation import evaluate, measures_named
-from scorer.scoring.evaluations import Evaluation
-from scorer.statistics.paired_tests import compare_pairs, rounds_needed
-from scorer.wording import escape_latex, escape_markdown, guard_formula
-from scorer.wording.table import TABLES, Cell, Column, Table
+from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
+from scorer.scoring.statistics.paired_tests import compare_pairs, rounds_needed
+from scorer.wording import TABLES, Cell, Column, Table, escape_latex, escape_markdown, guard_formula
 from tests.commands import Terminal, command
 
 QUERIES = 12

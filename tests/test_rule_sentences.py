@@ -16,18 +16,16 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import Board
-from scorer.board.rules import rules
-from scorer.challenge.phases import Phase
-from scorer.challenge.settings import Track
+from scorer.board.board import Board, rules
 from scorer.errors import ChallengeError
 from scorer.live.errata import erratum_rules
 from scorer.live.phases import Phases, at_stage, phase_rules
-from scorer.live.picks import pick_rules
-from scorer.live.quotas import quota_rules
+from scorer.live.quotas import pick_rules, quota_rules
 from scorer.live.teams import TEAM_RULES
 from scorer.organising.picks import pick
 from scorer.organising.teams import record_teams
+from scorer.settings.rules import Phase
+from scorer.settings.tracks import Track
 from tests.live import (
     ANNOUNCED,
     DAY,

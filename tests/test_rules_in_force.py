@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.settings import Track
 from scorer.live.rules import RULES
+from scorer.settings.tracks import Track
 from tests.live import ANNOUNCED, DAY, END, ONE, START, TWO, Live, lists, ranking, solution
 
 HOUR = timedelta(hours=1)

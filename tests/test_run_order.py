@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.errors import SubmissionError
-from scorer.formats.detection import run_tag
-from scorer.formats.reading.arrow import texts
-from scorer.formats.reading.bytes import BLOCK
-from scorer.formats.reading.stated_ranks import contradiction
-from scorer.matching.solution import Solution
-from scorer.scoring.outcomes import Scored
-from scorer.scoring.rules import Rules
+from scorer.lists.detection import run_tag
+from scorer.lists.reading.arrow import texts
+from scorer.lists.reading.bytes import BLOCK
+from scorer.lists.reading.tables import contradiction
+from scorer.lists.solution import Solution
+from scorer.scoring.outcomes import Rules, Scored
 from scorer.scoring.submission import score
 from tests.commands import Terminal
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.paths import digest
+from scorer.files import digest
 from scorer.store.store import Store
 from tests.commands import Terminal
 from tests.databases import removed

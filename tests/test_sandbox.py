@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.settings import Challenge
+from scorer.board.site.pages import pages
 from scorer.errors import ScorerError
-from scorer.paths import shipped_templates
-from scorer.site.pages import pages
+from scorer.files import shipped_templates
+from scorer.settings.tracks import Challenge
 from tests.boards import board, erratum, published_log, timeline
 from tests.boards import challenge as settings
 from tests.commands import Terminal

@@ -19,12 +19,11 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.errors import MeasureError, SolutionError, SubmissionError
-from scorer.matching.solution import Solution
+from scorer.files import digest
+from scorer.lists.solution import Solution
 from scorer.measures import KINDS, Measure
 from scorer.options import Ties
-from scorer.paths import digest
-from scorer.scoring.outcomes import Failed, Rejected, Scored
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Failed, Rejected, Rules, Scored
 from scorer.scoring.submission import check, score
 from tests import strategies
 from tests.oracles import OF_THE_WHOLE_SOLUTION, ORACLES
@@ -404,8 +403,8 @@ def test_a_large_file_with_scattered_lists(tmp_path: Path, monkeypatch: pytest.M
     )
     solution, names = Solution.read(solution_file), ["AP", "nDCG@10", "P@5"]
     whole = scorer.evaluate(solution, submission_file, names)
-    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 1000)
-    monkeypatch.setattr("scorer.matching.partition.PARTITION_BYTES", 5000)
+    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 1000)
+    monkeypatch.setattr("scorer.lists.match.PARTITION_BYTES", 5000)
 
     assert scorer.evaluate(solution, submission_file, names) == whole
     submission_file.write_text("".join(sorted(order, key=lambda line: line.split()[0])), encoding="utf-8")
@@ -416,7 +415,7 @@ def test_a_large_file_with_scattered_lists(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(("lines", "valid"), [("q1:a\nq2:b\n" * 1, True), ("q1:a\nq2:b\nq1:c\n", False)])
 def test_a_pipe_is_read_once(lines: str, valid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipe is scored in blocks; scattered lists would need a second pass and are rejected."""
-    monkeypatch.setattr("scorer.formats.reading.bytes.BLOCK", 5)
+    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 5)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(lines,))

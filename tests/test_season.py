@@ -14,13 +14,12 @@ from example.season import SIZES, Simulation
 from example.season_plan import ERRATUM, FIRST_RUN, SEASON, Season, season
 from scorer.board.board import Board, counting_scores, score_at
 from scorer.board.build import board
-from scorer.challenge.settings import Challenge
 from scorer.live.entries import entries
-from scorer.live.log import published_log
-from scorer.organising.boards import boards
+from scorer.live.state import published_log
+from scorer.organising.render import boards
 from scorer.organising.rules import scored_by
-from scorer.store.cache import Cache
-from scorer.store.snapshot import Snapshot
+from scorer.settings.tracks import Challenge
+from scorer.store.snapshot import Cache, Snapshot
 from tests.oracles import (
     LiveRecord,
     LiveRow,

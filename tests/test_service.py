@@ -15,10 +15,10 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.presence import SERVICE
-from scorer.live.tokens import sha256_of
+from scorer.live.entry import SERVICE
+from scorer.live.teams import sha256_of
 from scorer.organising.phases import extend
-from scorer.organising.tokens import InvalidTokenError, issue, redeem, revoke
+from scorer.organising.teams import InvalidTokenError, issue, redeem, revoke
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from scorer.store.store import Store

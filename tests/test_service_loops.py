@@ -15,17 +15,16 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.executors import GoOn, always
-from scorer.executors.base import FileOutcomes, FileToScore, Processes, Serial
-from scorer.executors.isolation import isolated
 from scorer.limits import Limits
-from scorer.matching.solution import Solution
-from scorer.organising.arrivals import Arrivals
+from scorer.lists.solution import Solution
 from scorer.organising.run import carry_out, plan
+from scorer.organising.scan import Arrivals
 from scorer.organising.watch import ArrivalLoop, RunLoop, is_fresh
-from scorer.scoring.outcomes import Failed
-from scorer.scoring.rules import Rules
-from scorer.store.records import Failure
+from scorer.scoring.executors import GoOn, always
+from scorer.scoring.executors.base import FileOutcomes, FileToScore, Processes, Serial
+from scorer.scoring.executors.isolation import isolated
+from scorer.scoring.outcomes import Failed, Rules
+from scorer.store.events import Failure
 from tests.live import GOOD, POOR, Live, day
 from tests.served import Served, served
 from tests.test_service import problem
@@ -76,7 +75,7 @@ class TestTurns:
             return done
 
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("scorer.organising.waves.STORE_EVERY", -1.0)
+            patch.setattr("scorer.organising.watch.STORE_EVERY", -1.0)
             assert 1 <= len(scored()) < 6
         assert len(scored()) == 6 == len(set(done))
 

@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.presence import SERVICE
-from scorer.live.tokens import sha256_of
-from scorer.organising.decisions import withdraw_entry
+from scorer.live.entry import SERVICE
+from scorer.live.teams import sha256_of
 from scorer.organising.phases import extend
-from scorer.organising.picks import pick
-from scorer.service.checking import Checks
+from scorer.organising.picks import pick, withdraw_entry
+from scorer.service.documents import Checks
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from tests.live import CORRECTED, GOOD, OTHER, POOR, Live, day

@@ -21,8 +21,8 @@ from typing import Any
 import psutil
 import pytest
 
-from scorer.challenge.loading import read_challenge
-from scorer.organising.tokens import issue
+from scorer.organising.teams import issue
+from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from tests.commands import RUN, command, here, process
 from tests.databases import site_content, without_log
@@ -61,7 +61,7 @@ STEPS = {
     "when nothing else takes it away": "scorer.service.accepting:_accept:before",
     "before it is recorded": "scorer.store.store:Store.record:before",
     "when it is recorded": "scorer.store.store:Store.record:after",
-    "before it has its name": "scorer.organising.deliveries:sync_folder:before",
+    "before it has its name": "scorer.organising.files:sync_folder:before",
     "when it has its name": "scorer.service.accepting:move:after",
     "before the answer": "scorer.service.app:accepted_document:before",
 }

@@ -27,8 +27,8 @@ from cryptography.x509.oid import NameOID
 from starlette.routing import Route
 
 from scorer.service.app import application
-from scorer.service.metrics import Metrics
 from scorer.service.refusals import STATUS
+from scorer.service.state import Metrics
 from tests.commands import here
 from tests.databases import KINDS, schema
 from tests.live import Live

@@ -13,11 +13,11 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer.board.board import Board
-from scorer.challenge.settings import Track
-from scorer.charts.timeline import Point, timeline
+from scorer.board.charts.over_time import TimedScore, timeline
+from scorer.board.site.pages import ASSETS, pages
 from scorer.errors import ScorerError
-from scorer.paths import shipped_templates
-from scorer.site.pages import ASSETS, pages
+from scorer.files import shipped_templates
+from scorer.settings.tracks import Track
 from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
@@ -225,9 +225,9 @@ def test_an_error_in_a_template_names_file_and_line(tmp_path: Path, content: byt
 # Charts
 
 
-def points(*scores: float, label: str = "") -> list[Point]:
+def points(*scores: float, label: str = "") -> list[TimedScore]:
     """One score a month; the first one is marked."""
-    return [Point(START.replace(month=4 + n), score, label, n == 0) for n, score in enumerate(scores)]
+    return [TimedScore(START.replace(month=4 + n), score, label, n == 0) for n, score in enumerate(scores)]
 
 
 def test_a_timeline_has_a_description() -> None:

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from scorer.challenge.settings import Challenge
+from scorer.board.site import folder as site_folder
+from scorer.board.site.folder import LOCK, MANIFEST, write
+from scorer.board.site.pages import ASSETS, pages, site_files
 from scorer.errors import ScorerError
-from scorer.paths.writing import locked
-from scorer.site import folder as site_folder
-from scorer.site.folder import LOCK, MANIFEST, write
-from scorer.site.pages import ASSETS, pages, site_files
+from scorer.files.writing import locked
+from scorer.settings.tracks import Challenge
 from tests.boards import board, board_of, challenge
 from tests.commands import Terminal, process
 from tests.databases import removed
@@ -302,8 +302,8 @@ def test_a_killed_first_render_is_completed_by_the_next(tmp_path: Path) -> None:
 HOLDER = """
 import sys
 from pathlib import Path
-from scorer.challenge.settings import Challenge
-from scorer.paths.writing import locked
+from scorer.settings.tracks import Challenge
+from scorer.files.writing import locked
 with locked(Path(sys.argv[1]), 0):
     print("locked", flush=True)
     sys.stdin.read()

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 
 from scorer.errors import SolutionError
-from scorer.matching.ids import UNKNOWN
-from scorer.matching.solution import Solution, read_ids
-from scorer.paths import digest
+from scorer.files import digest
+from scorer.lists.solution import UNKNOWN, Solution, read_ids
 
 
 def written(tmp_path: Path, text: str) -> Path:

@@ -20,14 +20,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from scorer.board import build
-from scorer.board.published_statistics import ScoredRows
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Track
-from scorer.challenge.splits import KeySplit, QuerySplit, make_key, read_key
+from scorer.board.statistics import ScoredRows
 from scorer.errors import ChallengeError
 from scorer.organising.rules import settings
-from scorer.scoring.means import QueryMask
-from scorer.store.records import Basis
+from scorer.scoring.outcomes import QueryMask
+from scorer.settings.loading import read_challenge
+from scorer.settings.rules import KeySplit, QuerySplit, make_key, read_key
+from scorer.settings.tracks import Track
+from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from scorer.organising.boards import listed_entries
-from scorer.organising.decisions import amend
+from scorer.board.reports.leaderboard import entry_values
 from scorer.organising.phases import extend
-from scorer.reports.entries import entry_values
+from scorer.organising.picks import amend
+from scorer.organising.render import listed_entries
 from tests.live import ANNOUNCED, DAY, END, SECOND, SECOND_END, SECOND_START, START, Live, lists, phase
 from tests.strategies import examples
 

@@ -16,10 +16,10 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from scipy.stats._resampling import BootstrapResult
 
-from scorer.measures.arrays import Floats, Ints
-from scorer.statistics import bootstrap
-from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.exact_sums import ExactSums, magnitude
+from scorer.measures.matched import Floats, Ints
+from scorer.scoring.statistics import resampling
+from scorer.scoring.statistics.all_pairs import ExactSums, magnitude
+from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means
 from tests.strategies import score_tables
 
 ROOT = Path(__file__).parents[1]
@@ -107,7 +107,7 @@ def test_resamples_that_are_too_many_to_be_kept_are_the_same(monkeypatch: pytest
     """They are drawn again for each call."""
     scores = skewed(3, 300)
     kept = resampled_means(scores, 500)
-    monkeypatch.setattr(bootstrap, "_KEPT", 0)
+    monkeypatch.setattr(resampling, "_KEPT", 0)
 
     assert resampled_means(scores, 500).tolist() == kept.tolist()
 
@@ -136,8 +136,8 @@ def test_results_are_the_same_in_another_process_with_other_kernels() -> None:
     """One thread, and the code of the library for matrix products for an older processor."""
     code = """
 import hashlib, numpy as np
-from scorer.statistics.bootstrap import resampled_means
-from scorer.statistics.sign_flips import sign_flips
+from scorer.scoring.statistics.resampling import resampled_means
+from scorer.scoring.statistics.resampling import sign_flips
 scores = np.random.default_rng(1).beta(0.8, 2.5, size=(7, 600))
 flips = sign_flips(scores, 600)
 found = [resampled_means(scores, 600), flips.statistic, flips.simultaneous, flips.marginal, np.array(flips.critical)]

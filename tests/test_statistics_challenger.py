@@ -8,12 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scorer.measures.arrays import Floats, Ints
-from scorer.statistics.agreement import consensus, footrule, resampled_taus, tau_b
-from scorer.statistics.bootstrap import bca_intervals, percentile_intervals, resampled_means
-from scorer.statistics.exact_sums import ExactSums
-from scorer.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
-from scorer.statistics.rankings import RULES, Ranking, by_mean, rank_frequencies, rank_quantiles, ranked
+from scorer.measures.matched import Floats, Ints
+from scorer.scoring.statistics.all_pairs import ExactSums
+from scorer.scoring.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
+from scorer.scoring.statistics.rankings import (
+    RULES,
+    Ranking,
+    by_mean,
+    consensus,
+    footrule,
+    rank_frequencies,
+    rank_quantiles,
+    ranked,
+    resampled_taus,
+    tau_b,
+)
+from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means
 from tests import challenger
 from tests.challenger import ALGORITHMS, TASKS, drawn, listed, matrix, reference, table
 

@@ -1,4 +1,4 @@
-"""The rule for undefined scores, and the smallest inputs, for every function of scorer.statistics."""
+"""The rule for undefined scores, and the smallest inputs, for every function of scorer.scoring.statistics."""
 
 from __future__ import annotations
 
@@ -12,27 +12,20 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-import scorer.statistics
-from scorer.measures.arrays import Floats, Ints
-from scorer.statistics import (
-    agreement,
-    bootstrap,
-    exact_sums,
-    paired_tests,
-    rankings,
-    sign_flips,
-)
+import scorer.scoring.statistics
+from scorer.measures.matched import Floats, Ints
+from scorer.scoring.statistics import all_pairs, paired_tests, rankings, resampling
 from tests.strategies import score_tables
 
 NAN = np.nan
 
 OF_SUBMISSIONS: dict[str, Callable[[Floats], Floats]] = {
-    "resampled_means": lambda scores: bootstrap.resampled_means(scores, 40).T,
-    "column_quantiles": lambda scores: bootstrap.column_quantiles(
-        np.nan_to_num(bootstrap.resampled_means(scores, 40)), np.array([0.25, 0.5])
+    "resampled_means": lambda scores: resampling.resampled_means(scores, 40).T,
+    "column_quantiles": lambda scores: resampling.column_quantiles(
+        np.nan_to_num(resampling.resampled_means(scores, 40)), np.array([0.25, 0.5])
     ),
-    "percentile_intervals": lambda scores: bootstrap.percentile_intervals(bootstrap.resampled_means(scores, 40)),
-    "bca_intervals": lambda scores: bootstrap.bca_intervals(bootstrap.resampled_means(scores, 40), scores),
+    "percentile_intervals": lambda scores: resampling.percentile_intervals(resampling.resampled_means(scores, 40)),
+    "bca_intervals": lambda scores: resampling.bca_intervals(resampling.resampled_means(scores, 40), scores),
     "means": rankings.means,
     "by_mean": lambda scores: rankings.by_mean(scores).values,
     "by_median": lambda scores: rankings.by_median(scores).values,
@@ -45,28 +38,28 @@ OF_PAIRS: dict[str, Callable[[Floats], Floats | Ints]] = {
     "randomisation": lambda scores: paired_tests.randomisation(scores, 40),
     "effect_sizes": paired_tests.effect_sizes,
     "outcomes": lambda scores: paired_tests.outcomes(scores[:, None] - scores),
-    "sign_flips, statistic": lambda scores: sign_flips.sign_flips(scores, 40).statistic,
-    "sign_flips, size": lambda scores: sign_flips.sign_flips(scores, 40).size,
-    "sign_flips, queries": lambda scores: sign_flips.sign_flips(scores, 40).queries,
+    "sign_flips, statistic": lambda scores: resampling.sign_flips(scores, 40).statistic,
+    "sign_flips, size": lambda scores: resampling.sign_flips(scores, 40).size,
+    "sign_flips, queries": lambda scores: resampling.sign_flips(scores, 40).queries,
 }
 """Numbers about two submissions, [i, j, ...]."""
 
 
-def decisions(scores: Floats) -> sign_flips.SignFlips:
+def decisions(scores: Floats) -> resampling.SignFlips:
     """The sign flips, and all that follows from them."""
-    tests = sign_flips.sign_flips(scores, 40)
+    tests = resampling.sign_flips(scores, 40)
     size = scores.shape[1]
     rankings.rank_ranges(tests.better_marginally(), tests.worse_marginally())
     rankings.tiers(range(len(scores)), tests.better())
-    sign_flips.smallest_differences(tests, size)
-    sign_flips.typical_smallest_difference(tests, size)
-    sign_flips.queries_needed(float(tests.statistic.max(initial=0.0)), tests.critical, size)
+    resampling.smallest_differences(tests, size)
+    resampling.typical_smallest_difference(tests, size)
+    resampling.queries_needed(float(tests.statistic.max(initial=0.0)), tests.critical, size)
     return tests
 
 
 OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "sign_flips": decisions,
-    "pair_p_values": lambda scores: sign_flips.pair_p_values(scores, 40),
+    "pair_p_values": lambda scores: resampling.pair_p_values(scores, 40),
     "holm": lambda scores: paired_tests.holm(scores.ravel()),
     "holm_matrix": lambda scores: paired_tests.holm_matrix(paired_tests.t_test(scores), ordered=False),
     "randomised_tukey": lambda scores: paired_tests.randomised_tukey(scores, 40),
@@ -76,16 +69,16 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
     "ranked": rankings.ranked,
     "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranked(scores.T)),
-    "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(bootstrap.resampled_means(scores, 9))),
-    "resampled_taus": lambda scores: agreement.resampled_taus(
-        rankings.ranked(bootstrap.resampled_means(scores, 9)), rankings.by_mean(scores).ranks
+    "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(resampling.resampled_means(scores, 9))),
+    "resampled_taus": lambda scores: rankings.resampled_taus(
+        rankings.ranked(resampling.resampled_means(scores, 9)), rankings.by_mean(scores).ranks
     ),
-    "tau_b": lambda scores: agreement.tau_b(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
-    "footrule": lambda scores: agreement.footrule(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
-    "consensus": lambda scores: agreement.consensus(rankings.ranked(scores.T)),
-    "shake_up": lambda scores: agreement.shake_up(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9),
+    "tau_b": lambda scores: rankings.tau_b(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
+    "footrule": lambda scores: rankings.footrule(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
+    "consensus": lambda scores: rankings.consensus(rankings.ranked(scores.T)),
+    "shake_up": lambda scores: rankings.shake_up(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9),
     "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, 0.05),
-    "magnitude": exact_sums.magnitude,
+    "magnitude": all_pairs.magnitude,
 }
 """Numbers that need all submissions, or anything else than scores."""
 
@@ -108,8 +101,8 @@ EVERY = OF_SUBMISSIONS | OF_PAIRS | OF_ALL
 
 
 def public_functions() -> set[str]:
-    """The names of all public functions of scorer.statistics whose first parameter is an array."""
-    folder = Path(scorer.statistics.__file__).parent
+    """The names of all public functions of scorer.scoring.statistics whose first parameter is an array."""
+    folder = Path(scorer.scoring.statistics.__file__).parent
     modules = [ast.parse(file.read_text(encoding="utf-8")) for file in folder.glob("*.py")]
     return {
         node.name
@@ -175,7 +168,7 @@ def test_a_submission_without_scores_decides_nothing_and_changes_nothing(scores:
     """Its p-values are 1, its rank is last, and those of the others are the same as without it."""
     added = np.concatenate([scores, np.full((1, scores.shape[1]), NAN)])
 
-    ours, other = sign_flips.sign_flips(added, 40), sign_flips.sign_flips(scores, 40)
+    ours, other = resampling.sign_flips(added, 40), resampling.sign_flips(scores, 40)
 
     assert (ours.simultaneous[-1] == 1).all()
     assert (ours.marginal[-1] == 1).all()

@@ -14,8 +14,8 @@ from scipy import stats
 from statsmodels.stats.libqsturng import psturng
 from statsmodels.stats.multitest import multipletests
 
-from scorer.measures.arrays import Floats
-from scorer.statistics.paired_tests import (
+from scorer.measures.matched import Floats
+from scorer.scoring.statistics.paired_tests import (
     effect_sizes,
     holm,
     holm_matrix,
@@ -25,7 +25,7 @@ from scorer.statistics.paired_tests import (
     t_test,
     wilcoxon_greater,
 )
-from scorer.statistics.sign_flips import (
+from scorer.scoring.statistics.resampling import (
     pair_p_values,
     queries_needed,
     sign_flips,

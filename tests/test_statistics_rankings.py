@@ -11,27 +11,25 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 
-from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.statistics.agreement import (
-    consensus,
-    footrule,
-    resampled_taus,
-    shake_up,
-    tau_b,
-)
-from scorer.statistics.rankings import (
+from scorer.measures.matched import Bools, Floats, Ints
+from scorer.scoring.statistics.rankings import (
     RULES,
     by_mean,
     by_wins,
+    consensus,
+    footrule,
     means,
     rank_frequencies,
     rank_quantiles,
     rank_ranges,
     ranked,
     ranking,
+    resampled_taus,
+    shake_up,
+    tau_b,
     tiers,
 )
-from scorer.statistics.sign_flips import sign_flips
+from scorer.scoring.statistics.resampling import sign_flips
 from tests.strategies import score_tables
 
 NAN = math.nan

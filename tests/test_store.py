@@ -20,17 +20,17 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError
+from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
-from scorer.live.presence import SubmissionState, submissions
-from scorer.matching.counts import Counts
+from scorer.live.entry import SubmissionState, submissions
 from scorer.measures import Measure, parse
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
 from scorer.scoring.outcomes import Rejected, Scored
-from scorer.store.records import Basis, RecordedBasis, Submission
+from scorer.store.events import Basis, RecordedBasis, Submission
+from scorer.store.rows import drop_outcomes
 from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import GENERATIONS, Store
-from scorer.store.writing import drop_outcomes
 from tests.databases import NewPlace, changed, content, rows, seal
 from tests.strategies import matched
 

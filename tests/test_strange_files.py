@@ -11,8 +11,8 @@ import pytest
 
 import scorer
 from scorer.errors import SolutionError, SubmissionError
-from scorer.formats.detection import why_unreadable
 from scorer.limits import OWN_FILES
+from scorer.lists.detection import why_unreadable
 from tests.commands import Terminal
 
 STRANGE = {

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import scorer
-from scorer.measures.arrays import Floats
+from scorer.measures.matched import Floats
 from studies import moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
 from studies.__main__ import STUDIES, main
 from studies.drawing import STYLES, Axis, Drawing

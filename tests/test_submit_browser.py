@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.organising.tokens import issue
+from scorer.organising.teams import issue
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
 from tests.commands import here

@@ -15,11 +15,11 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
-from scorer.organising.tokens import issue
+from scorer.organising.teams import issue
 from scorer.service import submitting
 from scorer.service.app import application
-from scorer.service.checking import Checks
-from scorer.service.sessions import COOKIE, LASTS
+from scorer.service.documents import Checks
+from scorer.service.state import COOKIE, LASTS
 from tests.commands import here
 from tests.live import GOOD, OTHER, POOR, Live, day
 from tests.served import Served, checked_at_once, served

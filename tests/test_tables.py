@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from scorer.analysis.tables import MISSING, read_table
-from scorer.analysis.task import Task, without_missing
-from scorer.cli.report import LARGEST
+from scorer.cli.reports import LARGEST
 from scorer.errors import ScorerError, TableError
+from scorer.scoring.analysis.kept import Task, without_missing
+from scorer.scoring.analysis.tables import MISSING, read_table
 from tests.commands import Terminal
 from tests.values import HEAD, csv, table
 

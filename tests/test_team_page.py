@@ -9,18 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import Board, Row
-from scorer.board.certainty import BINS, Certainty, Pair, QueryScore, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Pair, QueryScore, Row, RowCertainty, Tier
+from scorer.board.site.folder import write
+from scorer.board.site.neighbours import distribution, field_of, neighbours, query_table
+from scorer.board.site.pages import pages
+from scorer.board.site.team_pages import entries_in_words, heading, hidden, reasons, summary
 from scorer.errors import LONGEST, Problem
 from scorer.errors import SHOWN as MOST_SHOWN
+from scorer.lists import Counts
 from scorer.live.entry import State
 from scorer.live.teams import Team
-from scorer.matching.counts import Counts
-from scorer.site.distribution import distribution, query_table
-from scorer.site.folder import write
-from scorer.site.neighbours import field_of, neighbours
-from scorer.site.pages import pages
-from scorer.site.rank_reasons import entries_in_words, heading, hidden, reasons, summary
 from scorer.wording import day_and_month, printable_name
 from tests import test_site as structure
 from tests.accessibility import has_axe, violations

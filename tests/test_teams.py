@@ -13,19 +13,18 @@ from typing import Any
 import pytest
 
 from scorer.board.build import ranked
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import Challenge
-from scorer.challenge.teams import FILE, compared, read_teams
+from scorer.board.site.folder import write
+from scorer.board.site.pages import pages
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.presence import submissions
+from scorer.live.entry import submissions
 from scorer.live.teams import MergedTeam, Team, TeamChange, merges, set_teams, shown_names, teams
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
-from scorer.site.folder import write
-from scorer.site.pages import pages
+from scorer.settings.loading import TEAMS_FILE, compared, read_challenge, read_teams
+from scorer.settings.tracks import Challenge
 from scorer.store.events import Event
-from scorer.store.integrity import record_problems
 from scorer.store.store import Store
+from scorer.store.transfer import record_problems
 from tests.accessibility import has_axe, violations
 from tests.boards import UPDATED, board_of, scored_row
 from tests.boards import challenge as declared_challenge
@@ -40,7 +39,7 @@ TEAMS = ("amber-lamp", "birch-gate", "copper-wire", "delta-fen", "even-tide", "p
 
 def teams_of(folder: Path, text: str) -> Mapping[str, Any]:
     """The settings in a teams.toml with this content."""
-    (folder / FILE).write_text(text, encoding="utf-8")
+    (folder / TEAMS_FILE).write_text(text, encoding="utf-8")
     return read_teams(folder)
 
 
@@ -48,7 +47,7 @@ def errors(folder: Path, text: str) -> list[str]:
     """The errors in a teams.toml with this content, without the path."""
     with pytest.raises(ChallengeError) as caught:
         teams_of(folder, text)
-    return [line.removeprefix(f"{folder / FILE}: ") for line in str(caught.value).split("\n")]
+    return [line.removeprefix(f"{folder / TEAMS_FILE}: ") for line in str(caught.value).split("\n")]
 
 
 # The file
@@ -475,7 +474,7 @@ def test_a_renamed_team_keeps_its_address_and_its_scores(season: Path, terminal:
 
 def test_commands_keep_the_comments_and_the_order_of_the_file(season: Path, terminal: Terminal) -> None:
     """They change only what they are about."""
-    file = season / FILE
+    file = season / TEAMS_FILE
     text = '# of the organisers\n[even-tide]  # the tide\nname = "Tide"  # as they like it\n\n[amber-lamp]\ncode = "https://a.org"\n'
     file.write_bytes(text.replace("\n", "\r\n").encode("utf-8-sig"))
     decide(terminal, season, "set", "even-tide", "affiliation=Uni", "links=https://b.org", "links=https://c.org")
@@ -521,7 +520,7 @@ def test_a_wrong_decision_changes_nothing(
 
     assert (answer.code, answer.out) == (code, "")
     assert message in answer.err
-    assert not (season / FILE).exists()
+    assert not (season / TEAMS_FILE).exists()
     assert [row["history"] for row in listed(terminal, season)] == [[]] * 6
 
 
@@ -567,7 +566,7 @@ def test_the_list_shows_every_team(season: Path, terminal: Terminal) -> None:
 
 def test_a_run_records_changes_made_by_hand(season: Path, terminal: Terminal) -> None:
     """Also for a team whose first file arrives in the same run."""
-    (season / FILE).write_text('[amber-lamp]\nname = "By hand"\n[newcomer]\nname = "New"\n[nobody]\nname = "N"\n')
+    (season / TEAMS_FILE).write_text('[amber-lamp]\nname = "By hand"\n[newcomer]\nname = "New"\n[nobody]\nname = "N"\n')
     files = season / "submissions" / "main"
     (files / "newcomer.txt").write_text((files / "20110418T100000Z-amber-lamp.txt").read_text())
 
@@ -582,10 +581,10 @@ def test_a_run_records_changes_made_by_hand(season: Path, terminal: Terminal) ->
 def test_an_invalid_file_leaves_the_recorded_decisions(season: Path, terminal: Terminal) -> None:
     """Tracks are scored all the same, and the exit code is 1."""
     decide(terminal, season, "disqualify", "birch-gate", "--reason", "x")
-    with (season / FILE).open("a") as file:
+    with (season / TEAMS_FILE).open("a") as file:
         file.write('[amber-lamp]\nmerged_into = "amber-lam"\n[even-tide]\nnam = 1\n')
     unknown_key = terminal.run("run", season)
-    (season / FILE).write_text('[amber-lamp]\nmerged_into = "birch-gat"\n')
+    (season / TEAMS_FILE).write_text('[amber-lamp]\nmerged_into = "birch-gat"\n')
     unknown_team = terminal.run("run", season)
 
     assert (unknown_key.code, unknown_team.code) == (1, 1)

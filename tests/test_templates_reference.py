@@ -13,17 +13,16 @@ from jinja2 import Environment
 
 from docs.templates import FILE, PAGES, attributes, page, values
 from scorer.board.board import PastBoard
-from scorer.challenge.phases import Phase
+from scorer.board.site import pages as site_pages
+from scorer.board.site import submit_page
+from scorer.board.site.context import AnalysisRow, AnalysisView, EveryPage, PairMarks, ScoreMarks
+from scorer.board.site.pages import pages
+from scorer.board.site.submit_page import SignInPage, SubmitPage, service_page
+from scorer.board.site.templates import FILTERS
+from scorer.files import shipped_templates
 from scorer.live.phases import Phases
 from scorer.live.teams import MergedTeam
-from scorer.paths import shipped_templates
-from scorer.site import pages as site_pages
-from scorer.site import submit_page
-from scorer.site.analysis_view import AnalysisRow, AnalysisView, PairMarks, ScoreMarks
-from scorer.site.context import EveryPage
-from scorer.site.pages import pages
-from scorer.site.submit_page import SignInPage, SubmitPage, service_page
-from scorer.site.templates import FILTERS
+from scorer.settings.rules import Phase
 from tests.boards import START, board_of, challenge, erratum, in_state, published_log, scored_row, team, timeline
 
 

@@ -17,16 +17,13 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.errors import Findings, MeasureError, SubmissionError
-from scorer.formats.reading import memory
-from scorer.matching.match import match
-from scorer.matching.solution import Solution
+from scorer.lists.match import match
+from scorer.lists.reading import memory
+from scorer.lists.solution import Solution
 from scorer.measures import Measure, parse_one
-from scorer.measures.arrays import Floats, Ints
-from scorer.measures.matched import JudgedItems, Matched, Tied
+from scorer.measures.matched import Floats, Ints, JudgedItems, Matched, Tied
 from scorer.options import Ties
-from scorer.scoring.compact import pack_hits, unpack_hits
-from scorer.scoring.outcomes import Scored
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Rules, Scored, pack_hits, unpack_hits
 from scorer.scoring.submission import score
 from tests import strategies
 from tests.commands import Terminal

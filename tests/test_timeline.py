@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.settings import Challenge
+from scorer.board.site.folder import write
+from scorer.board.site.pages import pages
+from scorer.board.site.timeline import months, of_all_tracks
 from scorer.live.timeline import Happening, Timeline
 from scorer.organising.commitment import reveal
-from scorer.organising.decisions import amend, forget
 from scorer.organising.phases import extend
-from scorer.organising.picks import pick
+from scorer.organising.picks import amend, forget, pick
 from scorer.organising.teams import disqualify, merge, reinstate, rename, unmerge, withdraw
-from scorer.site.folder import write
-from scorer.site.pages import pages
-from scorer.site.timeline import months, of_all_tracks
+from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests import boards
 from tests.accessibility import has_axe, violations

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import create_engine
 
-from scorer.executors import executor_named
+from scorer.files import FileBelow
 from scorer.organising import run
 from scorer.organising import scan as organising_scan
 from scorer.organising.bundles import export, import_bundle
-from scorer.organising.decisions import amend
 from scorer.organising.errata import apply, preview
 from scorer.organising.phases import extend
+from scorer.organising.picks import amend
 from scorer.organising.run import plan
-from scorer.paths.below import FileBelow
+from scorer.scoring.executors import executor_named
 from scorer.store.migrations import set_version
 from tests.commands import Terminal
 from tests.live import (

@@ -17,9 +17,9 @@ from pathlib import Path
 import pytest
 
 import scorer
+from scorer.board.reports.scores import trec_name
 from scorer.measures import SETS, parse, parse_one, registry
 from scorer.measures.trec_eval import GROUPS, TREC_EVAL, TREC_LEFT_OUT, printed_measures
-from scorer.reports.scores import trec_name
 from tests.commands import Answer, Terminal, command
 
 DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"))

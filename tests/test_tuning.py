@@ -11,7 +11,7 @@ import pytest
 
 import scorer
 from scorer.errors import FusionError, MeasureError
-from scorer.runs.fused import METHODS
+from scorer.runs.fuse import METHODS
 from tests.test_fusion import random_runs
 
 QRELS = {

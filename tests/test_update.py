@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from scorer.challenge.settings import Challenge
 from scorer.organising.render import render
 from scorer.organising.rules import RuleSet
-from scorer.organising.update import update
-from scorer.store.archive import Archive
+from scorer.organising.run import update
+from scorer.settings.tracks import Challenge
+from scorer.store.sidecar import Archive
 from scorer.store.store import Store
 from tests.commands import here, process
 from tests.databases import changed
@@ -132,7 +132,7 @@ def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) 
     assert here("run", new_challenge).code == 0
     program = (
         "import sys\nfrom scorer.cli import main\ntry:\n    main()\nfinally:\n"
-        "    heavy = {'altair', 'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.site.pages'}\n"
+        "    heavy = {'altair', 'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.board.site.pages'}\n"
         "    print(sorted(heavy & set(sys.modules)))"
     )
     answer = process("run", new_challenge, program=program)
@@ -242,7 +242,7 @@ def test_the_boards_are_written_first(challenge: Path, tmp_path: Path, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("scorer.organising.boards._computed_analysis", ended)
+        patch.setattr("scorer.organising.render._computed_analysis", ended)
         assert here("run", challenge).code == 130
 
     shown = pages(site)

@@ -298,7 +298,7 @@ def test_a_head_is_looked_up_without_its_index(tmp_path: Path) -> None:
 def test_verification_needs_neither_a_database_nor_arrays() -> None:
     """In a new process: nothing heavy is loaded, so that a participant waits for nothing but the file."""
     code = (
-        "import sys, pkgutil, importlib, scorer.verification.log, scorer.verification.statement\n"
+        "import sys, pkgutil, importlib, scorer.verification.log, scorer.verification.log\n"
         "print(sorted({'sqlalchemy', 'numpy', 'pandas', 'pyarrow', 'pydantic', 'scipy'} & set(sys.modules)))\n"
         "import scorer.verification as room\n"
         "for each in pkgutil.iter_modules(room.__path__):\n"

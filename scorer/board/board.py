@@ -1,20 +1,128 @@
-"""The board as frozen plain values, and the score of a team that counted at each time."""
+"""The board as frozen plain values: rows, ranks, the certainty of scores, and the rules of a track in sentences."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import itemgetter
 
-from scorer.board.certainty import Certainty, Pair, QueryScore, RowCertainty, ShakeUp
-from scorer.challenge.phases import Phase
-from scorer.challenge.settings import Track
+from scorer import options
+from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entry import ColumnScores, Entry, counting_entry
-from scorer.live.phases import Phases
-from scorer.live.quotas import Left
+from scorer.live.errata import erratum_rules
+from scorer.live.ladder import ladder_rules
+from scorer.live.phases import Phases, PublishedSplit, phase_rules, split_rules
+from scorer.live.quotas import Left, pick_rules, quota_rules
 from scorer.live.rules import SaltedDigest
-from scorer.live.splits import PublishedSplit
-from scorer.live.teams import MergedTeam, Team, TeamStatus
+from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
+from scorer.options import SELF
+from scorer.settings.rules import Phase
+from scorer.settings.tracks import Track
+from scorer.wording import counted, joined, sentence
+
+Interval = tuple[float, float]
+"""The ends of a 95 % interval."""
+
+BINS = 20
+"""The number of bars of a histogram of scores from 0 to 1, each as wide as the others."""
+
+
+@dataclass(frozen=True, slots=True)
+class RowCertainty:
+    """Of the score of a row on one measure."""
+
+    interval: Interval | None
+    """Of the mean, by the bootstrap; None where all scores are equal or too few are defined."""
+    rank_range: tuple[int, int] | None
+    """The ranks that the team may have, all teams taken together; None for a row without a rank."""
+    tier: int | None
+    """The position of its tier in `Certainty.tiers`; None for a row without a rank."""
+    first: float | None
+    """The share of the resamples in which the team has the best mean; None for a row without a rank."""
+    histogram: tuple[int, ...]
+    """How many queries have a score in each of `BINS` steps from 0 to 1; empty for a measure without these bounds, and
+    where the scores of queries are hidden."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tier:
+    """Teams that are not significantly worse than the best one of them."""
+
+    rows: tuple[int, ...]
+    """Positions in `Board.rows`, the leader first."""
+    reach: float | None
+    """The difference from the leader's score that is significant: the median over the other teams; None if the leader
+    differs from no other team."""
+
+
+@dataclass(frozen=True, slots=True)
+class Certainty:
+    """Of the ranking by one measure. Tiers and ranges of ranks come from the same decisions, on all pairs at once."""
+
+    queries: int
+    """How many queries have a score for every team."""
+    tiers: tuple[Tier, ...]
+    """The best first."""
+    separable_neighbours: int
+    """How many teams are significantly better than the next one in the ranking."""
+    smallest_difference: float | None
+    """The difference of scores that is significant: the median over all pairs of teams; None without two teams that
+    differ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """The difference between two rows on the primary measure."""
+
+    row: int
+    """A position in `Board.rows`."""
+    other: int
+    """A later position."""
+    difference: float
+    """The mean score of `row` minus that of `other`, over the queries for which both are defined."""
+    interval: Interval | None
+    """Of the difference, by the bootstrap."""
+    p_value: float
+    """Of the randomisation test of this pair only."""
+    is_separable: bool | None
+    """Whether the difference is significant, all pairs of teams tested at once; None for a pair with a baseline."""
+    wins: int | None
+    """On how many queries `row` has the higher score; None, as the two below, where the scores of queries are
+    hidden."""
+    ties: int | None
+    losses: int | None
+    queries_needed: int | None
+    """How many queries would separate the pair if the differences stayed as they are; None for a pair that is separable
+    or does not differ, and for one with a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryScore:
+    """The score of a team on one query, and the field's."""
+
+    query: str
+    """The id; empty where the ids are hidden."""
+    score: float
+    median: float
+    """The median of the other ranked teams."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShakeUp:
+    """How far the final ranking is from the preliminary one, and how far chance would move it."""
+
+    moved: int
+    """How many teams have another rank."""
+    mean_move: float
+    """The mean over the teams of the number of ranks that they moved."""
+    expected_move: float
+    """The same for random sets of preliminary queries of the same size: the mean over these sets."""
+    expected_range: Interval
+    """The middle 95 % of these sets."""
+    tau: float | None
+    """Kendall's tau-b between both rankings; None where one of them has only ties."""
+
 
 NO_PHASES = Phases(())
 EPOCH = datetime.fromtimestamp(0, UTC)
@@ -81,9 +189,9 @@ class Curve:
     row: int
     """A position in `Board.rows`."""
     precisions: tuple[float | None, ...]
-    """The interpolated precision at each of `curves.RECALLS`; empty where the rule for ties has no formula for it."""
+    """The interpolated precision at each of `build.RECALLS`; empty where the rule for ties has no formula for it."""
     r_precisions: tuple[float | None, ...]
-    """Rp@z at each of `curves.cutoffs`; empty where the rule for ties has no formula for it."""
+    """Rp@z at each of `build.cutoffs`; empty where the rule for ties has no formula for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,3 +336,207 @@ def _as_of(entry: Entry, when: datetime) -> Entry:
 def score_at(steps: Steps, when: datetime) -> float | None:
     """The score that counted at a time."""
     return next((score for since, score in reversed(steps) if since <= when), None)
+
+
+MISSING = {
+    "zero": "A query without a list scores 0.",
+    "reject": "A file without a list for every query is rejected.",
+}
+
+EXCLUDED = {
+    True: "The item that has the id of the query is removed from its list before ranks are assigned.",
+    False: "Items that are excluded for a query, by a public list, are removed before ranks are assigned.",
+}
+
+EQUAL_RANKS = {
+    "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
+    "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
+}
+
+
+LOOKS = (
+    "The board shows the looks of each team as long as it shows preliminary scores: the number of its scored entries, "
+    "also withdrawn and replaced ones."
+)
+
+
+def rules(board: Board) -> tuple[str, ...]:
+    """The rules that decide on this board, one or two sentences each, from the settings of the track."""
+    return (*score_rules(board), *counting_rules(board))
+
+
+def score_rules(board: Board) -> tuple[str, ...]:
+    """The rules on scores and ranks."""
+    track = board.track
+    return (
+        _ranked_by(board),
+        *_queries(board),
+        MISSING[track.missing],
+        "Queries that are not in the solution are ignored.",
+        *([] if track.exclude is None else [EXCLUDED[track.exclude == SELF]]),
+        f"Only the first {counted(track.list_length, 'item')} of a list count.",
+        "An item that is listed twice counts once, at its first rank.",
+        f"Items with equal run scores are {_ties(board)}.",
+        _rounding(board),
+        EQUAL_RANKS[track.equal_ranks],
+        *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
+        *ladder_rules(track, board.preliminary_queries),
+        *([LOOKS] if board.shows_looks else []),
+    )
+
+
+def counting_rules(board: Board) -> tuple[str, ...]:
+    """The rules on which entry of a team counts."""
+    return (counting_rule(board), _never_counting(board))
+
+
+def _rounding(board: Board) -> str:
+    track = board.track
+    if track.decimals is not None:
+        return f"Scores are rounded to {counted(track.decimals, 'decimal')} before they are compared."
+    final = f"final scores to {counted(track.final_decimals, 'decimal')}"
+    if not board.preliminary_queries:
+        return (
+            "Scores are rounded before they are compared: preliminary scores to the decimals that the number of "
+            f"preliminary queries justifies, {final}."
+        )
+    over = f"preliminary scores over {counted(board.preliminary_queries, 'query', 'queries')}"
+    return (
+        f"Scores are rounded before they are compared: {over} to {counted(track.preliminary_decimals, 'decimal')}, "
+        f"{final}."
+    )
+
+
+def _ties(board: Board) -> str:
+    meaning = options.TIES.values[board.track.ties]
+    return f"ordered with {meaning}" if board.track.ties in {"best", "worst"} else meaning
+
+
+def _ranked_by(board: Board) -> str:
+    if board.track.hides_scores:
+        phase = board.phases.current(board.now)
+        return f"The board shows no scores and no ranks during the phase {phase.name if phase else ''}."
+    if board.track.shows_final:
+        return f"The board is ranked by the final {board.columns[0]}."
+    return f"The board is ranked by the preliminary {board.columns[0]}. Final scores are not shown yet."
+
+
+def _queries(board: Board) -> list[str]:
+    """Which queries the scores are means over."""
+    queries, scored, preliminary = board.queries, board.scored_queries, board.preliminary_queries
+    if not scored:
+        return ["No entry has been scored yet."]
+    sentences = [f"Scores are means over the {counted(queries, 'query', 'queries')} of the solution."]
+    if scored < queries:
+        sentences = [
+            f"Scores are means over the queries for which they are defined: {scored:,} of the {queries:,} queries of "
+            f"the solution for {board.columns[0]}."
+        ]
+    if preliminary:
+        final = f"all {scored:,}" if board.track.final == "all" else f"the other {scored - preliminary:,}"
+        sentences.append(f"Preliminary scores are means over {preliminary:,} of them, final scores over {final}.")
+    elif not board.track.shows_final and not board.track.hides_scores:
+        sentences.append("The solution flags no queries for preliminary scores, so there are no scores to show.")
+    return sentences
+
+
+def counting_rule(board: Board) -> str:
+    """Which entry of a team counts."""
+    if board.track.entry == "last":
+        return "Of the entries of a team, the last scored one counts."
+    score = f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}"
+    if board.track.entry == "picks":
+        return (
+            f"Of the entries that a team picks, the one with the best {score} counts; of equal ones, the earliest. "
+            f"If a team picks none, or if none of its picks may count, its entry with the best {score} counts."
+        )
+    return f"Of the entries of a team, the one with the best {score} counts; of equal ones, the earliest."
+
+
+def _never_counting(board: Board) -> str:
+    kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.phases.all else [])]
+    over = "entries over the quota or " if board.track.quota.limits_anything else ""
+    return (
+        f"{sentence(joined(kinds))} entries never count, nor do {over}entries whose time of receipt is not confirmed."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class RuleSection:
+    """Rules on one subject."""
+
+    name: str
+    """For links: a word without spaces."""
+    heading: str
+    rules: tuple[str, ...]
+    """In sentences."""
+
+
+def rule_sections(board: Board, limits: Limits) -> tuple[RuleSection, ...]:
+    """The rules of a track, from its settings and the limits on submissions; without sections that would be empty."""
+    track, plan = board.track, board.phases
+    times = phase_rules(plan, track, has_preliminary=not board.lacks_preliminary)
+    sections = (
+        RuleSection("scores", "Scores and ranks", score_rules(board)),
+        RuleSection("split", "Preliminary queries", split_rules(board.split)),
+        RuleSection("times", "Times", times or ("Entries are received at any time.",)),
+        RuleSection("quota", "Number of entries", quota_rules(track) or ("The number of entries is not limited.",)),
+        RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),
+        RuleSection("teams", "Teams", TEAM_RULES),
+        RuleSection("changes", "Changes", tuple(_change_rules(board))),
+        RuleSection("files", "How files arrive", tuple(_file_rules(track))),
+        RuleSection("limits", "Limits on files", _limit_rules(limits)),
+    )
+    return tuple(section for section in sections if section.rules)
+
+
+def _change_rules(board: Board) -> Iterator[str]:
+    yield from erratum_rules(board.phases)
+    if board.salted_digest is not None:
+        yield "The board shows a salted digest of the solution. It stays the same as long as the solution does."
+
+
+def _file_rules(track: Track) -> Iterator[str]:
+    yield "A submission is one file with a list of items for each query, the best item first."
+    if track.submission_format:
+        yield f"The format of the file is {track.submission_format}."
+    yield (
+        "The team of a file is the name of its folder, or else the name of the file. A file that has another content "
+        "later is a new entry and replaces the earlier one."
+    )
+    yield (
+        "A file whose name begins with a dot is an upload in progress and is not read. Copy a file under such a name, "
+        "and rename it when it is complete."
+    )
+    yield (
+        "The time of receipt is the UTC time at the beginning of the name, as in 20260131T120000Z-first.txt, or else "
+        "the time of the last change of the file."
+    )
+    if not track.trusted_times and (track.phases or track.quota.counts_days):
+        yield (
+            "A look into the folder that did not find a file shows that it came later. If its time of receipt is "
+            "earlier, and the look was outside of that phase or on another day of the quota, the entry does not count "
+            "until the organiser corrects the time."
+        )
+    closed = " before its phase has closed" if track.phases else ""
+    yield (
+        f"A file that is removed withdraws its entry when the next run finds it gone{closed}. A file that returns with "
+        f"the same content{closed} brings it back, with its first time of receipt. A team without a file has no row."
+    )
+    yield f"The command scorer check FILE --track {track.name} checks a file as it is checked when it is scored."
+
+
+def _limit_rules(limits: Limits) -> tuple[str, ...]:
+    return (
+        f"A file has at most {limits.file_mb:,} MB. A compressed file has at most {limits.expanded_mb:,} MB after "
+        f"decompression; a compressed file or a Parquet file grows to at most {limits.expansion:,} times its own size.",
+        f"A JSON document or a Parquet file has at most {limits.document_mb:,} MB. The columns of a Parquet file take "
+        f"at most {limits.table_mb:,} MB of memory. Values of JSON are nested at most {limits.nesting:,} deep.",
+        f"A file has at most {limits.queries:,} lists with at most {limits.items:,} items in all. A line has at most "
+        f"{limits.line_mb:,} MB, and the id of a query or an item at most {limits.id_bytes:,} bytes.",
+        "A file that exceeds one of these limits is rejected.",
+        f"A file that takes more than {limits.seconds:,} seconds, {limits.memory_mb:,} MB of memory or "
+        f"{limits.temporary_mb:,} MB of disk space to score is not rejected. It is tried {ATTEMPTS} times; then the "
+        "organiser decides.",
+        f"A team has at most {limits.files_per_team:,} files in a track; further files are left out.",
+    )

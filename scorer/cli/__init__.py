@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
-from scorer.cli.arguments import Parser, WrongCallError
-from scorer.cli.console import print_message, print_result
+from scorer.cli.arguments import Parser, WrongCallError, print_message, print_result
 from scorer.errors import ScorerError
 
 
@@ -66,7 +65,7 @@ class Command:
 
 
 def _examples(name: str) -> str:
-    from scorer.cli.examples import EXAMPLES
+    from scorer.cli.help import EXAMPLES
 
     return "\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[name])])
 
@@ -75,49 +74,49 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     "evaluate": {
         "evaluate": Command("evaluate:evaluate", "evaluate:add_evaluation"),
         "trec_eval": Command("trec_eval:trec_eval", "trec_eval:add_trec_eval", exit_codes=(2, 1)),
-        "compare": Command("compare:compare", "compare:add_comparison"),
-        "fuse": Command("fuse:fuse", "fuse:add_fusion"),
-        "overlap": Command("overlap:overlap", "overlap:add_overlap"),
-        "report": Command("report:report", "report:add_report"),
-        "convert": Command("convert:convert", "convert:add_conversion"),
-        "measures": Command("measures:measures", "measures:add_measure"),
+        "compare": Command("evaluate:compare", "evaluate:add_comparison"),
+        "fuse": Command("runs:fuse", "runs:add_fusion"),
+        "overlap": Command("runs:overlap", "runs:add_overlap"),
+        "report": Command("reports:report", "reports:add_report"),
+        "convert": Command("runs:convert", "runs:add_conversion"),
+        "measures": Command("evaluate:measures", "evaluate:add_measure"),
     },
     "take part": {
-        "check": Command("check:check", "check:add_file"),
+        "check": Command("score:check", "score:add_file"),
         "submit": Command("submit:submit", "submit:add_delivery"),
         "verify": Command("verify:verify", "verify:add_document"),
     },
     "run a challenge": {
-        "init": Command("init:init", "init:add_new_folder"),
+        "init": Command("run:init", "run:add_new_folder"),
         "run": Command("run:run", "run:add_run"),
         "score": Command("score:score", "score:add_scoring"),
-        "render": Command("render:render", "render:add_moment"),
-        "leaderboard": Command("leaderboard:leaderboard", "leaderboard:add_board"),
-        "status": Command("status:status", "arguments:add_challenge"),
-        "entries": Command("entries:entries", "entries:add_entries"),
-        "collect": Command("collect:collect", "collect:add_source"),
-        "serve": Command("serve:serve", "serve:add_service"),
+        "render": Command("run:render", "run:add_moment"),
+        "leaderboard": Command("reports:leaderboard", "reports:add_board"),
+        "status": Command("run:status", "arguments:add_challenge"),
+        "entries": Command("reports:entries", "reports:add_entries"),
+        "collect": Command("submit:collect", "submit:add_source"),
+        "serve": Command("run:serve", "run:add_service"),
     },
     "decide": {
-        "phases": Command("phases:phases", "phases:add_phases"),
-        "teams": Command("teams:teams", "teams:add_action"),
-        "pick": Command("pick:pick", "pick:add_entries"),
-        "erratum": Command("erratum:erratum", "erratum:add_erratum"),
-        "amend": Command("amend:amend", "amend:add_time"),
-        "forget": Command("forget:forget", "forget:add_outcome"),
-        "retry": Command("retry:retry", "retry:add_entries"),
+        "phases": Command("reports:phases", "reports:add_phases"),
+        "teams": Command("organise:teams", "organise:add_action"),
+        "pick": Command("organise:pick", "organise:add_picks"),
+        "erratum": Command("organise:erratum", "organise:add_erratum"),
+        "amend": Command("organise:amend", "organise:add_time"),
+        "forget": Command("organise:forget", "organise:add_outcome"),
+        "retry": Command("organise:retry", "organise:add_retries"),
     },
     "trust": {
-        "split": Command("split:split", "split:add_keys"),
-        "commit": Command("commit:commit", "arguments:add_challenge"),
-        "receipt": Command("receipt:receipt", "receipt:add_entries"),
-        "reveal": Command("reveal:reveal", "reveal:add_revealed"),
+        "split": Command("organise:split", "organise:add_keys"),
+        "commit": Command("organise:commit", "arguments:add_challenge"),
+        "receipt": Command("organise:receipt", "organise:add_receipts"),
+        "reveal": Command("organise:reveal", "organise:add_revealed"),
     },
     "care": {
-        "export": Command("export:export", "export:add_bundle"),
-        "import": Command("import_:import_", "import_:add_imported"),
-        "doctor": Command("doctor:doctor", "doctor:add_repair"),
-        "completion": Command("completion:completion", "completion:add_shell"),
+        "export": Command("run:export", "run:add_bundle"),
+        "import": Command("run:import_", "run:add_imported"),
+        "doctor": Command("run:doctor", "run:add_repair"),
+        "completion": Command("help:completion", "help:add_shell"),
     },
 }
 """The commands by what they are for, in the order of the help and of docs/commands.md."""
@@ -185,7 +184,7 @@ def _run_without_command(arguments: Sequence[str]) -> int:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
     if arguments and not arguments[0].startswith("-"):
-        from scorer.cli.hints import unknown_command
+        from scorer.cli.arguments import unknown_command
 
         parser.error(unknown_command(arguments[0], COMMANDS))
     values = parser.parse_args(arguments)

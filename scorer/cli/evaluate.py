@@ -1,31 +1,132 @@
-"""``scorer evaluate``: score files, for people and for programs."""
+"""The commands that evaluate and compare files: ``evaluate``, ``compare`` and ``measures``."""
 
 from __future__ import annotations
 
 import math
 import os
 from argparse import ArgumentParser
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import WrongCallError, add_form, add_row_names, format_name, number
-from scorer.cli.console import print_message, print_result, row_names, with_progress
-from scorer.cli.evaluating import MEASURES_HELP, add_policies, check_standard_input
-from scorer.cli.hints import challenge_hint, solution_message, stray_measures, submission_message, swapped_note
-from scorer.errors import MeasureError, SolutionError, SubmissionError
-from scorer.paths import is_regular, shown
+from scorer.cli.arguments import (
+    FORMAT_HELP,
+    Parser,
+    WrongCallError,
+    add_challenge,
+    add_form,
+    add_row_names,
+    add_tag,
+    challenge_hint,
+    format_name,
+    number,
+    open_challenge,
+    print_message,
+    print_result,
+    row_names,
+    solution_message,
+    stray_measures,
+    submission_message,
+    swapped_note,
+    whole_number,
+    with_progress,
+)
+from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
+from scorer.files import is_regular, shown
+from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
 from scorer.wording import counted, printable, quoted
 
 if TYPE_CHECKING:
-    from scorer.matching.solution import Solution
-    from scorer.measures import Measure
+    from scorer.lists.solution import Solution
+    from scorer.measures import Kind, Measure, Value
     from scorer.options import RowName, Ties
-    from scorer.scoring.evaluations import Evaluation
+    from scorer.scoring.analysis.analysis import Settings
+    from scorer.scoring.analysis.compare import Comparison
+    from scorer.scoring.analysis.kept import Task
+    from scorer.scoring.evaluation import Evaluation
+
+
+POLICIES = (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED)
+
+
+def add_policies(parser: ArgumentParser) -> None:
+    """Add the options that decide how files are scored: queries, ties, unjudged items, and formats."""
+    for option in POLICIES:
+        parser.add_argument(
+            f"--{option.name.replace('_', '-')}",
+            choices=tuple(option.values),
+            default=option.default,
+            help=option.help,
+        )
+    parser.add_argument(
+        "-l",
+        "--rel",
+        type=number(),
+        metavar="GRADE",
+        help="the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
+    )
+    parser.add_argument(
+        "--exclude",
+        metavar="self|FILE",
+        help="items to remove from the lists before ranks are assigned; self: the item that has the id of its query; "
+        "FILE: those that a file lists for each query",
+    )
+    parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
+    add_tag(parser, "submission_format")
+
+
+def check_no_policies(values: Mapping[str, Any], problem: str) -> None:
+    """Raise WrongCallError for the first given option, of `add_policies` or another; `problem` is the message."""
+    defaults = {option.name: option.default for option in POLICIES}
+    for name, value in values.items():
+        if value != defaults.get(name):
+            raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
+
+
+def add_analysis(parser: ArgumentParser) -> None:
+    """Add the options of analyses and comparisons."""
+    parser.add_argument(
+        "--seed", type=whole_number(0), default=1, metavar="NUMBER", help="of the random numbers; default: %(default)s"
+    )
+    parser.add_argument(
+        "--resamples",
+        type=whole_number(100, 1_000_000),
+        default=10_000,
+        metavar="NUMBER",
+        help="how many resamples the bootstrap draws; default: %(default)s",
+    )
+    parser.add_argument(
+        "--all-pairs",
+        action="store_true",
+        help="test all pairs also if there are more than 60 algorithms; otherwise only neighbours in "
+        "the ranking, and the first with all others",
+    )
+
+
+MEASURES_HELP = "one or several with commas between them, as in AP,nDCG@10,RR"
+
+
+def check_several(names: Sequence[str], what: str) -> None:
+    """Raise WrongCallError for fewer than two files or names of `what`, and for one that is listed twice."""
+    if len(names) < 2:
+        raise WrongCallError(f"found {counted(len(names), what)}; expected two or more to compare")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None and twice != "-":
+        raise WrongCallError(f"{quoted(shown(twice))} is listed twice; list each {what} once")
+
+
+def check_standard_input(*paths: str) -> None:
+    """Raise WrongCallError if standard input is named more than once."""
+    if paths.count("-") > 1:
+        raise WrongCallError("standard input (-) can be read only once; name a file for the other")
+
 
 DEFAULT = "nDCG@10,AP,RR,P@10,R@100"
 """`scorer.measures.DEFAULT` as text, so that the help does not load the measures."""
 
-FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
+EVALUATION_FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
 
 
 def add_evaluation(parser: ArgumentParser) -> None:
@@ -47,7 +148,7 @@ def add_evaluation(parser: ArgumentParser) -> None:
 
 
 def _add_output(parser: ArgumentParser) -> None:
-    add_form(parser, FORMS, "of the scores")
+    add_form(parser, EVALUATION_FORMS, "of the scores")
     parser.add_argument(
         "--sort", action="store_true", help="list the submission with the best score first, by the first measure"
     )
@@ -95,10 +196,9 @@ def evaluate(
     if significance is None:
         # Nothing else here uses linear algebra, for which numpy starts threads when it is loaded.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from scorer.formats.detection import run_tag
-    from scorer.matching.exclusions import excluded
-    from scorer.matching.solution import Solution
-    from scorer.reports.scores import ScoreReport, written
+    from scorer.board.reports.scores import ScoreReport, written
+    from scorer.lists.detection import run_tag
+    from scorer.lists.solution import Solution, excluded
     from scorer.scoring.evaluation import policies_named
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
@@ -165,7 +265,7 @@ def _tie_bounds(
     graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
 ) -> list[str]:
     """Return the bounds of the means of a run whose scores are all equal, as a message; nothing for any other run."""
-    from scorer.matching.notes import ALL_EQUAL
+    from scorer.lists.notes import ALL_EQUAL
     from scorer.scoring.evaluation import evaluate as evaluated
 
     if settings["tie_bounds"] or not is_regular(path) or not any(ALL_EQUAL in note.text for note in result.notes):
@@ -221,8 +321,8 @@ def _falling(score: float) -> float:
 
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
     """Raise WrongCallError for a request that the form cannot show."""
-    from scorer.reports.scores import MARKED
-    from scorer.wording.table import TABLES
+    from scorer.board.reports.scores import MARKED
+    from scorer.wording import TABLES
 
     if side_by_side and form not in TABLES:
         raise WrongCallError(f"--side-by-side: {form} is not a table; choose one of {', '.join(TABLES)}")
@@ -253,3 +353,210 @@ def _complain_of_undefined(result: Evaluation) -> None:
             of = "all measures" if len(by_count) == 1 else ", ".join(measures)
             left_out = counted(count, "query", "queries")
             print_message(f"{left_out} of {result.queries:,} left out of the means of {of}: undefined{reason}")
+
+
+COMPARISON_FORMS = ("table", "json", "csv", "markdown", "latex")
+
+
+def add_comparison(parser: Parser) -> None:
+    """Add the arguments of ``compare``."""
+    parser.add_argument(
+        "names",
+        nargs="+",
+        metavar="submission",
+        help="files (with --solution): paths, URLs, or - for standard input; or names of teams of a challenge (with "
+        "--track); two or more",
+    )
+    parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: compare files")
+    parser.add_argument("-t", "--track", metavar="NAME", help="a track of the challenge: compare teams")
+    add_challenge(parser, "")
+    parser.add_argument(
+        "-m",
+        "--measure",
+        metavar="MEASURE",
+        help="the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
+    )
+    add_form(parser, COMPARISON_FORMS, "of the comparison")
+    add_row_names(parser)
+    add_analysis(parser)
+    add_policies(parser)
+
+
+def compare(
+    names: list[str],
+    solution: str | None,
+    track: str | None,
+    challenge: Path | None,
+    measure: str | None,
+    form: str,
+    row_name: RowName | None,
+    seed: int,
+    resamples: int,
+    all_pairs: bool,
+    **policies: Any,
+) -> int:
+    """Compare two or more submissions: differences, intervals, p-values, and the queries that decide.
+
+    Compares files by a solution and a measure, or the teams of a challenge by their entries on the board. The options
+    on queries, ties and formats are for files; for teams, the rules of the track apply.
+    """
+    from scorer.board.reports.comparisons import comparison_text
+    from scorer.scoring.analysis.analysis import Settings
+    from scorer.scoring.analysis.compare import compared, one_measure
+
+    check_several(names, "submission")
+    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
+    if solution is not None and track is None and challenge is None:
+        if measure is None:
+            check_standard_input(solution, *names)
+            raise WrongCallError("--measure is required to compare files, as in --measure nDCG@10")
+        (task,), notes = tasks_of_files(names, solution, lambda: dict([one_measure(measure)]), row_name, policies)
+        comparison = replace(compared(task, settings), notes=notes)
+    elif solution is None and track is not None:
+        check_no_policies({"names": row_name, **policies}, "is for files; the rules of a track are in challenge.toml")
+        comparison = _of_teams(names, challenge or Path(), track, measure, settings)
+    else:
+        raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
+    print_result(comparison_text(comparison, form))
+    return 0
+
+
+def tasks_of_files(
+    paths: Sequence[str],
+    solution: str,
+    measures: Callable[[], Mapping[str, Measure]],
+    row_name: RowName | None,
+    policies: Mapping[str, Any],
+) -> tuple[list[Task], dict[str, tuple[str, ...]]]:
+    """Return the scores of files by each measure, and the notes on each file by its name, which are also printed.
+
+    Raises MeasureError by `measures` as a WrongCallError.
+    """
+    from scorer.lists.detection import run_tag
+    from scorer.lists.solution import excluded
+    from scorer.scoring.analysis.compare import run_tasks
+
+    check_standard_input(solution, *paths)
+    file_format = policies["submission_format"] and format_name(policies["submission_format"], "--submission-format")
+    tags = [run_tag(path, file_format) for path in paths]
+    submissions = dict(zip(row_names(paths, tags, row_name), paths, strict=True))
+    if policies["solution_format"]:
+        format_name(policies["solution_format"], "--solution-format")
+    exclude = excluded(policies["exclude"])
+    try:
+        tasks, notes = run_tasks(solution, submissions, measures(), **{**policies, "exclude": exclude})
+    except MeasureError as error:
+        raise WrongCallError(f"--measure: {error}") from error
+    except SolutionError as error:
+        raise ScorerError(solution_message(error, solution, [])) from error
+    except SubmissionsError as error:
+        texts = [submission_message(reason, submissions[name], solution) for name, reason in error.errors.items()]
+        raise ScorerError("\n".join(texts)) from error
+    for name, lines in notes.items():
+        for line in lines:
+            print_message(f"{shown(submissions[name])}{line.removeprefix(printable(name))}")
+    return tasks, notes
+
+
+def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, settings: Settings) -> Comparison:
+    """Compare the entries of teams that count on the board."""
+    from scorer.organising.render import measure_of, teams_task
+    from scorer.scoring.analysis.compare import compared
+    from scorer.store.store import Store
+
+    challenge, (chosen,) = open_challenge(folder, track)
+    try:
+        by = measure_of(chosen, measure)
+    except MeasureError as error:
+        raise WrongCallError(f"--measure: {error}") from error
+    with Store.open(challenge.database_address, create=False) as store:
+        task = store.read(lambda view: teams_task(view, chosen, names, by))
+    print_message(*task.notes)
+    return compared(task, settings)
+
+
+SUBTOPICS = (
+    "An item has a subtopic if its grade for the subtopic is relevant. Subtopics without a relevant item do not count. "
+    "In a solution without subtopics, each query has one. Under ties=best and ties=worst, tied items are ordered by "
+    "their highest grade, which need not give the highest or the lowest score."
+)
+
+
+def add_measure(parser: ArgumentParser) -> None:
+    """Add the arguments of ``measures``."""
+    parser.add_argument("name", nargs="?", metavar="MEASURE", help="the measure to explain; default: list all measures")
+
+
+def measures(name: str | None) -> int:
+    """List all measures, or explain one."""
+    from scorer.measures import KINDS
+    from scorer.wording import aligned
+
+    if name is None:
+        print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
+        return 0
+    try:
+        kinds = _named(name)
+    except MeasureError as error:
+        raise WrongCallError(str(error)) from error
+    print_result("\n\n".join(map(_explained, kinds)))
+    return 0
+
+
+def _named(name: str) -> list[Kind]:
+    """Return the kinds that `name` names, with or without a cut-off and parameters, or as a set."""
+    from scorer.measures import parse, registry
+
+    try:
+        return [registry.kind(name)]
+    except MeasureError:
+        return list(dict.fromkeys(measure.kind for measure in parse(name, cutoffs=[10])))
+
+
+def remarks(kind: Kind) -> list[str]:
+    """Return how the scores of queries are aggregated, whether ties=expected is possible, and what subtopics are."""
+    ways = {"mean": "the mean", "sum": "the sum, not the mean", "geometric": "the geometric mean"}
+    called = f", called {kind.mean_name}" if kind.mean_name else ""
+    return [
+        f"Over the queries: {ways[kind.aggregation]}{called}.",
+        f"With ties=expected: {_expected(kind)}.",
+        *([SUBTOPICS] if kind.subtopics else []),
+    ]
+
+
+def _expected(kind: Kind) -> str:
+    if not kind.closed_form:
+        return "refused, because no formula is known for the mean over the orders of tied items"
+    text = "the mean over all orders of tied items"
+    unknown = "because no formula is known"
+    where_cut = " where a challenge cuts lists at list_length"
+    if kind.closed_form_except:
+        text += f"; refused with {_settings(kind.closed_form_except)}, {unknown}"
+    if not kind.closed_form_when_cut:
+        text += f"; refused{where_cut}, {unknown}"
+    if kind.closed_form_when_cut_except:
+        text += f"; refused with {_settings(kind.closed_form_when_cut_except)}{where_cut}, {unknown}"
+    return text
+
+
+def _settings(values: Mapping[str, Value]) -> str:
+    return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+def _explained(kind: Kind) -> str:
+    lines = [
+        f"{kind.usage}: {kind.title}",
+        kind.summary,
+        f"  {kind.formula}",
+        *(
+            f"  {parameter.name}: {parameter.about.description} ({parameter.allowed}; default {parameter.default})"
+            for parameter in kind.parameters
+        ),
+        kind.edge_cases,
+        *remarks(kind),
+        f"Source: {kind.source}",
+    ]
+    written = [*kind.aliases, *(f"{name} (without a cut-off)" for name in kind.whole_list_names)]
+    if written:
+        lines.append(f"Also written: {', '.join(written)}")
+    return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""``scorer score``: score new submissions."""
+"""The commands that score submissions: ``score`` for organisers, and ``check`` for participants."""
 
 from __future__ import annotations
 
@@ -11,23 +11,140 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import Parser, WrongCallError, add_challenge, add_track, number, open_challenge
-from scorer.cli.console import print_message, with_progress
+from scorer.cli.arguments import (
+    FORMAT_HELP,
+    Parser,
+    WrongCallError,
+    add_challenge,
+    add_tag,
+    add_track,
+    format_name,
+    number,
+    only_track,
+    open_challenge,
+    print_message,
+    print_result,
+    with_progress,
+)
 from scorer.errors import ChallengeError, ExecutorError, FileError
-from scorer.executors import GoOn, always
+from scorer.files import shown
+from scorer.files.writing import replace_content
 from scorer.limits import ATTEMPTS, Limits
-from scorer.paths.writing import replace_content
-from scorer.wording import printable, printable_name
+from scorer.scoring.executors import GoOn, always
+from scorer.wording import counted, printable, printable_name
 
 if TYPE_CHECKING:
-    from scorer.challenge.settings import Challenge, Track
-    from scorer.executors.base import Executor, FileOutcome
-    from scorer.live.entry import Entry
-    from scorer.live.presence import SubmissionState
+    from scorer.lists.solution import Solution
+    from scorer.live.entry import Entry, SubmissionState
     from scorer.organising.run import Work
+    from scorer.scoring.executors.base import Executor, FileOutcome
     from scorer.scoring.outcomes import Failed
-    from scorer.store.records import Failure, Submission
+    from scorer.settings.tracks import Challenge, Track
+    from scorer.store.events import Failure, Submission
     from scorer.store.store import Store
+
+
+def add_file(parser: Parser) -> None:
+    """Add the arguments of ``check``."""
+    parser.add_argument("file", help="the submission: a path or a URL")
+    parser.add_argument(
+        "-t", "--track", metavar="NAME", help="the track that the file is for; needed if there are several"
+    )
+    add_challenge(parser, sites=True)
+    parser.add_argument("--team", metavar="TEAM", help="also print what is left of the quota of this team's folder")
+    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
+    add_tag(parser, "submission_format")
+
+
+def check(
+    file: str, track: str | None, challenge: Path | str, submission_format: str | None, team: str | None = None
+) -> int:
+    """Check a submission before you submit it: format, queries, items, lengths, duplicates.
+
+    The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
+    the challenge has public lists of them. The address of the published site is enough: it has the public settings and
+    lists.
+
+    With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
+    challenge has the database.
+    """
+    if isinstance(challenge, str):
+        from scorer.settings.published import downloaded
+
+        if team is not None:
+            raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
+        with downloaded(challenge, track) as folder:
+            return check(file, track, folder, submission_format)
+    settings, tracks = open_challenge(challenge, track)
+    requested = only_track(tracks)
+    code = _check(file, settings, requested, submission_format)
+    if team is not None:
+        print_result(_left(settings, requested, team))
+    return code
+
+
+def _left(settings: Challenge, requested: Track, team: str) -> str:
+    """What is left of the quota of a team, by the database of the challenge."""
+    from scorer.errors import ScorerError
+    from scorer.live.entries import quota_line
+    from scorer.store.store import Store
+
+    try:
+        with Store.open(settings.database_address, create=False) as store:
+            return store.read(lambda view: quota_line(view, requested, team))
+    except ScorerError as error:
+        return f"{printable_name(team)}: nothing is known about its quota ({error})"
+
+
+def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
+    from scorer.files import digest, is_regular
+    from scorer.lists.solution import excluded, read_ids
+    from scorer.scoring.executors.base import checked
+    from scorer.scoring.outcomes import Failed, Rejected, Rules
+    from scorer.settings.tracks import public_lists
+
+    rules = Rules.of(requested)
+    if submission_format is not None:
+        rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
+    queries = _queries(requested)
+    candidates = None if requested.items_path is None else read_ids(requested.items_path)
+    exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
+    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
+    path = printable(shown(file))
+    if isinstance(outcome, Failed):
+        print_message(f"{path}: {outcome.reason}")
+        print_message(f"{path}: not checked")
+        return 1
+    if isinstance(outcome, Rejected):
+        print_message("\n".join(outcome.problems.lines(shown(file))))
+        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
+        return 1
+    print_message(*outcome.notes.lines(shown(file)))
+    if queries is None:
+        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
+    counts = outcome.counts
+    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
+    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
+    if is_regular(file):
+        print_result(f"sha256 {digest(file)}")
+    return 0
+
+
+def _queries(track: Track) -> Solution | None:
+    """The queries of the track, from its public list or else from its solution.
+
+    None if neither file is available.
+    """
+    from scorer.errors import SolutionError
+    from scorer.lists.solution import Solution
+
+    if track.queries_path is not None:
+        return Solution.read_queries(track.queries_path)
+    try:
+        solution = Solution.read(track.solution_path, track.solution_format)
+    except SolutionError:
+        return None
+    return Solution.of_queries(solution.queries.to_pylist())
 
 
 def add_scoring(parser: Parser) -> None:
@@ -177,7 +294,7 @@ def open_scoring(
 
 
 def _executor(options: ScoringOptions) -> Executor | None:
-    from scorer.executors import executor_named
+    from scorer.scoring.executors import executor_named
 
     try:
         if options.executor == "serial" and not options.quiet:
@@ -219,9 +336,9 @@ def _import_teams(scoring: Scoring) -> tuple[Sequence[str], bool]:
 
 def _score_track(scoring: Scoring, track: Track, go_on: GoOn, leaves: Callable[[SubmissionState], bool]) -> bool:
     from scorer.live.entry import UNRANKED
+    from scorer.organising.doctor import number_in_state
+    from scorer.organising.files import SkippedFile
     from scorer.organising.run import carry_out, hint, plan, present_entries
-    from scorer.organising.status import number_in_state
-    from scorer.organising.submission_files import SkippedFile
     from scorer.scoring.outcomes import Failed, Rejected
 
     store, options, messages = scoring.store, scoring.options, scoring.messages
@@ -282,7 +399,7 @@ SHOWN = 20
 
 def _print_earlier(entries: Sequence[Entry], work: Work, rejected_now: set[str], messages: Messages) -> set[str]:
     """Print what earlier runs left for the organiser to look at; return all files that are rejected."""
-    from scorer.reports.entries import misdated_lines
+    from scorer.board.reports.leaderboard import misdated_lines
 
     rejected = {entry.file for entry in entries if entry.outcome == "rejected"}
     if not messages.are_quiet:

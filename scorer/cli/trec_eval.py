@@ -8,15 +8,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from scorer.cli.arguments import WrongCallError, whole_number
-from scorer.cli.console import print_message, print_result
-from scorer.cli.evaluating import check_standard_input
+from scorer.cli.arguments import WrongCallError, print_message, print_result, whole_number
+from scorer.cli.evaluate import check_standard_input
 from scorer.errors import ContentError, MeasureError, ScorerError
-from scorer.paths import is_regular, shown
+from scorer.files import is_regular, shown
 from scorer.wording import counted, quoted
 
 if TYPE_CHECKING:
-    from scorer.matching.solution import Solution
+    from scorer.lists.solution import Solution
     from scorer.measures import Measure
 
 _FORMAT = "trec"
@@ -122,12 +121,12 @@ def trec_eval(
     _refuse({"--Debug_level": debug, "--Zscore": z_scores}, WrongCallError)
     _refuse({"--Rel_info_format": qrels_format, "--Results_format": run_format}, ScorerError)
 
-    from scorer.formats.trec import last_tag
+    from scorer.board.reports.scores import TrecEvalOutput
+    from scorer.lists.formats.trec import last_tag
     from scorer.measures import registry
     from scorer.measures.trec_eval import printed_measures
-    from scorer.reports.trec_eval import TrecEvalOutput
     from scorer.scoring.evaluation import score_source
-    from scorer.scoring.rules import Rules
+    from scorer.scoring.outcomes import Rules
 
     try:
         printed = printed_measures(names, registry, collection=collection, level=level)
@@ -168,10 +167,10 @@ def _refuse(given: Mapping[str, str | None], error: type[Exception]) -> None:
 
 def _qrels(path: str, measures: list[Measure]) -> Solution:
     """Read the qrels, whose grades must be whole numbers."""
-    from scorer.formats.reading.arrow import take
-    from scorer.formats.writing import shortest
-    from scorer.matching.solution import Solution
-    from scorer.scoring.means import check_gains
+    from scorer.lists.formats.writing import shortest
+    from scorer.lists.reading.arrow import take
+    from scorer.lists.solution import Solution
+    from scorer.scoring.outcomes import check_gains
 
     try:
         solution = Solution.read(path, _FORMAT)
@@ -199,8 +198,8 @@ def _saved(run: str) -> Iterator[str | Path]:
     """The path of the run; a temporary copy of what can be read only once, since the tag is read after the rows."""
     import shutil
 
-    from scorer.formats.reading.bytes import UnreadableError, open_bytes
-    from scorer.paths.writing import temporary_folder
+    from scorer.files.writing import temporary_folder
+    from scorer.lists.reading.bytes import UnreadableError, open_bytes
 
     if is_regular(run) or (run != "-" and not Path(run).exists()):
         yield run

@@ -9,13 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import WrongCallError
-from scorer.cli.console import print_result
+from scorer.cli.arguments import WrongCallError, print_result
 from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
-    from scorer.verification.log import KnownHead
-    from scorer.verification.statement import Verified
+    from scorer.verification.log import KnownHead, Verified
 
 
 def _log(file: Path, earlier: Path | None, head: KnownHead | None) -> Iterator[Verified]:
@@ -25,8 +23,8 @@ def _log(file: Path, earlier: Path | None, head: KnownHead | None) -> Iterator[V
 
 
 def _split(file: Path, key_sha256: str | None, earlier: Path | None, queries: Path | None) -> Iterator[Verified]:
-    from scorer.matching.solution import read_ids
-    from scorer.verification.split import verified_split
+    from scorer.lists.solution import read_ids
+    from scorer.verification.receipt import verified_split
 
     return verified_split(file, key_sha256, earlier, None if queries is None else read_ids(queries).to_pylist())
 

@@ -1,28 +1,43 @@
-"""The entries of a track: what became of each submission by the rules of the challenge."""
+"""The entries of a track: what became of each submission by the rules of the challenge, at once or event by event."""
 
 from __future__ import annotations
 
+import heapq
+import threading
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
+from typing import Self
 
-from scorer.challenge.settings import Track
-from scorer.challenge.tables import auto_decimals
-from scorer.live.entry import Admission, ColumnScores, Entry, Outcome, Presence, column_scores, rounded
+from scorer.live.commitment import Issuer
+from scorer.live.entry import (
+    Admission,
+    ColumnScores,
+    Entry,
+    Outcome,
+    Presence,
+    SubmissionState,
+    column_scores,
+    is_baseline,
+    key_of,
+    rounded,
+    submissions,
+)
 from scorer.live.ladder import Candidate, Look, looks
-from scorer.live.phases import Phases
-from scorer.live.presence import SubmissionState, is_baseline, key_of
+from scorer.live.phases import Phases, is_backdated
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
 from scorer.live.state import TrackState, in_force, track_state
-from scorer.live.teams import Merges
-from scorer.live.times import is_backdated
+from scorer.live.teams import Merges, Team, Token, merges, set_teams, tokens
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
-from scorer.scoring.means import Mean
-from scorer.store.cache import Cache
-from scorer.store.records import Basis, StoredResult
-from scorer.store.snapshot import Snapshot
+from scorer.scoring.outcomes import Mean
+from scorer.settings.rules import auto_decimals
+from scorer.settings.tracks import Track
+from scorer.store.events import ABOUT_SUBMISSIONS, EVERY_TRACK, Basis, Event, StoredResult, name_of
+from scorer.store.log import unescaped
+from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import printable_name
 
 
@@ -287,3 +302,102 @@ def _released(look: Look | None, columns: Sequence[str], track: Track) -> Column
     """The score that the Ladder released, in the first column."""
     score = rounded(look.score, track.preliminary_decimals) if look else None
     return tuple(score if number == 0 else None for number in range(len(columns)))
+
+
+_ALL = ""
+"""In the place of a team: events that concern all teams."""
+
+
+@dataclass(slots=True)
+class Followed:
+    """What a process knows of the record. Threads may use it at the same time."""
+
+    issuer: Issuer
+    tokens: dict[str, Token] = field(default_factory=dict)
+    """Of all teams, by their SHA-256."""
+    deliveries: dict[tuple[str, str, str], Event] = field(default_factory=dict)
+    """The arrivals of files that were handed in, by track, team and id of the delivery."""
+    arrivals: dict[int, Event] = field(default_factory=dict)
+    """By index."""
+    teams: dict[str, None] = field(default_factory=dict)
+    """Of all tracks, in the order in which their first submissions were recorded."""
+    _events: dict[tuple[str, str], list[Event]] = field(default_factory=lambda: defaultdict(list))
+    """Without those on tokens, by track and team."""
+    _team_of: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By track and file."""
+    _count: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @classmethod
+    def of(cls, view: Snapshot, challenge: str) -> Self:
+        """What is known after a snapshot of the challenge with this name."""
+        followed = cls(Issuer(challenge, view.secret("log"), view.secret("receipts")))
+        followed.follow(view)
+        return followed
+
+    def follow(self, view: Snapshot) -> None:
+        """Take the events that were recorded since."""
+        events = view.all_events
+        with self._lock:
+            new = events[self._count :]
+            if not new:
+                return
+            self.issuer.follow(events)
+            if any(event.kind == "token" for event in new):
+                self.tokens = tokens(new, self.tokens)
+            for event in new:
+                self._take(event)
+            self._count = len(events)
+
+    def _take(self, event: Event) -> None:
+        track, body = event.track, event.body
+        team: str | None = _ALL
+        if event.kind == "arrival":
+            team = name_of(body, "team")
+            self.arrivals[event.index] = event
+            self.teams.setdefault(team)
+            self._team_of[track, name_of(body, "file")] = team
+            if "delivery" in body:
+                self.deliveries[track, team, body["delivery"]] = event
+        elif event.kind in ABOUT_SUBMISSIONS:
+            files = (body["file"], unescaped(body["file"]))
+            team = next((self._team_of[track, file] for file in files if (track, file) in self._team_of), None)
+        elif event.kind == "pick":
+            team = body["team"]
+        elif event.kind == "token":
+            team = None
+        if team is not None:  # an event about a submission that never arrived says nothing
+            self._events[track, team].append(event)
+
+    def members(self, track: str, team: str) -> tuple[str, ...]:
+        """The teams that count as one with a team."""
+        return self._merges(track).members(team)
+
+    def final(self, track: str, team: str) -> str:
+        """The team whose row has the entries of a team."""
+        return self._merges(track).final(team)
+
+    def _merges(self, track: str) -> Merges:
+        return merges(self._of(track, [_ALL]))
+
+    def settings(self, team: str) -> Team:
+        """What is set for a team."""
+        return set_teams(self._of(EVERY_TRACK, [_ALL])).get(team, Team())
+
+    def events(self, track: str, teams: Collection[str]) -> list[Event]:
+        """The events of a track that concern all teams, or one of these, in order."""
+        return self._of(track, [_ALL, *teams])
+
+    def own(self, view: Snapshot, track: str, team: str) -> Snapshot:
+        """The snapshot with only the submissions of a team, and of those that count as one with it."""
+        return view.with_events(track, self.events(track, self.members(track, team)))
+
+    def submissions(self, track: str, team: str) -> list[SubmissionState]:
+        """The submissions in the folder of a team, in the order of the record."""
+        return list(submissions(self.events(track, [team])).values())
+
+    def _of(self, track: str, teams: Iterable[str]) -> list[Event]:
+        with self._lock:
+            keys = [(track, team) for team in teams] + ([(EVERY_TRACK, _ALL)] if track != EVERY_TRACK else [])
+            lists = [list(self._events[key]) for key in keys if key in self._events]
+        return list(heapq.merge(*lists, key=attrgetter("index")))

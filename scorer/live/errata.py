@@ -7,13 +7,12 @@ from dataclasses import astuple, dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from scorer.challenge.settings import Track
 from scorer.live.phases import Phases
 from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest
 from scorer.live.teams import Team, teams
 from scorer.options import Stage
-from scorer.store.events import Event, recorded_basis
-from scorer.store.records import RecordedBasis
+from scorer.settings.tracks import Track
+from scorer.store.events import Event, RecordedBasis, recorded_basis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, one_line
 

@@ -17,16 +17,14 @@ from itertools import chain
 
 import numpy as np
 
-from scorer.challenge.settings import Track
-from scorer.challenge.splits import check_ladder, share_text
-from scorer.live.entry import Answer
-from scorer.live.presence import SubmissionState
-from scorer.measures.arrays import Bools, Floats
-from scorer.paths import code_digest
-from scorer.scoring.means import QueryMask
-from scorer.store.cache import Cache, digest_of
-from scorer.store.records import Basis
-from scorer.store.snapshot import Snapshot
+from scorer.files import code_digest
+from scorer.live.entry import Answer, SubmissionState
+from scorer.measures.matched import Bools, Floats
+from scorer.scoring.outcomes import QueryMask
+from scorer.settings.rules import check_ladder, share_text
+from scorer.settings.tracks import Track
+from scorer.store.events import Basis
+from scorer.store.snapshot import Cache, Snapshot, digest_of
 
 TOLERANCE = 1e-12
 """An improvement that exceeds the least one by less than this equals it. Without it, the errors of floating-point

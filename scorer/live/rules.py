@@ -8,12 +8,11 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from scorer.challenge.settings import Track
 from scorer.errors import ChallengeError
 from scorer.options import SELF
-from scorer.store.events import Event
-from scorer.store.records import RecordedBasis
-from scorer.store.secret import content_of
+from scorer.settings.tracks import Track
+from scorer.store.events import Event, RecordedBasis
+from scorer.store.log import content_of
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line
 

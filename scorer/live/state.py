@@ -1,4 +1,4 @@
-"""State: all events of a track, folded once for each snapshot; and the rules that are in force by them."""
+"""State: all events of a track, folded once for each snapshot; the rules in force by them, and the public log."""
 
 from __future__ import annotations
 
@@ -7,17 +7,16 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from scorer.challenge.phases import Phase
-from scorer.challenge.settings import Track
+from scorer.live.entry import Key, SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
-from scorer.live.phases import Phases, at_stage, folded_phases, phase_lines
-from scorer.live.picks import Picks, picks
-from scorer.live.presence import Key, SubmissionState, recorded
+from scorer.live.phases import Phases, at_stage, folded_phases, has_preliminary_queries, phase_lines
+from scorer.live.quotas import Picks, picks
 from scorer.live.rules import is_committed, with_rules
-from scorer.live.splits import has_preliminary_queries
 from scorer.live.teams import Merges, merges
-from scorer.store.events import Event, recorded_basis
-from scorer.store.records import Basis, RecordedBasis
+from scorer.settings.rules import Phase
+from scorer.settings.tracks import Track
+from scorer.store.events import Basis, Event, RecordedBasis, recorded_basis
+from scorer.store.log import LogLine, log_lines
 from scorer.store.snapshot import Snapshot
 
 
@@ -134,3 +133,29 @@ def public_to_all(view: Snapshot, tracks: Iterable[Track]) -> Snapshot:
     frozen = (track_state(view, track).phases.frozen_since(view.now) for track in tracks)
     since = [moment for moment in frozen if moment is not None]
     return view.before(min(since)) if since else view
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedLog:
+    """The log as visitors may see it."""
+
+    lines: tuple[LogLine, ...] = ()
+    """By index, from 1; empty before the first event."""
+
+    @property
+    def head(self) -> LogLine | None:
+        """The last line; None without an event."""
+        return self.lines[-1] if self.lines else None
+
+    def line(self, index: int) -> LogLine | None:
+        """The line of an event; None if visitors may not see it yet."""
+        return self.lines[index - 1] if 1 <= index <= len(self.lines) else None
+
+
+NO_LOG = PublishedLog()
+
+
+def published_log(view: Snapshot, tracks: Iterable[Track]) -> PublishedLog:
+    """The log of a challenge. While a track is frozen, it ends with the last event before the freeze."""
+    shown = public_to_all(view, tracks)
+    return PublishedLog(tuple(log_lines(view.secret("log"), shown.all_events[: shown.last_index])))

@@ -8,17 +8,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from scorer.challenge.phases import Phase
-from scorer.challenge.settings import Track
 from scorer.live.commitment import COMMITMENT, OPENING
+from scorer.live.entry import key_of_event, recorded
 from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.phases import Announcement, Extension, Phases
-from scorer.live.presence import key_of_event, recorded
 from scorer.live.rules import changed_names
 from scorer.live.state import public, public_to_all, track_state
 from scorer.live.teams import OF_NAMES, ChangeKind, Team, TeamChange, teams
-from scorer.store.events import EVERY_TRACK, name_of, recorded_basis, time_of
-from scorer.store.records import RecordedBasis
+from scorer.settings.rules import Phase
+from scorer.settings.tracks import Track
+from scorer.store.events import EVERY_TRACK, RecordedBasis, name_of, recorded_basis, time_of
 from scorer.store.snapshot import Snapshot
 from scorer.wording import exact_time, one_line
 

@@ -6,37 +6,13 @@ name to ``tests/oracles.py``. Help, pages, reports and the tests over all measur
 
 from __future__ import annotations
 
-from scorer.measures import (
-    continuation,
-    counts,
-    diversity,
-    gain,
-    graded,
-    incomplete,
-    normalised_gain,
-    position,
-    r_precision,
-    set_based,
-    user_models,
-)
+from scorer.measures import binary, diversity, gain, graded, user_models
 from scorer.measures.kinds import Aggregation, Kind, Measure
+from scorer.measures.matched import Cutoff, Parameter, Value
 from scorer.measures.names import Registry
-from scorer.measures.parameters import Cutoff, Parameter, Value
 from scorer.measures.trec_eval import SETS
 
-FAMILIES = (
-    r_precision,
-    set_based,
-    position,
-    gain,
-    normalised_gain,
-    graded,
-    user_models,
-    continuation,
-    diversity,
-    incomplete,
-    counts,
-)
+FAMILIES = (binary, gain, graded, user_models, diversity)
 
 KINDS: tuple[Kind, ...] = tuple(
     value for family in FAMILIES for value in vars(family).values() if isinstance(value, Kind)

@@ -1,19 +1,209 @@
-"""Measures of diversity and novelty: how well a list covers the subtopics of its query."""
+"""Measures of diversity and novelty, measures for incomplete judgements, and counts.
+
+A subtopic is an aspect of a query, for which an item has its own grade. Source: Clarke et al., Novelty and Diversity in
+Information Retrieval Evaluation, SIGIR 2008.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import Annotated
 
 import numpy as np
 
-from scorer.measures.arrays import Floats, Ints, ratio
 from scorer.measures.gain import chunks, discounts
 from scorer.measures.kinds import kind
-from scorer.measures.matched import Matched, RankValues, Threshold
-from scorer.measures.parameters import About, Relevant
-from scorer.measures.subtopics import count_so_far, coverage, entries, ideal_novelty, novelty
+from scorer.measures.matched import (
+    About,
+    Bools,
+    Floats,
+    Ints,
+    JudgedItems,
+    Matched,
+    RankValues,
+    Relevant,
+    Subtopics,
+    Threshold,
+    is_relevant,
+    ranges,
+    ratio,
+)
+
+NEVER = np.iinfo(np.int64).max
+"""The place of a kind whose item is not taken next."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coverage:
+    """Which subtopics the items of a solution are relevant to: a pair for each item and subtopic, by item.
+
+    Only pairs with a relevant grade are in it. The subtopics of all queries are numbered together, by query. In a
+    solution without subtopics, each query has one.
+    """
+
+    first: Ints
+    """[entry of the ideal list + 1]: the index at which the pairs of each item begin, and the end of the last one."""
+    subtopic: Ints
+    """[pair]: the number of the subtopic, ascending for each item."""
+    query: Ints
+    """[subtopic]: the index of its query."""
+    items: Ints
+    """[subtopic]: the number of items that are relevant to it."""
+    covered: Floats
+    """[query]: the number of its subtopics that have a relevant item."""
+
+    def pairs(self, entry: Ints) -> tuple[Ints, Ints]:
+        """[pair]: the subtopics of these items of the ideal list; [pair]: the index in `entry` of the item."""
+        pair, owner = ranges(self.first[entry], self.first[entry + 1])
+        return self.subtopic[pair], owner
+
+
+def coverage(matched: Matched, rel: Threshold) -> Coverage:
+    """Return which subtopics the items of the solution are relevant to; `rel` makes a grade relevant."""
+    return matched.ideal.cached(("coverage", rel, matched.queries), lambda: _coverage(matched, rel))
+
+
+def _coverage(matched: Matched, rel: Threshold) -> Coverage:
+    ideal, held = matched.ideal, matched.ideal.subtopics
+    if held is None:
+        relevant = ideal.is_relevant(rel)
+        lengths, subtopic = relevant.astype(np.int64), ideal.query[relevant]
+        query = np.arange(matched.queries)
+    else:
+        entry = np.repeat(np.arange(len(ideal)), np.diff(held.first))
+        last = np.full(matched.queries, -1, dtype=np.int64)
+        np.maximum.at(last, ideal.query[entry], held.subtopic)
+        before = np.cumsum(last + 1) - last - 1
+        kept = is_relevant(held.grade, rel)
+        lengths = np.bincount(entry[kept], minlength=len(ideal))
+        subtopic = (before[ideal.query[entry]] + held.subtopic)[kept]
+        query = np.repeat(np.arange(matched.queries), last + 1)
+    items = np.bincount(subtopic, minlength=query.size)
+    covered = np.bincount(query[items > 0], minlength=matched.queries)
+    return Coverage(np.append(0, np.cumsum(lengths)), subtopic, query, items, covered.astype(np.float64))
+
+
+def entries(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
+    """Return the items of a list once for each subtopic that they are relevant to.
+
+    With them: [item]: the subtopic; [item]: the index in `hits`, which are such as ``matched.found.top(k)``.
+    """
+    if matched.ideal.subtopics is None or hits.entry is None:
+        index = np.flatnonzero(hits.is_relevant(rel))
+        return hits.where(index), hits.query[index], index
+    subtopic, index = coverage(matched, rel).pairs(hits.entry)
+    return hits.where(index), subtopic, index
+
+
+def count_so_far(subtopic: Ints) -> Ints:
+    """[element]: how many elements up to and including this one have its subtopic."""
+    by_subtopic = np.argsort(subtopic, kind="stable")
+    start = np.flatnonzero(np.diff(subtopic[by_subtopic], prepend=-1))
+    count = np.empty_like(subtopic)
+    sizes = np.diff(start, append=subtopic.size)
+    count[by_subtopic] = np.arange(1, subtopic.size + 1) - np.repeat(start, sizes)
+    return count
+
+
+def novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
+    """Return the gain of each judged item of the lists, up to rank `k`.
+
+    An item gains (1 - alpha)^c for each of its subtopics, where c is the number of earlier items with that subtopic.
+    """
+    hits = matched.found.top(k)
+    _, subtopic, item = entries(matched, hits, rel)
+    earlier = count_so_far(subtopic) - 1
+    gain = np.bincount(item, _powers(alpha, earlier)[earlier], minlength=len(hits))
+    return RankValues(hits.query, hits.rank, np.asarray(gain, dtype=np.float64))
+
+
+def ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
+    """Return the gains of the ideal lists up to rank `k`: at each rank the item with the highest gain, which is greedy.
+
+    Of several such items, the one with the highest id is taken, as in ndeval.
+    """
+    key = ("ideal novelty", matched.queries, k, alpha, rel)
+    return matched.ideal.cached(key, lambda: _ideal_novelty(matched, k, alpha, rel))
+
+
+def _ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
+    if matched.ideal.subtopics is None:
+        ideal = matched.ideal.relevant(rel)
+        position = ideal.position_in_query()
+        inside = position <= (position.size if k is None else k)
+        return RankValues(ideal.query[inside], position[inside], _powers(alpha, position)[position[inside] - 1])
+    kinds = _Kinds.of(matched, matched.ideal.subtopics, rel)
+    gain = np.ones(coverage(matched, rel).query.size)
+    taken = np.zeros_like(kinds.size)
+    starts = np.flatnonzero(np.diff(kinds.query, prepend=-1))
+    owner = np.repeat(np.arange(starts.size), np.diff(starts, append=kinds.query.size))
+    ranks: list[RankValues] = []
+    while starts.size and (k is None or len(ranks) < k):
+        gains = np.bincount(kinds.of_pair, gain[kinds.subtopic], minlength=kinds.size.size)
+        gains[taken == kinds.size] = 0
+        best = np.maximum.reduceat(gains, starts)
+        gaining = np.flatnonzero(best)
+        if not gaining.size:
+            break
+        following = kinds.id_rank[np.minimum(kinds.first + taken, kinds.id_rank.size - 1)]
+        following[(gains == 0) | (gains < best[owner])] = NEVER
+        chosen = (gains > 0) & (following == np.minimum.reduceat(following, starts)[owner])
+        rank = np.full(gaining.size, len(ranks) + 1)
+        ranks.append(RankValues(kinds.query[starts[gaining]], rank, best[gaining]))
+        taken[chosen] += 1
+        gain[kinds.subtopic[chosen[kinds.of_pair]]] *= 1 - alpha
+    nothing = np.zeros(0, dtype=np.int64)
+    query = np.concatenate([nothing, *(part.query for part in ranks)])
+    order = np.argsort(query, kind="stable")
+    return RankValues(
+        query[order],
+        np.concatenate([nothing, *(part.rank for part in ranks)])[order],
+        np.concatenate([nothing, *(part.value for part in ranks)])[order].astype(np.float64),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kinds:
+    """The relevant items of a solution in kinds: items of a query that have the same subtopics, by query."""
+
+    query: Ints
+    """[kind]: the index of the query."""
+    size: Ints
+    """[kind]: the number of items."""
+    first: Ints
+    """[kind]: the index in `id_rank` of its first item."""
+    id_rank: Ints
+    """[item]: by kind, ascending; see `Subtopics.id_rank`."""
+    of_pair: Ints
+    """[pair of a kind and a subtopic]: the kind."""
+    subtopic: Ints
+    """[pair of a kind and a subtopic]: the subtopic."""
+
+    @classmethod
+    def of(cls, matched: Matched, subtopics: Subtopics, rel: Threshold) -> _Kinds:
+        """Return the kinds of the items of a solution."""
+        covered = coverage(matched, rel)
+        entry = np.flatnonzero(np.diff(covered.first))
+        start, lengths = covered.first[entry], np.diff(covered.first)[entry]
+        kind = np.zeros(entry.size, dtype=np.int64)
+        for nth in range(int(lengths.max(initial=0))):
+            subtopic = covered.subtopic[np.minimum(start + nth, covered.subtopic.size - 1)]
+            key = kind * (covered.query.size + 1) + np.where(lengths > nth, subtopic + 1, 0)
+            kind = np.unique(key, return_inverse=True)[1]
+        order = np.lexsort((subtopics.id_rank[entry], kind))
+        size = np.bincount(kind)
+        first = np.cumsum(size) - size
+        example = entry[order[first]]
+        subtopic, of_pair = covered.pairs(example)
+        return cls(matched.ideal.query[example], size, first, subtopics.id_rank[entry[order]], of_pair, subtopic)
+
+
+def _powers(alpha: float, exponent: Ints) -> Floats:
+    """Return (1 - alpha)^0, (1 - alpha)^1, and so on, up to the highest exponent."""
+    return np.cumprod(np.append(1.0, np.full(int(exponent.max(initial=0)), 1 - alpha)))
+
 
 Redundancy = Annotated[float, About("what part of its worth a subtopic loses with each item that covers it", 0, 1)]
 Patience = Annotated[float, About("the probability that a user continues to the next rank", 0, 1)]
@@ -252,3 +442,202 @@ def _reciprocal(rank: Ints) -> Floats:
 
 def _persistence(beta: float) -> Weights:
     return lambda rank: np.asarray(beta ** (rank - 1.0), dtype=np.float64)
+
+
+_EPSILON = 0.00001
+"""What infAP adds to its counts, so that no denominator is 0; as in trec_eval."""
+
+
+@kind(
+    name="Bpref",
+    title="Binary preference",
+    formula="Bpref = (sum over the relevant items found of 1 − min(n, R) / min(N, R)) / R, where n = number of items "
+    "judged not relevant before the item, N = number of them in the solution",
+    latex=r"$$\mathrm{Bpref} = \frac{1}{R} \sum_{r} \mathrm{rel}(r) \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} "
+    r"\right)$$ where $n_r$ is the number of items before rank $r$ that are judged not relevant, and $N$ "
+    r"is the number of such items in the solution.",
+    source="Buckley and Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
+    closed_form=False,
+)
+def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """How rarely an item judged not relevant is ranked before a relevant item.
+
+    Unjudged items and items with a negative grade do not matter. Undefined where the query has no relevant item.
+    """
+    wanted, unwanted = matched.relevant_items(rel), matched.total(matched.ideal.where(judged_not(matched.ideal, rel)))
+    before = matched.found.count_so_far(judged_not(matched.found, rel))
+    relevant = matched.found.is_relevant(rel)
+    hits = matched.found.where(relevant)
+    most = np.maximum(np.minimum(wanted, unwanted), 1)
+    preferred = 1 - np.minimum(before[relevant], wanted[hits.query]) / most[hits.query]
+    return ratio(matched.total(hits, preferred), wanted, wanted > 0)
+
+
+@kind(
+    name="GMBpref",
+    title="Geometric mean of binary preference",
+    formula="GMBpref = exp of the mean over the queries of ln max(Bpref, 0.00001)",
+    latex=r"$$\mathrm{GMBpref} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} b_q \right)$$ where "
+    r"$b_q = \ln \max(\mathrm{Bpref}(q), \varepsilon)$, $\mathrm{Bpref}(q)$ is the $\mathrm{Bpref}$ of query $q$, "
+    r"and $\varepsilon = 0.00001$.",
+    source="trec_eval",
+    closed_form=False,
+    aggregation="geometric",
+)
+def geometric_binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The binary preference, whose scores of all queries are averaged geometrically.
+
+    A query with a low score lowers the mean more than in the mean of Bpref. A score below 0.00001 counts as 0.00001.
+    Undefined where the query has no relevant item.
+    """
+    return binary_preference.function(matched, rel=rel)
+
+
+@kind(
+    name="infAP",
+    title="Inferred average precision",
+    formula="infAP = (sum over the relevant items found of 1 / r + (c / r) · (relevant before + ε) / (relevant before "
+    "+ not relevant before + 2ε)) / R, where r = rank, c = number of items before it that the solution lists, "
+    "ε = 0.00001",
+    latex=r"$$\mathrm{infAP} = \frac{1}{R} \sum_{r} \mathrm{rel}(r) \left( \frac{1}{r} + \frac{c_r}{r} \cdot "
+    r"e_r \right)$$ where $c_r$ is the number of items before rank $r$ that the solution lists, $e_r = "
+    r"\frac{h_r + \varepsilon}{h_r + n_r + 2 \varepsilon}$, $h_r$ of these items are relevant, $n_r$ of "
+    r"them are judged not relevant, and $\varepsilon = 0.00001$.",
+    source="Yilmaz and Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
+    closed_form=False,
+)
+def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """An estimate of AP where only a sample of the pool is judged.
+
+    A negative grade marks an item of the pool that is not judged. Items of the pool are assumed to be relevant as often
+    as the judged items, and items outside the pool to be not relevant. Undefined where the query has no relevant item.
+    """
+    found, wanted = matched.found, matched.relevant_items(rel)
+    relevant = found.is_relevant(rel)
+    hits = found.where(relevant)
+    good = hits.position_in_query() - 1
+    bad = found.count_so_far(judged_not(found, rel))[relevant]
+    unjudged = found.count_so_far((found.grade < 0) & ~relevant)[relevant]
+    share = (good + _EPSILON) / (good + bad + 2 * _EPSILON)
+    return ratio(matched.total(hits, (1 + (good + bad + unjudged) * share) / hits.rank), wanted, wanted > 0)
+
+
+def judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
+    """[entry]: whether the item is judged not relevant."""
+    return (hits.grade >= 0) & ~hits.is_relevant(rel)
+
+
+@kind(
+    name="Judged",
+    title="Judgement rate",
+    formula="Judged@k = number of judged items in the first k ranks / min(k, length of the list)",
+    latex=r"$$\mathrm{Judged@}k = \frac{\mathrm{judged}(k)}{\min(k, |\mathrm{list}|)}$$ where "
+    r"$\mathrm{judged}(k)$ is the number of judged items in the first $k$ ranks.",
+    source="ir_measures; Unjudged is the opposite",
+)
+def judgement_rate(matched: Matched, k: int | None) -> Floats:
+    """The share of the first k items that have a grade of 0 or more in the solution.
+
+    Scores of lists with few judged items are not reliable. 0 for an empty list. Defined for every query.
+    """
+    depth = matched.retrieved if k is None else np.minimum(matched.retrieved, k)
+    found = matched.count(matched.found.where(matched.found.grade >= 0), k)
+    return found / np.maximum(depth, 1)
+
+
+@kind(
+    name="Unjudged",
+    title="Share of unjudged items",
+    formula="Unjudged@k = number of unjudged items in the first k ranks / k",
+    latex=r"$$\mathrm{Unjudged@}k = \frac{\mathrm{unjudged}(k)}{k}$$ where $\mathrm{unjudged}(k)$ is the number of "
+    r"unjudged items in the first $k$ ranks.",
+    source="trec_eval 10",
+)
+def unjudged_share(matched: Matched, k: int) -> Floats:
+    """The number of items in the first k ranks without a grade of 0 or more in the solution, divided by k.
+
+    Scores of lists with many unjudged items are not reliable. Ranks after the end of a short list count as judged. A
+    repeated item counts as judged once. Defined for every query.
+    """
+    judged = matched.count(matched.found.where(matched.found.grade >= 0), k)
+    return (np.minimum(matched.retrieved, k) - judged) / k
+
+
+_count = partial(kind, source="trec_eval", aggregation="sum")
+
+
+@_count(
+    name="NumQ",
+    title="Number of queries",
+    formula="NumQ = number of queries in the solution",
+    latex=r"$$\mathrm{NumQ} = |Q|$$",
+)
+def number_of_queries(matched: Matched) -> Floats:
+    """The number of queries, each of which counts 1.
+
+    A query without relevant items counts too. Defined for every query.
+    """
+    return np.ones(matched.queries)
+
+
+@_count(
+    name="NumRet",
+    title="Number of retrieved items",
+    formula="NumRet = length of the list",
+    latex=r"$$\mathrm{NumRet} = |\mathrm{list}|$$",
+    bounded=False,
+    redirected={"rel": {"*": "NumRelRet"}},
+)
+def number_retrieved(matched: Matched) -> Floats:
+    """The number of items in the list, repeated items included.
+
+    Lists for queries that the solution does not have are not counted. ir_measures' NumRet(rel=1) is read as
+    NumRelRet(rel=1). Defined for every query.
+    """
+    return matched.retrieved.astype(np.float64)
+
+
+@_count(
+    name="NumRel",
+    title="Number of relevant items",
+    formula="NumRel = R, the number of relevant items in the solution",
+    latex=r"$$\mathrm{NumRel} = R$$",
+    bounded=False,
+)
+def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The number of relevant items that the solution has for the query.
+
+    The same for every submission. Defined for every query.
+    """
+    return matched.relevant_items(rel)
+
+
+@_count(
+    name="NumRelRet",
+    title="Number of relevant items retrieved",
+    formula="NumRelRet = hits, the number of relevant items in the list",
+    latex=r"$$\mathrm{NumRelRet} = \mathrm{hits}$$",
+    bounded=False,
+)
+def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The number of relevant items in the list.
+
+    A repeated item counts once. Defined for every query.
+    """
+    return matched.relevant_found(rel)
+
+
+@_count(
+    name="NumNonrelJudgedRet",
+    title="Number of retrieved items judged not relevant",
+    formula="NumNonrelJudgedRet = number of items in the list that are judged not relevant",
+    latex=r"$$\mathrm{NumNonrelJudgedRet} = n$$ where $n$ items of the list are judged not relevant.",
+    bounded=False,
+)
+def number_judged_not_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The number of items in the list that are judged and not relevant.
+
+    An item with a negative grade is not judged, as in TREC's files. A repeated item counts once. Defined for every
+    query.
+    """
+    return matched.count(matched.found.where(judged_not(matched.found, rel)))

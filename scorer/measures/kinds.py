@@ -1,7 +1,8 @@
 """Kinds of measures, and measures.
 
-A `Kind` is a function of a `Matched` with its declaration: name, cut-off, parameters, and the words that explain it.
-A `Measure` is a kind with a cut-off and parameters: a value, written ``Name(parameter=value)@k``.
+A `Kind` is a function of a `Matched` with its declaration: name, cut-off, parameters, and the words that explain it. A
+`Measure` is a kind with a cut-off and parameters: a value, written ``Name(parameter=value)@k``. `measure` makes a
+measure of a function.
 """
 
 from __future__ import annotations
@@ -9,21 +10,24 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pkgutil import resolve_name
 from typing import Any, Literal
 
+import numpy as np
+
 from scorer.errors import MeasureError
-from scorer.measures.arrays import Floats
-from scorer.measures.matched import Matched, Threshold
-from scorer.measures.parameters import (
+from scorer.measures.matched import (
     CUTOFF_RULES,
     RELEVANT,
     Cutoff,
     CutoffRule,
     Declared,
+    Floats,
     Given,
+    Matched,
     Parameter,
+    Threshold,
     Value,
     checked_cutoff,
     declaration,
@@ -319,3 +323,48 @@ class Measure:
             return name + parameters
         cutoffs = self.cutoff if isinstance(self.cutoff, tuple) else (self.cutoff,)
         return f"{name}{parameters}@{','.join(map(repr, cutoffs))}"
+
+
+def measure(function: Callable[[Matched], Floats], name: str) -> Measure:
+    """Return a function as a measure, for `evaluate`, `compare` and `report`.
+
+    Parameters
+    ----------
+    function
+        Takes a `Matched`, the judged items that were found in the lists, and returns the score of each query: an array
+        in the order of the solution, NaN where the measure is undefined.
+    name
+        The name of the measure in results.
+
+    Raises
+    ------
+    MeasureError
+        When it is computed: the function does not return a number for each query, or `ties` is "expected".
+
+    Examples
+    --------
+    >>> import scorer
+    >>> def found(matched):  # the share of the judged items that are in the list
+    ...     return matched.total(matched.found) / matched.total(matched.ideal)
+    >>> scorer.evaluate({"q1": {"d1": 2, "d2": 0}}, {"q1": ["d3", "d2"]}, [scorer.measure(found, "Found"), "RR"])
+    Evaluation({'Found': 0.5, 'RR': 0.0}, queries=1, undefined=0)
+    """
+    checked = partial(_checked, function, name)
+    kind = _Kind(checked, name, title=name, formula="", latex="", source="", bounded=False, closed_form=False)
+    return kind.measure()
+
+
+class _Kind(Kind):
+    """A kind that is no attribute of a module, and so is pickled by its value."""
+
+    __reduce__ = object.__reduce__
+
+
+def _checked(function: Callable[[Matched], Floats], name: str, matched: Matched) -> Floats:
+    scores = np.asarray(function(matched))
+    if scores.shape != (matched.queries,) or scores.dtype.kind not in "fiub":
+        raise MeasureError(
+            f"{quoted(name)}: found {scores.dtype} of shape {scores.shape}; expected a number for each of "
+            f"{matched.queries} queries"
+        )
+    return scores.astype(np.float64)

@@ -1,18 +1,247 @@
-"""The names of measures: ``Name(parameter=value)@k`` and the spellings of other tools."""
+"""The names of measures: ``Name(parameter=value)@k``, the spellings of other tools, and the symbols of formulas."""
 
 from __future__ import annotations
 
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from scorer.errors import MeasureError
-from scorer.measures import spellings
 from scorer.measures.kinds import AMBIGUOUS, Kind, Measure
-from scorer.measures.parameters import Value, decimal
-from scorer.measures.spellings import Spelling
+from scorer.measures.matched import Value, decimal
 from scorer.measures.trec_eval import TREC_LEFT_OUT
 from scorer.wording import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A symbol and what it means, for the page of measures."""
+
+    latex: str
+    """The symbol in LaTeX between ``$``."""
+    name: str
+    """Its first identifier, as formulas have it."""
+    meaning: str
+    """In words, with LaTeX between ``$``."""
+
+
+WORDS = {
+    "query": "What a list answers. Each query has its own solution, its own list and its own score.",
+    "item": "What a list consists of. A list has each item once; a repeated item counts at its first rank.",
+    "list": "The items of a submission for a query, the best first.",
+    "grade": "A number that the solution gives to an item for a query: the higher, the more relevant.",
+    "relevant": "An item with a grade above 0. In a solution in VL.NET's format, every listed item. The parameter rel "
+    "sets another lowest grade.",
+}
+
+SYMBOLS = (
+    Symbol("$r$", "r", "A rank: 1 for the first item of the list."),
+    Symbol("$g$", "g", "A grade. $g_r$ is that of the item at rank $r$, 0 if the solution does not list the item."),
+    Symbol("$k$", "k", "A cut-off: only the first $k$ items of the list count. Without a cut-off, all of them."),
+    Symbol("$z$", "z", "A cut-off that limits the relevant items too. $z_1, \\dots, z_n$ are several of them."),
+    Symbol("$m$", "m", "The number of relevant items of the query, in the list or not."),
+    Symbol(
+        r"$\mathrm{relevant}(z)$",
+        "relevant",
+        r"The relevant set at $z$: the $\min(m, z)$ relevant items with the highest grades, and every relevant item "
+        "with the same grade as the last of these. So it may have more than $z$ items.",
+    ),
+    Symbol(r"$\mathrm{first}(z)$", "first", "The first $z$ items of the list; all of them if the list is shorter."),
+    Symbol(
+        r"$\mathrm{Rp@}z$",
+        "Rp@",
+        r"R-precision at $z$: $\frac{|\mathrm{relevant}(z) \cap \mathrm{first}(z)|}{\min(m, z)}$.",
+    ),
+    Symbol("$R$", "R", "The number of relevant items of the query, in the list or not; $m$ in the formulas of VL.NET."),
+    Symbol(r"$\mathrm{rel}(r)$", "rel", "1 if the item at rank $r$ is relevant, otherwise 0."),
+    Symbol(
+        r"$\mathrm{hits}(k)$",
+        "hits",
+        r"The number of relevant items in the first $k$ ranks; $\mathrm{hits}$ is that in the whole list.",
+    ),
+    Symbol(r"$\mathrm{P@}k$", "P@", r"Precision: $\frac{\mathrm{hits}(k)}{k}$."),
+    Symbol(r"$\mathrm{R@}k$", "R@", r"Recall: $\frac{\mathrm{hits}(k)}{R}$."),
+    Symbol(
+        r"$\mathrm{AP@}k$",
+        "AP@",
+        r"Average precision: $\frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$.",
+    ),
+    Symbol(r"$|\mathrm{list}|$", "list", "The number of items in the list, repeated items included."),
+    Symbol("$Q$", "Q", "The queries of the solution. $|Q|$ is their number."),
+    Symbol(r"$\mathrm{gain}(g)$", "gain", "What an item with grade $g$ is worth; each measure says how much."),
+    Symbol(
+        r"$\mathrm{discount}(r)$", "discount", "What part of a gain counts at rank $r$; each measure says how much."
+    ),
+    Symbol(
+        r"$\mathrm{DCG@}k$",
+        "DCG@",
+        r"Discounted cumulated gain: $\sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot \mathrm{discount}(r)$.",
+    ),
+    Symbol(r"$\mathrm{IDCG@}k$", "IDCG@", r"The $\mathrm{DCG@}k$ of the items in descending order of gain."),
+    Symbol("$i$", "i", "Counts the terms of a sum or of a product."),
+)
+"""The symbols of all formulas, but for those that only one formula has, which defines them."""
+
+
+_PARTS = re.compile(
+    r"""(?P<name> [^()@]*? )
+        (?: \( (?P<parameters> [^()]* ) \) \s* )?
+        (?: @ (?P<cutoffs> .*? ) | (?P<joint> _cut[_.] | _at_ | [_.] ) (?P<trailing> (?: [0-9] | [a-z]+= ) .*? ) )?
+        (?: -l \s* (?P<level> [0-9]+ (?: \.[0-9]+ )? ) )?""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+"""``Name(parameter=value)@k``; or the cut-off as other tools write it (P_10, P.5,10, ndcg_cut_10, ndcg_at_10), or
+parameters (ndcg.1=3,2=9, rbp.p=0.8); ``-l2`` at the end is ``rel=2``."""
+
+_NUMBER = re.compile(r"\s* [+-]? [0-9.]+ \s* (?: = \s* [+-]? [0-9.]+ \s* )? (?: -l \s* [0-9.]+ \s* )?", re.VERBOSE)
+"""A part of a list that belongs to the name before it: the 10 of ``P@5,10``, the ``2=9`` of ``ndcg.1=3.5,2=9``."""
+
+_CUTOFF = ("cutoff", "recall")
+"""ir_measures' parameters that are the cut-off: ``AP(cutoff=10)`` is ``AP@10``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spelling:
+    """A name in its parts."""
+
+    text: str
+    name: str
+    parameters: dict[str, str] = field(default_factory=dict)
+    """The parameters in parentheses, by their names in lower case."""
+    level: str | None = None
+    """The threshold that ``-l`` sets."""
+    joint: str = ""
+    """What separates the name from `written`; empty without it."""
+    written: str | None = None
+    """What follows the joint: cut-offs or parameters."""
+    start: int = 0
+    """Where `written` starts, or would start, in `text`."""
+
+    @classmethod
+    def of(cls, text: str) -> Spelling:
+        """Return the parts of `text`; raise MeasureError if it has another form."""
+        parts = _PARTS.fullmatch(text)
+        if parts is None:
+            raise MeasureError(f"{quoted(text)} is not of the form Name(parameter=value)@k")
+        written, start = parts["trailing"], parts.start("trailing")
+        joint = parts["joint"] or ""
+        if written is None:
+            written, start, joint = parts["cutoffs"], parts.start("cutoffs"), "@"
+        if written is None:
+            # The end of the name, or of its parameters, without the spaces before -l.
+            start, joint = len(text if parts["level"] is None else text[: text.casefold().rindex("-l")].rstrip()), ""
+        name, parameters = parts["name"].strip(), _parameters(parts["parameters"])
+        return cls(text, name, parameters, parts["level"], joint, written, start)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether a cut-off is written."""
+        return self.written is not None or any(name in self.parameters for name in _CUTOFF)
+
+    def cut_at(self, cutoff: str) -> str:
+        """Return the text with this cut-off in the place of those that are written."""
+        if self.written is not None:
+            return self.text[: self.start] + cutoff.strip() + self.text[self.start + len(self.written) :]
+        joint = "@" if self.parameters else "_"
+        return self.text[: self.start] + joint + cutoff + self.text[self.start :]
+
+
+def listed_names(text: str) -> list[str]:
+    """Split a comma-separated list of names: ``AP,P@5,10,RR`` into ``AP``, ``P@5,10`` and ``RR``.
+
+    Commas within parentheses or braces do not separate. A number belongs to the name before it, and so does a gain of a
+    grade, as in ``ndcg.1=3.5,2=9``. Raises MeasureError where there is no name before or after a comma.
+    """
+    names: list[str] = []
+    for part in re.split(r",(?![^(]*\))(?![^{]*\})", text):
+        if names and _NUMBER.fullmatch(part):
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    names = [name.strip() for name in names]
+    if len(names) > 1 and not all(names):
+        raise MeasureError(
+            f"found no name between the commas of {quoted(text)}; expected one or several names with commas between "
+            "them, as in AP,nDCG@10,RR"
+        )
+    return names
+
+
+def settings_of(kind: Kind, spelling: Spelling, parameters: dict[str, str]) -> tuple[str | None, dict[str, Value]]:
+    """Return the cut-offs as written, None without any, and the values of parameters: those in parentheses, and others.
+
+    The kind that the name means decides what follows the name.
+    """
+    cut, suffixed = _suffix(kind, spelling)
+    values: dict[str, Value] = {**parameters}
+    for name in _CUTOFF:
+        if name in values and not any(name == own.name for own in kind.parameters) and kind.cutoff != "none":
+            if cut is not None:
+                raise MeasureError(f"{quoted(spelling.text)}: the cut-off is given twice")
+            cut = str(values.pop(name))
+    if str(values.get("judged_only", "")).strip().casefold() == "false":
+        del values["judged_only"]
+    if "judged_only" in values:
+        raise MeasureError(
+            f"{quoted(spelling.text)}: judged_only is an option for all measures here; write --unjudged drop, or "
+            'unjudged="drop" in Python'
+        )
+    for name in suffixed:
+        if name in values:
+            raise MeasureError(f"parameter {quoted(name)} is given twice")
+    return cut, {**values, **suffixed}
+
+
+def _suffix(kind: Kind, spelling: Spelling) -> tuple[str | None, dict[str, Value]]:
+    """Return the cut-offs as written, None without any, and the parameters that other tools write after the name."""
+    parameters: dict[str, Value] = {} if spelling.level is None else {"rel": spelling.level}
+    written, joint = spelling.written, spelling.joint
+    if written is None or joint == "@":
+        return written, parameters
+    if "=" in written:  # ndcg.1=3.5,2=9 or rbp.p=0.8
+        return None, {**parameters, **_pairs(kind, spelling, written)}
+    theirs = kind.with_numbers
+    if theirs is not None and joint in (".", "_"):
+        numbers = written.split(",")
+        if len(numbers) > len(theirs.named):
+            raise MeasureError(
+                f"{quoted(spelling.text)}: {spelling.name} takes {len(theirs.named)} of {', '.join(theirs.named)}; "
+                f"found {len(numbers)}"
+            )
+        return None, {**parameters, **theirs.parameters, **dict(zip(theirs.named, numbers, strict=False))}
+    if kind.decimals and joint == "." and written.isdecimal():
+        return None, {**parameters, **kind.decimals_with, kind.decimals: f"0.{written}"}
+    return written, parameters
+
+
+def _pairs(kind: Kind, spelling: Spelling, written: str) -> dict[str, Value]:
+    """Return parameters as trec_eval writes them: a gain for each grade, or a value for a name."""
+    pairs = [pair.partition("=") for pair in written.split(",")]
+    named = {name.strip(): value for name, _, value in pairs if name.strip().isalpha()}
+    gains = ",".join(f"{grade}:{gain}" for grade, _, gain in pairs if grade.strip() not in named)
+    if spelling.joint not in (".", "_") and any(parameter.mapped for parameter in kind.parameters):
+        family = spelling.name + spelling.joint[:-1]
+        raise MeasureError(
+            f"{quoted(spelling.name + spelling.joint + written)}: {family} takes cut-offs, not gains; write both as in "
+            f"{kind.name}(gain={{{gains}}})@10"
+        )
+    return {**named, **({"gain": f"{{{gains}}}"} if gains else {})}
+
+
+def _parameters(text: str | None) -> dict[str, str]:
+    """Return ``parameter=value,...`` as a mapping; commas within braces do not separate."""
+    parameters: dict[str, str] = {}
+    for written in re.split(r",(?![^{}]*\})", text) if text and text.strip() else ():
+        name, equals, value = written.partition("=")
+        name = name.strip().casefold()
+        if not equals:
+            raise MeasureError(f"{quoted(written.strip())} is not of the form parameter=value")
+        if name in parameters:
+            raise MeasureError(f"parameter {quoted(name)} is given twice")
+        parameters[name] = value
+    return parameters
+
 
 _Meaning = tuple[Kind, Mapping[str, Value]]
 """A kind, and the parameters that a name of it sets."""
@@ -102,7 +331,7 @@ class Registry:
         """Return the measure that `text` names, as `named` reads it; text that names several is an error too."""
         return _only(text, self.named(text))
 
-    listed = staticmethod(spellings.listed)
+    listed = staticmethod(listed_names)
 
     def _read(self, text: str, cutoffs: Sequence[int] = (), *, decided: bool = False) -> dict[str, Measure]:
         """Return the measures that `text` names, by name; with `decided`, a name of several meanings is refused."""
@@ -115,7 +344,7 @@ class Registry:
         for name in fixed:
             if name in parameters:
                 raise MeasureError(f"{quoted(text)}: {spelling.name} sets {name} already; write {kind.name}")
-        cut, settings = spellings.settings(kind, spelling, parameters)
+        cut, settings = settings_of(kind, spelling, parameters)
         measures = {
             name: kind.measure(cutoff, {**fixed, **settings})
             for name, cutoff in self._cutoffs(spelling, kind, cut, cutoffs).items()

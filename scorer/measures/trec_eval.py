@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scorer.errors import MeasureError, ScorerError
-from scorer.measures.parameters import LARGEST_CUTOFF, decimal
+from scorer.measures.matched import LARGEST_CUTOFF, decimal
 from scorer.wording import quoted
 
 if TYPE_CHECKING:

@@ -8,22 +8,21 @@ from typing import TYPE_CHECKING, Any
 
 from scorer.board.board import Board, Row
 from scorer.board.build import board
-from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.entries import with_outcomes
 from scorer.live.errata import BeforeAfter, Changes, Erratum, Placing, Scale, recorded_changes
 from scorer.live.state import in_force, track_state
 from scorer.organising.rules import RuleSet, rules_in_force, scored_by
 from scorer.organising.run import Work, carry_out, plan
-from scorer.store.archive import Archive
-from scorer.store.events import recorded_body
-from scorer.store.records import Basis, Submission
+from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import Basis, Submission, recorded_body
+from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name
 
 if TYPE_CHECKING:
-    from scorer.executors.base import Executor
+    from scorer.scoring.executors.base import Executor
 
 
 def preview(challenge: Challenge, store: Store, track: Track, executor: Executor | None = None) -> Changes:

@@ -1,17 +1,28 @@
-"""The phases of a track: recorded when they are announced, and extended by a decision of the organiser."""
+"""The phases of a track, recorded when they are announced, and the splits of a challenge."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
-from scorer.challenge.phases import Phase, check_order, duration_text
-from scorer.challenge.settings import Challenge, Track
 from scorer.errors import ChallengeError
 from scorer.live.phases import Extension, Phases, replace_end
 from scorer.live.rules import is_committed
 from scorer.live.state import track_state
+from scorer.settings.rules import (
+    Phase,
+    QuerySplit,
+    check_ladder,
+    check_order,
+    check_split,
+    check_stage,
+    duration_text,
+    make_key,
+)
+from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import Basis, StoredQueries
 from scorer.store.log import Kind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
@@ -172,3 +183,40 @@ def _check_extension(track: Track, recorded: Phases, name: str, end: datetime, n
                 f"{track.name}: {utc_moment(end)}{grace} reaches into the phase {later.name}, which starts at "
                 f"{utc_moment(later.start)}; give an earlier time"
             )
+
+
+def check_preliminary(track: Track, basis: Basis, queries: StoredQueries) -> None:
+    """Check that the settings for preliminary scores agree with the queries of the solution; `basis` has the split."""
+    selected = int(basis.flags(queries).sum())
+    if basis.split is not None:
+        check_split(track.name, int(queries.flagged.sum()), selected, len(queries.ids))
+    check_stage(track, selected)
+    check_ladder(track, selected)
+
+
+def make_keys(challenge: Challenge) -> list[Path]:
+    """Make the key files that the tracks name and that do not exist, and return them. Tracks may share a file."""
+    paths = dict.fromkeys(track.key_path for track in with_split(challenge.tracks) if track.key_path)
+    made = [path for path in paths if not path.exists()]
+    for path in made:
+        make_key(path)
+    return made
+
+
+def with_split(tracks: Sequence[Track]) -> list[Track]:
+    """The tracks that have a split. Raises ChallengeError if no track has one."""
+    with_key = [track for track in tracks if track.split is not None]
+    if not with_key:
+        names = ", ".join(track.name for track in tracks)
+        raise ChallengeError(f"{names}: no split; add split = {{preliminary = 0.2}} to the table of a track")
+    return with_key
+
+
+def selected_queries(track: Track, split: QuerySplit) -> tuple[int, int]:
+    """How many queries of the solution a split selects for the preliminary scores, and how many there are."""
+    from scorer.lists.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
+
+    solution = Solution.read(track.solution_path, track.solution_format)
+    flags = split.flags(solution.queries.to_pylist())
+    check_split(track.name, int(solution.flagged.sum()), sum(flags), len(flags))
+    return sum(flags), len(flags)

@@ -1,4 +1,4 @@
-"""Picks: the file picks.toml in the folder of a team, which is not trusted, and the picks that a command records."""
+"""Picks of teams, in the file picks.toml or by a command, and decisions of the organiser about single entries."""
 
 from __future__ import annotations
 
@@ -6,34 +6,150 @@ import os
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 from scorer.board.board import Board
-from scorer.challenge.settings import Challenge, Track
+from scorer.board.site.captions import status_words
 from scorer.errors import ChallengeError, StoreError
-from scorer.live.entry import Entry
-from scorer.live.picks import Pick, PickSource, picks
-from scorer.live.presence import Key, key_of, recorded, stays
-from scorer.live.state import in_force, track_state
-from scorer.organising.decisions import entry_named
-from scorer.organising.rules import track_entries
-from scorer.organising.submission_files import (
-    FIRST_SECOND,
-    LAST_SECOND,
-    PicksFile,
-    submission_files,
-    why_skipped,
-)
-from scorer.paths import Remote
-from scorer.paths.below import FileBelow, RefusedError
-from scorer.site.entry_words import status_words
+from scorer.files import FileBelow, RefusedError, Remote
+from scorer.files import digest as digest_of
+from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, recorded, stays
+from scorer.live.phases import is_misdated
+from scorer.live.quotas import Pick, PickSource, picks
+from scorer.live.state import in_force, submissions_of, track_state
+from scorer.organising.files import FIRST_SECOND, LAST_SECOND, PicksFile, final_path, submission_files, why_skipped
+from scorer.organising.rules import scored_by, track_entries
+from scorer.settings.tracks import Challenge, Track
+from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted, suggestion, utc_moment
+
+INDEX = re.compile(r"[1-9][0-9]{0,6}")
+"""Shorter than a part of a digest, so that it cannot be mistaken for one."""
+
+PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
+
+
+def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
+    """Let the next run try failed entries again, also those that were given up; return how many had failed.
+
+    Without names, which are as for `entry_named`, these are all.
+    """
+    named = store.read(lambda view: [entry_named(view, challenge.tracks, name) for name in names])
+    count = 0
+    for track in challenge.tracks:
+        _, basis = store.read(partial(scored_by, track=track))
+        digests = {state.submission.digest for state in named if state.submission.track == track.name}
+        if basis is not None and (digests or not names):
+            count += store.retry(basis, digests if names else None)
+    return count
+
+
+def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[SubmissionState, int]:
+    """Drop the results and the kept bytes of an entry, so that the next run scores its file again; that is recorded.
+
+    Returns the entry, and how many others have the same content and so lose them, too.
+    """
+    state = store.read(lambda view: entry_named(view, challenge.tracks, name))
+    submission = state.submission
+    forget_outcome(store, submission.track, key_of(submission), reason)
+    store.kept_submissions(challenge.root).remove([submission.digest])
+    states = store.read(lambda view: submissions_of(view, challenge.tracks))
+    return state, sum(other.submission.digest == submission.digest for other in states) - 1
+
+
+def amend(challenge: Challenge, store: Store, name: str, received: datetime, reason: str) -> SubmissionState:
+    """Correct the time at which an entry was received; the decision is recorded. Returns the entry as it was."""
+    state = store.read(lambda view: entry_named(view, challenge.tracks, name))
+    submission = state.submission
+    amend_received(store, submission.track, key_of(submission), received, reason)
+    return state
+
+
+def withdraw_entry(store: Store, track: Track, key: Key) -> None:
+    """Record that a team withdraws an entry, which no scan brings back, and delete its file.
+
+    An entry that is withdrawn already stays so. Raises ChallengeError if its phase has closed.
+    """
+
+    def changed(view: Snapshot) -> Added:
+        state = recorded(view, track.name)[key]
+        if stays(state.submission, track_state(view, track).phases, track, view.now):
+            raise ChallengeError("the phase of the entry has closed, so it stays; ask the organisers")
+        if not state.present and state.source == SERVICE:
+            return []
+        return [("withdrawal", {"file": key[0], "digest": key[1], "source": SERVICE})]
+
+    store.record(track.name, changed)
+    with suppress(OSError):
+        delivered_file = final_path(track, key[0])
+        if digest_of(delivered_file) == key[1]:
+            delivered_file.unlink()
+
+
+def forget_outcome(store: Store, track: str, key: Key, reason: str) -> None:
+    """Drop what became of a submission, by every basis, so that the next run scores it again; record the reason.
+
+    Results belong to the content of a file: other submissions with the same content are scored again, too.
+    """
+    store.record_forgetting(track, lambda view: [("forgetting", _about(store, view, track, key, reason))], key[1])
+
+
+def amend_received(store: Store, track: str, key: Key, received: datetime, reason: str) -> None:
+    """Record the correct time of receipt of a submission. Raises ValueError if it has no zone."""
+    if received.tzinfo is None:
+        raise ValueError(f"a time without a zone: {received}")
+    if is_misdated(received, store.now()):
+        raise StoreError(f"{iso(received)}: is not a time of receipt; give one from 1990 on and not later than now")
+    amended = {"received": iso(received)}
+    store.record(track, lambda view: [("amendment", {**_about(store, view, track, key, reason), **amended})])
+
+
+def _about(store: Store, view: Snapshot, track: str, key: Key, reason: str) -> dict[str, str]:
+    """The body of a decision about a submission. Raises StoreError if it never arrived, or the reason is blank."""
+    if not reason.strip():
+        raise StoreError("the reason is blank; give one: it is recorded")
+    state = recorded(view, track).get(key)
+    if state is None:
+        raise StoreError(
+            f"{store.where}: no submission of track {track} is {printable_name(key[0])} with the digest {key[1][:12]}; "
+            "the page of the team lists its entries"
+        )
+    return {"file": state.submission.file, "digest": state.submission.digest, "reason": reason}
+
+
+def entry_named(view: Snapshot, tracks: Iterable[Track], name: str) -> SubmissionState:
+    """The entry with this name: its id, its file as messages and pages show it, or the beginning of its SHA-256.
+
+    Raises ChallengeError if there is no such entry, or several.
+    """
+    states = [state for state in submissions_of(view, tracks) if _is_named(state, name)]
+    if not states:
+        raise ChallengeError(
+            f"no entry is called {quoted(name)}; give its id, as `scorer entries` shows it, its file as messages show "
+            "it, as in main/team/run.txt, or at least 8 digits of its SHA-256"
+        )
+    if len(states) > 1:
+        submissions = [state.submission for state in states[:5]]
+        listed = ", ".join(f"{printable_name(submission.file)} {submission.digest[:12]}" for submission in submissions)
+        raise ChallengeError(f"{quoted(name)} names {len(states)} entries ({listed}); give more digits of the SHA-256")
+    return states[0]
+
+
+def _is_named(state: SubmissionState, name: str) -> bool:
+    submission = state.submission
+    if INDEX.fullmatch(name):
+        return state.index == int(name)
+    if PART_OF_DIGEST.fullmatch(name) and submission.digest.startswith(name):
+        return True
+    return name in (submission.file, printable_name(submission.file))
+
 
 KB = 1000
 LARGEST = 64

@@ -1,28 +1,320 @@
-"""Rendering: the site of a challenge, from one snapshot of its database."""
+"""Rendering: the boards of a challenge as visitors may see them, the analyses of its tracks, and the site of one
+snapshot.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
+from difflib import get_close_matches
 from functools import partial
 
-from scorer.challenge.settings import Challenge
-from scorer.errors import StoreError
+import numpy as np
+from pydantic import TypeAdapter
+
+from scorer.board.board import Board, PastBoard, PastRow, Row
+from scorer.board.build import board as built_board
+from scorer.board.reports.leaderboard import TrackEntries
+from scorer.board.site.context import AnalysisView
+from scorer.board.site.folder import FRONT_PAGE, write, write_first
+from scorer.board.site.pages import site_files
+from scorer.board.statistics import ScoredRows
+from scorer.errors import MeasureError, ScorerError, StoreError
+from scorer.files import code_digest
 from scorer.live.commitment import published_commitment
-from scorer.live.log import published_log
-from scorer.live.state import public
+from scorer.live.entry import rounded
+from scorer.live.phases import at_stage
+from scorer.live.state import public, published_log, track_state
 from scorer.live.timeline import timeline
-from scorer.organising.boards import analysis_view, archived_boards, boards
+from scorer.measures import Measure, parse
+from scorer.options import Split
+from scorer.organising.phases import check_preliminary
 from scorer.organising.picks import with_picks_problems
-from scorer.organising.update import Rendered, note_shown, site_notes, site_state
-from scorer.site.folder import FRONT_PAGE, write, write_first
-from scorer.site.pages import site_files
-from scorer.store.cache import Cache
-from scorer.store.snapshot import Snapshot
+from scorer.organising.rules import scored_by, settings, track_entries
+from scorer.organising.run import Rendered, note_shown, site_notes, site_state
+from scorer.scoring.analysis.compare import need_mean
+from scorer.scoring.analysis.kept import Task, Words, number_of
+from scorer.scoring.outcomes import aggregated, split_masks
+from scorer.settings.rules import Phase
+from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import Basis
+from scorer.store.log import RESOLUTION
+from scorer.store.snapshot import Cache, Snapshot, digest_of
 from scorer.store.store import Store
+from scorer.wording import counted, quoted
+
+_PAST_BOARD = TypeAdapter(PastBoard)
+_ANALYSIS = TypeAdapter(AnalysisView)
+
+
+def boards(
+    view: Snapshot, tracks: Sequence[Track], cache: Cache | None = None, *, pending: bool = False
+) -> list[Board]:
+    """The boards of some tracks; without a cache, which is of the same snapshot, they have no statistics.
+
+    If a track has no results by its current settings, its entries wait (`pending`), or StoreError says what to do.
+    """
+    made = []
+    for declared in tracks:
+        shown = public(view, declared)
+        track, basis = scored_by(shown, declared)
+        recorded = track_state(shown, declared).basis
+        if recorded is not None and basis is not None:
+            check_preliminary(declared, basis, view.queries(basis.solution))
+            if not recorded.basis.has_rules_of(basis) and not pending:
+                raise StoreError(
+                    f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "
+                    "settings yet; `scorer run` computes them"
+                )
+        # The times of the phases are public during a freeze, too.
+        plan = track_state(view, declared).phases
+        now = built_board(shown, track, basis, cache)
+        made.append(replace(now, phases=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
+    return made
+
+
+def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries]:
+    """The entries of some tracks, each with the public board of its track."""
+    return [
+        TrackEntries(tuple(track_entries(view, track).values()), board)
+        for track, board in zip(tracks, boards(view, tracks, pending=True), strict=True)
+    ]
+
+
+def archived_boards(view: Snapshot, track: Track, cache: Cache) -> tuple[PastBoard, ...]:
+    """The boards of a track as they were when its phases closed, in order of time; the cache has earlier ones."""
+    return tuple(
+        _PAST_BOARD.validate_json(
+            cache.value(_parts(view, track, phase), partial(_computed_board, view, track, phase)), strict=False
+        )
+        for phase in track_state(view, track).phases.closed(view.now)
+    )
+
+
+def closing_board(view: Snapshot, track: Track, phase: Phase) -> Board:
+    """The board of a track at the last moment of a phase that has closed.
+
+    It shows what was received and decided until then, also what was hidden by a freeze or by the phase: by the primary
+    measure, without statistics.
+    """
+    return built_board(*_at_close(view, track, phase))
+
+
+def _at_close(view: Snapshot, track: Track, phase: Phase) -> tuple[Snapshot, Track, Basis | None]:
+    """The snapshot, the rules and the basis of the last moment of a phase."""
+    then = public(view, track).as_of(phase.closes - RESOLUTION)
+    rules, basis = scored_by(then, track)
+    plan = track_state(then, track).phases
+    # What a phase that shows nothing hides is shown as soon as it has closed.
+    deciding = plan.deciding_between(then.now) if rules.hides_scores else rules.deciding_phase
+    return then, at_stage(rules.model_copy(update={"measures": ()}), plan, rules.stage or "final", deciding), basis
+
+
+def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
+    """What the board of a phase depends on: the events until its end, the rules, and which entries have a result."""
+    then, rules, basis = _at_close(view, track, phase)
+    events = then.events()
+    parts: list[object] = [
+        *("past board", code_digest(), view.identity, track.name),
+        *(phase.recorded(), [stated.recorded() for stated in rules.phases], dict(settings(rules))),
+        [event.index for event in events],
+    ]
+    if basis is None:
+        return parts
+    digests = {event.body["digest"] for event in events if event.kind == "arrival" and event.track == track.name}
+    failures = then.failures(basis)
+    return [
+        *parts,
+        *(basis.solution, basis.matching, split_masks(then.flags(basis))["preliminary"].digest),
+        sorted(digests & then.known_digests(basis)),
+        sorted((digest, failure.attempts) for digest, failure in failures.items() if digest in digests),
+    ]
+
+
+def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
+    closing = closing_board(view, track, phase)
+    rows = tuple(
+        PastRow(
+            rank=row.rank,
+            name=row.team.name,
+            folder=row.team.folder,
+            status=row.team.status,
+            baseline=row.baseline,
+            score=closing.shown_scores(row.entry)[0],
+            entries=len(row.present_entries),
+        )
+        for row in closing.rows
+    )
+    return _PAST_BOARD.dump_json(
+        PastBoard(phase, closing.track.shown_decimals, closing.track.shows_final, rows)
+    ).decode()
+
+
+def analysis_view(view: Snapshot, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
+    """Return what computes the analysis of a track by its primary measure, as its page shows it.
+
+    The board is of the same snapshot, which is read now; the analysis may be computed when the snapshot is closed.
+    None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden, as by
+    the Ladder.
+    """
+    track = board.track
+    ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
+    _, basis = scored_by(view, track)
+    if basis is None or len(ranked) < 2 or track.primary_measure.kind.aggregation != "mean" or not track.shows_queries:
+        return None
+    rows = [[row.team.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]
+    preliminary = split_masks(view.flags(basis))["preliminary"].digest
+    results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
+    shown = [track.stage, track.final, track.shown_decimals]
+    parts = ["analysis", code_digest(), results, shown, track.name, rows]
+    if digest_of(parts) in cache:
+        return lambda: _ANALYSIS.validate_json(cache.value(parts, str))
+
+    task = track_task(view, board, cache=cache)
+    return lambda: _ANALYSIS.validate_json(cache.value(parts, partial(_computed_analysis, task)))
+
+
+def _computed_analysis(task: Task) -> str:
+    from scorer.board.site.context import analysis_view  # noqa: PLC0415
+    from scorer.scoring.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
+
+    return _ANALYSIS.dump_json(analysis_view(analysed(task))).decode()
+
+
+WORDS = Words("track", "tracks", "team", "teams", "query", "queries")
+"""What texts about a challenge call its algorithms and its cases."""
+
+HIDDEN = "its phase publishes no statistics"
+
+LISTED = 10
+"""The names of teams that a message has at most."""
+
+
+def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> tuple[tuple[Task, ...], tuple[str, ...]]:
+    """Return tracks as tasks: their ranked teams on the primary measure, without baselines; and why others are none.
+
+    Raises ScorerError if no track can be analysed.
+    """
+    tasks, notes = [], []
+    for board in boards(view, tracks):
+        reason = _reason(board)
+        if reason:
+            notes.append(f"Track {board.track.name} is not analysed: {reason}.")
+        else:
+            tasks.append(track_task(view, board))
+    if not tasks:
+        raise ScorerError("\n".join(["no track can be analysed", *notes]))
+    return tuple(tasks), tuple(notes)
+
+
+def track_task(
+    view: Snapshot,
+    board: Board,
+    measure: Measure | None = None,
+    rows: Sequence[Row] | None = None,
+    cache: Cache | None = None,
+) -> Task:
+    """Return a track as a task, from a board of the same snapshot. A query without a score of any team is no case.
+
+    Without a measure, which must be a mean, it is about the primary one; without rows, about the ranked teams. Each row
+    has an entry that counts. `cache` has what is kept of the rows.
+    """
+    track = board.track
+    _, basis = scored_by(view, track)
+    if basis is None:
+        raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
+    chosen = measure or track.primary_measure
+    ranked = [row for row in board.rows if row.rank is not None]
+    scored = ScoredRows(board, tuple(ranked if rows is None else rows), view, basis, view.flags(basis))
+    inside = scored.mask.inside
+    kept = scored.kept(cache or Cache({}))
+    scores = scored.kept_scores(chosen, kept)[:, inside]
+    means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in scores]
+    defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
+    ids = view.solution(basis.solution).query_ids
+    inside_ids = [query for query, is_inside in zip(ids, inside.tolist(), strict=True) if is_inside]
+    left_out = int((~defined).sum())
+    return Task(
+        name=track.name,
+        algorithms=tuple(row.team.name for row in scored.rows),
+        cases=tuple(query for query, kept in zip(inside_ids, defined.tolist(), strict=True) if kept),
+        values=scores[:, defined],
+        means=tuple(float("nan") if mean is None else mean for mean in means),
+        ranked=len(ranked),
+        decimals=track.shown_decimals,
+        measure=chosen.mean_name,
+        words=WORDS,
+        notes=_notes(track.shown_split, left_out),
+        kept=kept.within(chosen.full, number_of(np.flatnonzero(inside)[defined])),
+    )
+
+
+def measure_of(track: Track, name: str | None) -> Measure:
+    """Return a measure by its name, with the cut-offs of the track; None: the primary one.
+
+    Raises MeasureError if the measure is unknown, means several, or its aggregate is not a mean.
+    """
+    chosen = (track.primary_measure,) if name is None else parse(name, track.cutoffs)
+    if len(chosen) > 1:
+        raise MeasureError(f"{name} means {', '.join(map(str, chosen))}; name one measure")
+    need_mean(chosen[0])
+    return chosen[0]
+
+
+def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Measure) -> Task:
+    """Return the scores of some teams of a track, and of baselines, by their names on the board, as a task.
+
+    Raises ScorerError if a team is unknown or has no scored entry, or the phase publishes no statistics.
+    """
+    (board,) = boards(view, [track])
+    if board.track.shows != "score":
+        raise ScorerError(f"track {track.name} is not analysed: {HIDDEN}")
+    rows = {row.team.name: row for row in board.rows}
+    for name in names:
+        if name not in rows:
+            more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
+            listed = ", ".join(list(rows)[:LISTED]) + more
+            raise ScorerError(
+                f"no team of track {track.name} is called {quoted(name)}{_suggestion(name, list(rows))}; "
+                f"the teams are: {listed or 'none'}"
+            )
+        if rows[name].entry is None:
+            raise ScorerError(f"team {quoted(name)} has no scored entry in track {track.name}")
+    return track_task(view, board, measure, [rows[name] for name in names])
+
+
+def _suggestion(name: str, names: Sequence[str]) -> str:
+    """`` (did you mean ...?)``, regardless of upper and lower case; empty if no name is similar."""
+    by_folded = {known.casefold(): known for known in names}
+    similar = get_close_matches(name.casefold(), by_folded, n=1)
+    return f" (did you mean {quoted(by_folded[similar[0]])}?)" if similar else ""
+
+
+def _notes(split: Split, left_out: int) -> tuple[str, ...]:
+    """What the scores are based on."""
+    based = {
+        "preliminary": "This is based on the preliminary queries only.",
+        "rest": "This is based on the final scores, which leave out the preliminary queries.",
+        "all": "This is based on the final scores, over all queries.",
+    }
+    if not left_out:
+        return (based[split],)
+    verb = "is" if left_out == 1 else "are"
+    return based[split], f"The measure is undefined for {counted(left_out, 'query', 'queries')}, which {verb} left out."
+
+
+def _reason(board: Board) -> str:
+    """Why a track cannot be analysed; empty if it can."""
+    aggregation = board.track.primary_measure.kind.aggregation
+    if aggregation != "mean":
+        what = "a sum" if aggregation == "sum" else "a geometric mean"
+        return f"{board.columns[0]} is {what} over the queries, and the statistics are about means"
+    if board.track.shows != "score":
+        return HIDDEN
+    return "" if any(row.rank is not None for row in board.rows) else "no team is ranked"
 
 
 def render(

@@ -7,27 +7,24 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from scorer.challenge.lists import public_lists
-from scorer.challenge.settings import Track
-from scorer.challenge.splits import split_of
 from scorer.errors import ChallengeError, Findings, SolutionError
+from scorer.files import Location, digest, is_regular
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import Entry
 from scorer.live.rules import changed_names, with_rules
 from scorer.live.state import in_force, track_state
-from scorer.organising.splits import check_preliminary
-from scorer.paths import Location, digest, is_regular
-from scorer.scoring.means import check_gains
-from scorer.scoring.rules import Rules
-from scorer.store.archive import Archive
-from scorer.store.events import new_basis, recorded_body
-from scorer.store.records import Basis, RecordedBasis, StoredQueries
+from scorer.organising.phases import check_preliminary
+from scorer.scoring.outcomes import Rules, check_gains
+from scorer.settings.rules import split_of
+from scorer.settings.tracks import Track, public_lists
+from scorer.store.events import Basis, RecordedBasis, StoredQueries, new_basis, recorded_body
+from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import counted, quoted
 
 if TYPE_CHECKING:
-    from scorer.matching.solution import Solution
+    from scorer.lists.solution import Solution
 
 
 @dataclass(frozen=True)
@@ -78,9 +75,12 @@ class RuleSet:
         Raises SolutionError if the solution or the excluded items are invalid or cannot be read, ChallengeError if the
         list of items cannot be read, and MeasureError if the gains of a measure are too large for the grades.
         """
-        from scorer.matching.exclusions import excluded  # noqa: PLC0415
-        from scorer.matching.solution import Solution, read_ids  # noqa: PLC0415 (Arrow is slow to load)
-        from scorer.matching.subtopics import NO_ITERATIONS  # noqa: PLC0415
+        from scorer.lists.solution import (  # noqa: PLC0415 (Arrow is slow to load)
+            NO_ITERATIONS,
+            Solution,
+            excluded,
+            read_ids,
+        )
 
         solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
         if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
@@ -117,7 +117,7 @@ class RuleSet:
         """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
         if self.track.queries_path is None:
             return
-        from scorer.matching.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
+        from scorer.lists.solution import Solution  # noqa: PLC0415 (Arrow is slow to load)
 
         public = set(Solution.read_queries(self.track.queries_path).queries.to_pylist())
         lacking = [query for query in solution.queries.to_pylist() if query not in public]

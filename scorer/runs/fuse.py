@@ -2,27 +2,422 @@
 
 from __future__ import annotations
 
+import gzip
 import os
-from collections.abc import Callable, Sequence
+import re
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from itertools import pairwise
 from pathlib import Path
-from typing import BinaryIO, TypeVar, overload
+from typing import Any, BinaryIO, TypeVar, cast, overload
 
+import numpy as np
 import pyarrow as pa
 
-from scorer.errors import FusionError, ScorerError
-from scorer.formats import trec
-from scorer.formats.conversion import format_of
-from scorer.formats.detection import DetectedFormat, format_named
-from scorer.formats.reading.bytes import UnreadableError
-from scorer.formats.reading.memory import Table
-from scorer.formats.writing import UnwritableError
-from scorer.runs.aligned import AlignedRuns
-from scorer.runs.alignment import for_each_part
-from scorer.runs.fused import Counts, FusedLists, Fusion
-from scorer.runs.methods import Given
-from scorer.runs.reading import Run, Runs, runs_of
-from scorer.runs.writing import written_to
-from scorer.wording import printable
+from scorer.errors import Findings, FusionError, ScorerError
+from scorer.files.writing import temporary_folder
+from scorer.lists.conversion import format_of
+from scorer.lists.detection import DetectedFormat, format_named
+from scorer.lists.formats import parquet, trec
+from scorer.lists.formats.writing import SubmissionContent, UnwritableError, fitting
+from scorer.lists.reading import compute as pc
+from scorer.lists.reading.arrow import take, text_buffers, texts
+from scorer.lists.reading.blocks import Ranked
+from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.memory import Table
+from scorer.measures.matched import Floats, Ints
+from scorer.runs import fusion
+from scorer.runs.aligned import AlignedRuns, Run, Runs, by_id_within_ties, for_each_part, runs_of
+from scorer.runs.fusion import Given, Method, Normalisation, Weights
+from scorer.wording import counted, printable, quoted
+
+ROWS = 1 << 20
+"""The rows that are turned into text at a time."""
+
+UNFIT = np.isin(np.arange(256), [0xEF, *b"\0\t\n\v\f\r #"])
+"""[byte]: whether TREC's format may not hold an id with this byte."""
+
+
+class Sink:
+    """A file that is being written. Several threads may call `prepared` at the same time."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+
+    def prepared(self, lists: FusedLists) -> Any:
+        """Return the content that the lists become."""
+        raise NotImplementedError
+
+    def write(self, content: Any) -> None:
+        """Write content after that which was written before."""
+        raise NotImplementedError
+
+    def restart(self) -> None:
+        """Forget everything that was written."""
+        self._stream.seek(0)
+        self._stream.truncate()
+
+    def finish(self) -> None:
+        """Write what is still to be written."""
+
+
+class _TrecSink(Sink):
+    """A run in TREC's format."""
+
+    def prepared(self, lists: FusedLists) -> list[memoryview]:
+        return list(trec_lines(lists))
+
+    def write(self, content: list[memoryview]) -> None:
+        for lines in content:
+            self._stream.write(lines)
+
+
+class _ParquetSink(Sink):
+    """A Parquet file with columns query, item, score and rank."""
+
+    def __init__(self, stream: BinaryIO, names: Mapping[str, str]) -> None:
+        super().__init__(stream)
+        self._names = names
+        self._writer: Any = None
+
+    def prepared(self, lists: FusedLists) -> pa.Table:
+        for ids, what in ((lists.queries, "a query"), (lists.items, "an item")):
+            if (np.diff(text_buffers(ids)[0]) == 0).any():
+                fitting([""], parquet.EMPTY, what, parquet.NAME)
+        table = lists.table()
+        return table.rename_columns([self._names.get(name, name) for name in table.column_names])
+
+    def write(self, content: pa.Table) -> None:
+        from pyarrow import parquet as arrow  # noqa: PLC0415 (few files need it)
+
+        if self._writer is None:
+            self._writer = arrow.ParquetWriter(self._stream, content.schema)
+        self._writer.write_table(content)
+
+    def restart(self) -> None:
+        self._writer = None
+        super().restart()
+
+    def finish(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+
+
+class _WholeSink(Sink):
+    """A file in any format, which is written at the end."""
+
+    def __init__(self, stream: BinaryIO, form: DetectedFormat) -> None:
+        super().__init__(stream)
+        self._form = form
+        self._batches: list[Ranked] = []
+
+    def prepared(self, lists: FusedLists) -> Ranked:
+        query, item = take(lists.queries, lists.query), take(lists.items, lists.item)
+        return Ranked(query, np.arange(len(query)), None, item, lists.score)
+
+    def write(self, content: Ranked) -> None:
+        self._batches.append(content)
+
+    def restart(self) -> None:
+        self._batches.clear()
+
+    def finish(self) -> None:
+        # Equal scores are in the order of their ids already.
+        content = SubmissionContent.of(self._batches, "order", Findings())
+        self._stream.write(self._form.format.write_submission(content, self._form.options))
+
+
+def _sink_to(stream: BinaryIO, form: DetectedFormat) -> Sink:
+    """Return the sink that writes a format into a file."""
+    if form.format.NAME == trec.NAME:
+        return _TrecSink(stream)
+    if form.format.NAME == parquet.NAME:
+        return _ParquetSink(stream, form.options)
+    return _WholeSink(stream, form)
+
+
+@contextmanager
+def written_to(target: Path | BinaryIO, form: DetectedFormat) -> Iterator[Sink]:
+    """Write a file by way of a temporary one, so that nothing is written where an error ends the block.
+
+    The suffix of a path determines its compression. Raises UnwritableError where the format cannot hold an id, and
+    OSError where the file cannot be written.
+    """
+    regular = isinstance(target, Path) and (target.is_file() or not target.exists())
+    with temporary_folder(target.parent if regular and isinstance(target, Path) else None) as folder:
+        file = folder / "fused"
+        with file.open("w+b") as stream:
+            sink = _sink_to(stream, form)
+            yield sink
+            sink.finish()
+        if not isinstance(target, Path):
+            with file.open("rb") as stream:
+                shutil.copyfileobj(stream, target)
+            return
+        packed = _packed(file, target.suffix.lower())
+        if regular:
+            packed.replace(target)
+            return
+        # A device or a pipe, such as /dev/stdout.
+        with packed.open("rb") as stream, target.open("wb") as device:
+            shutil.copyfileobj(stream, device)
+
+
+def _packed(file: Path, suffix: str) -> Path:
+    """Return the file, compressed as the suffix says."""
+    if suffix not in COMPRESSIONS:
+        return file
+    packed = file.with_name("packed")
+    with file.open("rb") as plain, packed.open("wb") as raw, COMPRESSIONS[suffix](raw) as stream:
+        shutil.copyfileobj(plain, stream, 1 << 20)
+    return packed
+
+
+def _gzip(raw: BinaryIO) -> BinaryIO:
+    # A time or a name in the header would change the bytes of the same content.
+    return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
+
+
+def _xz(raw: BinaryIO) -> BinaryIO:
+    import lzma  # noqa: PLC0415 (few files need it)
+
+    return cast(BinaryIO, lzma.LZMAFile(raw, "wb"))
+
+
+def _zstd(raw: BinaryIO) -> BinaryIO:
+    return cast(BinaryIO, pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd"))
+
+
+COMPRESSIONS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
+
+
+def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
+    """Return the lines of a run in TREC's format, in pieces. Raises UnwritableError for an id with white space."""
+    _check_ids(lists.queries, trec.UNFIT_QUERY, "a query")
+    _check_ids(lists.items, trec.UNFIT_ITEM, "an item")
+    ranks = texts(map(str, range(1, int(lists.rank.max(initial=0)) + 1)))
+    label, end, space = texts(["Q0", f"{trec.TAG}\n", " "])
+    for begin in range(0, lists.rank.size, ROWS):
+        rows = slice(begin, begin + ROWS)
+        score = np.ascontiguousarray(lists.score[rows])
+        lines = pc.binary_join_element_wise(
+            take(lists.queries, lists.query[rows]),
+            label,
+            take(lists.items, lists.item[rows]),
+            take(ranks, lists.rank[rows] - 1),
+            # The shortest texts that are read as the same numbers.
+            pc.cast(pa.DoubleArray.from_buffers(pa.float64(), score.size, [None, pa.py_buffer(score)]), pa.string()),
+            end,
+            space,
+        )
+        yield text_buffers(lines)[1].data
+
+
+def _check_ids(ids: pa.StringArray, unfit: re.Pattern[str], what: str) -> None:
+    """Raise UnwritableError for the first id that TREC's format cannot hold."""
+    offsets, content = text_buffers(ids)
+    if (np.diff(offsets) == 0).any() or UNFIT[content].any():
+        fitting(ids.to_pylist(), unfit, what, trec.NAME)
+
+
+SORTED_AT_ONCE = 1024
+"""The least number of candidates that are sorted together."""
+
+METHODS: tuple[Method, ...] = tuple(
+    sorted(
+        (value for value in vars(fusion).values() if isinstance(value, Method)),
+        key=lambda method: method.uses,
+    )
+)
+"""All methods: those that use ranks, then those that use scores, in the order of their declarations."""
+
+NORMALISATIONS: tuple[Normalisation, ...] = tuple(
+    value for value in vars(fusion).values() if isinstance(value, Normalisation)
+)
+
+TRAINED = ("bayesfuse", "mapfuse", "posfuse", "probfuse", "segfuse", "slidefuse")
+"""Methods of ranx that are left out, because they must be trained on other runs."""
+
+Named = TypeVar("Named", bound=Method | Normalisation)
+
+
+def method_named(name: str) -> Method:
+    """Return the method of this name. Raises FusionError."""
+    if name.casefold() in TRAINED:
+        raise FusionError(f"{quoted(name)} must be trained on other runs, which scorer does not do; {_known(METHODS)}")
+    return _named(name, METHODS, "method")
+
+
+def normalisation_named(name: str | None, method: Method) -> Normalisation:
+    """Return the normalisation of this name for a method; None: min-max. Raises FusionError.
+
+    A method that uses ranks needs none, but for one that inverts the lists.
+    """
+    chosen = fusion.min_max if name is None else _named(name, NORMALISATIONS, "normalisation")
+    if method.uses == "ranks" and chosen is not fusion.min_max_inverted:
+        return fusion.unchanged
+    return chosen
+
+
+def _named(name: str, known: Sequence[Named], what: str) -> Named:
+    for declared in known:
+        if name.casefold() in (declared.name, *declared.aliases):
+            return declared
+    close = get_close_matches(name.casefold(), [declared.name for declared in known], 1)
+    hint = f" (did you mean {close[0]}?)" if close else ""
+    raise FusionError(f"no {what} is called {quoted(name)}{hint}; {_known(known)}")
+
+
+def _known(known: Sequence[Method | Normalisation]) -> str:
+    return f"there are {', '.join(declared.name for declared in known)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fusion:
+    """A method with its parameters, and the normalisation of the runs before it."""
+
+    method: Method
+    normalisation: Normalisation
+    settings: Mapping[str, float | Weights]
+
+    @classmethod
+    def named(cls, method: str, norm: str | None, parameters: Mapping[str, Given], runs: int) -> Fusion:
+        """The fusion of these names for a number of runs. Raises FusionError."""
+        if runs < 2:
+            raise FusionError(f"found {counted(runs, 'run')}; expected two or more to fuse")
+        chosen = method_named(method)
+        return cls(chosen, normalisation_named(norm, chosen), chosen.settings(parameters, runs))
+
+    def scores(self, runs: AlignedRuns) -> Floats:
+        """[candidate]: the fused scores of normalised runs. Raises ScorerError where one is too large for a float64."""
+        with np.errstate(all="ignore"):
+            scores = self.method(runs, self.settings)
+        wrong = np.flatnonzero(~np.isfinite(scores))
+        if wrong.size:
+            query = runs.queries[int(runs.query[wrong[0]])].as_py()
+            raise ScorerError(
+                f"the scores of query {quoted(query)} are too large to be fused by {self.method.name}; choose a method "
+                "that uses ranks, such as rrf"
+            )
+        return scores
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FusedLists:
+    """The fused lists of some queries, each in the order of its ranks."""
+
+    queries: pa.StringArray
+    """[query]: ids."""
+    items: pa.StringArray
+    """[item]: ids."""
+    query: Ints
+    """[row]: its query; ascending."""
+    item: Ints
+    """[row]: its item."""
+    score: Floats
+    """[row]"""
+    rank: Ints
+    """[row]: from 1."""
+    counts: Counts
+
+    @classmethod
+    def of(cls, runs: AlignedRuns, fusion: Fusion, depth: int | None) -> FusedLists:
+        """Fuse runs, and keep the first `depth` items of each list; None: all."""
+        with np.errstate(all="ignore"):
+            normalised = fusion.normalisation(runs)
+        score = fusion.scores(normalised)
+        order, rank = best_first(runs, score, depth)
+        return cls(
+            runs.queries,
+            runs.items,
+            runs.query[order],
+            runs.item[order],
+            score[order],
+            rank,
+            Counts(
+                queries=len(runs.queries),
+                items=order.size,
+                lists=np.count_nonzero(runs.length.reshape(-1, runs.runs), axis=0),
+                repeated=runs.repeated,
+            ),
+        )
+
+    def table(self) -> pa.Table:
+        """The rows as an Arrow table of query, item, score and rank."""
+        return pa.table(
+            {
+                "query": take(self.queries, self.query),
+                "item": take(self.items, self.item),
+                "score": pa.DoubleArray.from_buffers(
+                    pa.float64(), self.score.size, [None, pa.py_buffer(np.ascontiguousarray(self.score))]
+                ),
+                "rank": pa.Int64Array.from_buffers(
+                    pa.int64(), self.rank.size, [None, pa.py_buffer(np.ascontiguousarray(self.rank))]
+                ),
+            }
+        )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Counts:
+    """What was fused."""
+
+    queries: int = 0
+    items: int = 0
+    """The items of all fused lists."""
+    lists: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """[run]: the number of queries that it has."""
+    repeated: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
+    """[run]: the number of items that were left out, because an earlier one of the same list has the same id."""
+
+    def __add__(self, other: Counts) -> Counts:
+        return Counts(
+            self.queries + other.queries,
+            self.items + other.items,
+            self.lists + other.lists,
+            self.repeated + other.repeated,
+        )
+
+
+def best_first(runs: AlignedRuns, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
+    """The first `depth` candidates of each query (None: all) by falling score, [candidate], and their ranks, from 1.
+
+    Equal scores are ordered by item id, descending.
+    """
+    candidates = runs.candidates
+    start = np.cumsum(candidates) - candidates
+    order = _falling(runs.query, score, start)
+    query = runs.query[order]
+    rank = np.arange(order.size) - start[query] + 1
+    sorted_score = score[order]
+    tied = (query[1:] == query[:-1]) & (sorted_score[1:] == sorted_score[:-1])
+    if depth is not None:
+        # A tie group that begins beyond the depth is cut as a whole.
+        first_rank = np.maximum.accumulate(np.append(0, np.where(tied, 0, np.arange(1, order.size)))[: order.size])
+        tied &= (rank[first_rank] <= depth)[1:]
+    if tied.any():
+        order = by_id_within_ties(tied, order, runs.items, runs.item)
+    return (order, rank) if depth is None else (order[rank <= depth], rank[rank <= depth])
+
+
+def _falling(query: Ints, score: Floats, start: Ints) -> Ints:
+    """The candidates by query and falling score, equal scores in any order.
+
+    Sorting many short stretches of whole queries is faster than sorting all candidates at once.
+    """
+    falling = -score
+    order = np.empty(query.size, dtype=np.int64)
+    edges = np.arange(0, query.size, SORTED_AT_ONCE)
+    begins = np.unique(start[np.searchsorted(start, edges, side="right") - 1])
+    for begin, end in pairwise([*begins.tolist(), query.size]):
+        part = falling[begin:end]
+        one_query = query[begin] == query[end - 1]
+        order[begin:end] = (np.argsort(part) if one_query else np.lexsort((part, query[begin:end]))) + begin
+    return order
+
 
 Content = TypeVar("Content")
 

@@ -1,17 +1,269 @@
-"""Fusion by sums over the runs: of run scores, as the Comb family, and of functions of the rank.
-
-Functions of run scores take runs with normalised scores; for the others, run scores have no influence.
-"""
+"""Methods that fuse runs, and the normalisations of run scores before it."""
 
 from __future__ import annotations
 
-from functools import partial
+import inspect
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Annotated, Literal, get_args
 
 import numpy as np
 
-from scorer.measures.arrays import Floats, Ints
-from scorer.runs.aligned import AlignedRuns
-from scorer.runs.methods import Exponent, Offset, Persistence, RunWeights, Smoothing, method
+from scorer.errors import FusionError
+from scorer.measures.matched import About, Bools, Declared, Floats, Ints, declaration
+from scorer.runs.aligned import AlignedRuns, by_id_within_ties
+from scorer.wording import counted, quoted
+
+Weights = Floats
+"""[run]: its weight."""
+
+Given = float | str | Sequence[float]
+"""The value of a parameter as a caller may give it: a number, weights, or either as text."""
+
+STEP = 0.1
+"""The default step between weights that are tried."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tunable(About):
+    """What the signature of a method says about a parameter, besides its type and its default."""
+
+    grid: tuple[float, float, float] | None = None
+    """The first value, the last one and the step that tuning tries by default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a method: a number, or a weight for each run."""
+
+    name: str
+    default: float | None
+    """None: a value is required."""
+    weights: bool
+    about: Tunable
+
+    @property
+    def allowed(self) -> str:
+        """The allowed values, in words."""
+        return f"{self.about.number} for each run" if self.weights else self.about.number
+
+    def value(self, given: Given, runs: int) -> float | Weights:
+        """Return the value that `given` means. Raises FusionError where it is not allowed."""
+        parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
+        try:
+            values = np.array([float(part) for part in parts])
+        except (TypeError, ValueError):
+            raise self._refusal(given) from None
+        if not np.isfinite(values).all() or ((values < self.about.least) | (values > self.about.most)).any():
+            raise self._refusal(given)
+        if self.weights and values.size != runs:
+            raise FusionError(f"{self.name}: found {counted(values.size, 'weight')} for {counted(runs, 'run')}")
+        if not self.weights and values.size != 1:
+            raise self._refusal(given)
+        return values if self.weights else float(values[0])
+
+    def _refusal(self, given: object) -> FusionError:
+        return FusionError(f"{self.name}: expected {self.allowed}; found {quoted(str(given))}")
+
+
+@dataclass(frozen=True, eq=False)
+class Method(Declared[Floats]):
+    """A function that fuses runs and its declaration; `name` is that in ranx.
+
+    The function takes `AlignedRuns`, then its parameters by keyword, and returns the fused score of each candidate.
+    """
+
+    title: str
+    uses: Literal["scores", "ranks"]
+    """What it takes of the runs."""
+    formula: str
+    source: str
+    aliases: tuple[str, ...] = ()
+
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters, in the order of the function's signature."""
+        return tuple(
+            Parameter(name, None if default is inspect.Parameter.empty else default, kind is not float, about)
+            for name, default, annotation in self.keywords()
+            for kind, about in [get_args(annotation)]
+        )
+
+    @property
+    def usage(self) -> str:
+        """The name with its parameters: ``rrf(k=60)``, ``wsum(weights=...)``."""
+        settings = [
+            f"{parameter.name}={'...' if parameter.default is None else f'{parameter.default:g}'}"
+            for parameter in self.parameters
+        ]
+        return f"{self.name}({', '.join(settings)})" if settings else self.name
+
+    def settings(self, given: Mapping[str, Given], runs: int) -> dict[str, float | Weights]:
+        """Return the values of the parameters, given by name, for a number of runs.
+
+        Raises FusionError where the method has no such parameter or does not take this value, or a value is missing.
+        """
+        known = {parameter.name for parameter in self.parameters}
+        for name in given:
+            if name not in known:
+                raise FusionError(
+                    f"{self.name} has no parameter {quoted(name)}; it takes {', '.join(sorted(known)) or 'none'}"
+                )
+        values: dict[str, float | Weights] = {}
+        for parameter in self.parameters:
+            name = parameter.name
+            if name in given:
+                values[name] = parameter.value(given[name], runs)
+            elif parameter.default is not None:
+                values[name] = parameter.default
+            else:
+                example = "1,2" if parameter.weights else "0.5"
+                raise FusionError(
+                    f"{self.name} needs {name}: {parameter.about.description}, as in {name}={example}; or give a "
+                    "solution and a measure to tune it"
+                )
+        return values
+
+    def __call__(self, runs: AlignedRuns, settings: Mapping[str, float | Weights]) -> Floats:
+        """Return the fused scores: [candidate]."""
+        return self.function(runs, **settings)
+
+
+method = declaration(Method)
+
+Persistence = Annotated[
+    float, Tunable("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))
+]
+Exponent = Annotated[
+    float, Tunable("the exponent of the number of runs that list the item", least=0, grid=(0.01, 1.0, 0.01))
+]
+Smoothing = Annotated[
+    float, Tunable("is added to the number of runs before its logarithm", least=0, most=1, grid=(0.01, 1.0, 0.01))
+]
+Offset = Annotated[float, Tunable("is added to each rank", least=0, grid=(10, 100, 10))]
+RunWeights = Annotated[Weights, Tunable("the weight of each run, in their order", least=0, grid=(0.0, 1.0, STEP))]
+
+
+SMALLEST = 1e-9
+"""The smallest divisor, as in ranx: a list whose scores are all equal divides by it instead of 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class Normalisation(Declared[AlignedRuns]):
+    """A function that normalises the scores of runs and its declaration; `name` is that in ranx."""
+
+    formula: str
+    aliases: tuple[str, ...] = ()
+
+    def __call__(self, runs: AlignedRuns) -> AlignedRuns:
+        """Return the runs with normalised scores."""
+        return self.function(runs)
+
+
+normalises = declaration(Normalisation)
+
+
+def _lowest(runs: AlignedRuns) -> Floats:
+    """[entry]: the lowest score of its list."""
+    return _of_rank(runs, runs.rank == runs.length[runs.list])
+
+
+def _highest(runs: AlignedRuns) -> Floats:
+    """[entry]: the highest score of its list."""
+    return _of_rank(runs, runs.rank == 1)
+
+
+def _of_rank(runs: AlignedRuns, chosen: Bools) -> Floats:
+    """[entry]: the score of the one entry of its list that is chosen."""
+    of_list = np.zeros(runs.length.size)
+    of_list[runs.list[chosen]] = runs.score[chosen]
+    return of_list[runs.list]
+
+
+def _sums(runs: AlignedRuns, value: Floats) -> Floats:
+    """[entry]: the sum of the values of its list."""
+    sums = np.bincount(runs.list, weights=value, minlength=runs.length.size)
+    return np.asarray(sums, dtype=np.float64)[runs.list]
+
+
+@normalises(name="min-max", formula="(s - min) / (max - min)", aliases=("min_max", "minmax"))
+def min_max(runs: AlignedRuns) -> AlignedRuns:
+    """The score from 0 for the lowest score of the list to 1 for the highest."""
+    low, high = _lowest(runs), _highest(runs)
+    return replace(runs, score=(runs.score - low) / np.maximum(high - low, SMALLEST))
+
+
+@normalises(name="min-max-inverted", formula="(max - s) / (max - min)", aliases=("min_max_inverted", "minmax-inverted"))
+def min_max_inverted(runs: AlignedRuns) -> AlignedRuns:
+    """The score from 1 for the lowest score of the list to 0 for the highest, and ranks by it; for distances."""
+    low, high = _lowest(runs), _highest(runs)
+    # Equal scores keep their order, which is that of their ids.
+    order = np.lexsort((runs.rank, runs.score, runs.list))
+    rank = np.empty_like(runs.rank)
+    rank[order] = np.arange(order.size) - (np.cumsum(runs.length) - runs.length)[runs.list[order]] + 1
+    return replace(runs, rank=rank, score=(high - runs.score) / np.maximum(high - low, SMALLEST))
+
+
+@normalises(name="max", formula="s / max")
+def by_maximum(runs: AlignedRuns) -> AlignedRuns:
+    """The score divided by the highest score of the list, which should be positive."""
+    return replace(runs, score=runs.score / np.maximum(_highest(runs), SMALLEST))
+
+
+@normalises(name="sum", formula="(s - min) / (sum over the list of (s - min))")
+def by_sum(runs: AlignedRuns) -> AlignedRuns:
+    """The score above the lowest score of the list, divided by the sum of these differences."""
+    above = runs.score - _lowest(runs)
+    return replace(runs, score=above / np.maximum(_sums(runs, above), SMALLEST))
+
+
+@normalises(name="zmuv", formula="(s - mean) / (standard deviation)", aliases=("z-score", "zscore", "z_score"))
+def z_score(runs: AlignedRuns) -> AlignedRuns:
+    """The number of standard deviations that the score is above the mean of the list: zero mean, unit variance."""
+    length = runs.length[runs.list]
+    # Differences to the lowest score are exactly 0 in a list whose scores are all equal.
+    above = runs.score - _lowest(runs)
+    centred = above - _sums(runs, above) / length
+    deviation = np.sqrt(_sums(runs, centred**2) / length)
+    return replace(runs, score=centred / np.maximum(deviation, SMALLEST))
+
+
+@normalises(name="rank", formula="1 - (rank - 1) / n; n is the length of the list")
+def by_rank(runs: AlignedRuns) -> AlignedRuns:
+    """The share of the list from the item downwards."""
+    return replace(runs, score=1 - (runs.rank - 1) / runs.length[runs.list])
+
+
+@normalises(
+    name="borda",
+    formula="1 - (rank - 1) / c where the run lists the item, else 1/2 - (n - 1) / (2 c); c is the number of "
+    "candidates of the query, n the length of the list",
+)
+def by_borda(runs: AlignedRuns) -> AlignedRuns:
+    """The share of the query's candidates from the item downwards; a run then lists every candidate of a query."""
+    candidates = runs.candidates
+    query = runs.query[runs.candidate]
+    length = runs.length.reshape(-1, runs.runs)
+    scores = (0.5 - (length - 1) / (2 * np.maximum(candidates, 1))[:, None])[runs.query]
+    scores[runs.candidate, runs.run] = 1 - (runs.rank - 1) / candidates[query]
+    ranks = length[runs.query] + 1
+    ranks[runs.candidate, runs.run] = runs.rank
+    return replace(
+        runs,
+        candidate=np.repeat(np.arange(runs.item.size), runs.runs),
+        run=np.tile(np.arange(runs.runs), runs.item.size),
+        rank=ranks.reshape(-1),
+        score=scores.reshape(-1),
+        length=np.repeat(candidates, runs.runs),
+    )
+
+
+@normalises(name="none", formula="s")
+def unchanged(runs: AlignedRuns) -> AlignedRuns:
+    """The score as it is in the run."""
+    return runs
+
 
 FOX_SHAW = "E. A. Fox and J. A. Shaw, Combination of Multiple Searches, TREC-2 (1993)."
 
@@ -244,3 +496,141 @@ def rank_biased_centroid(runs: AlignedRuns, *, phi: Persistence) -> Floats:
     A run that does not list the item adds nothing. With phi 1 every score is 0.
     """
     return total(runs, np.asarray((1 - phi) * phi ** (runs.rank - 1.0), dtype=np.float64))
+
+
+ASLAM_MONTAGUE = "J. A. Aslam and M. Montague, Models for Metasearch, SIGIR 2001."
+MONTAGUE_ASLAM = "M. Montague and J. A. Aslam, Condorcet Fusion for Improved Retrieval, CIKM 2002."
+
+POINTS = "the points of run r: c - rank_r(d) + 1 where r lists d, else (c - n_r + 1) / 2; c is the number of candidates"
+
+
+def _points(runs: AlignedRuns, weights: Weights) -> Floats:
+    """[candidate]: the sum of the points that it gets from all runs, each times the weight of the run."""
+    candidates = runs.candidates
+    total = np.zeros(runs.item.size)
+    for run, weight in enumerate(weights.tolist()):
+        points = ((candidates - runs.length[run :: runs.runs] + 1) / 2)[runs.query]
+        listed = runs.run == run
+        of_run = runs.candidate[listed]
+        points[of_run] = candidates[runs.query[of_run]] - runs.rank[listed] + 1
+        total += weight * points
+    return total
+
+
+@by_ranks(
+    name="bordafuse",
+    title="Borda count",
+    formula=f"sum over runs r of {POINTS} of the query, n_r the length of r's list",
+    source=ASLAM_MONTAGUE,
+    aliases=("borda", "borda_fuse", "borda_count"),
+)
+def borda(runs: AlignedRuns) -> Floats:
+    """The sum of the item's points: from each run, as many as there are candidates from the item downwards.
+
+    The candidates that a run does not list share the points that are left equally. A run without the query gives every
+    candidate the same points.
+    """
+    return _points(runs, np.ones(runs.runs))
+
+
+@by_ranks(
+    name="w_bordafuse",
+    title="Weighted Borda count",
+    formula=f"sum over runs r of w_r times {POINTS} of the query, n_r the length of r's list",
+    source=ASLAM_MONTAGUE,
+    aliases=("weighted_bordafuse", "weighted_borda"),
+)
+def weighted_borda(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
+    """As bordafuse, with the points of each run times its weight.
+
+    The candidates that a run does not list share the points that are left equally.
+    """
+    return _points(runs, weights)
+
+
+def _by_majority(runs: AlignedRuns, weights: Weights) -> Floats:
+    """[candidate]: how many candidates of its query are from its place downwards, sorted by majority."""
+    rank = np.full((runs.item.size, runs.runs), np.inf)
+    rank[runs.candidate, runs.run] = runs.rank
+    candidates = runs.candidates
+    start = np.cumsum(candidates) - candidates
+    order = _start_order(runs, _points(runs, weights))
+    width = 1
+    while width < candidates.max(initial=0):
+        order = _merged(order, start, candidates, width, rank, weights)
+        width *= 2
+    scores = np.empty(order.size)
+    scores[order] = (start + candidates)[runs.query] - np.arange(order.size)
+    return scores
+
+
+def _start_order(runs: AlignedRuns, points: Floats) -> Ints:
+    """The candidates by query, points and id, from which the sort by majority starts."""
+    order = np.lexsort((-points, runs.query))
+    query, value = runs.query[order], points[order]
+    tied = (query[1:] == query[:-1]) & (value[1:] == value[:-1])
+    return by_id_within_ties(tied, order, runs.items, runs.item) if tied.any() else order
+
+
+def _merged(order: Ints, start: Ints, candidates: Ints, width: int, rank: Floats, weights: Weights) -> Ints:
+    """One pass of a merge sort: sorted stretches of `width` candidates become stretches of twice the width.
+
+    The stretches of all queries are merged at the same time, one candidate each in a step.
+    """
+    pairs = -(-candidates // (2 * width))
+    of_query = np.repeat(np.arange(start.size), pairs)
+    left = start[of_query] + (np.arange(of_query.size) - np.repeat(np.cumsum(pairs) - pairs, pairs)) * 2 * width
+    end = (start + candidates)[of_query]
+    middle = np.minimum(left + width, end)
+    stop = np.minimum(left + 2 * width, end)
+    right, place = middle.copy(), left.copy()
+    left = left.copy()
+    result = order.copy()
+    active = np.flatnonzero(middle < stop)
+    while active.size:
+        first, second = order[left[active]], order[right[active]]
+        ahead = ((rank[first] < rank[second]) @ weights) - ((rank[second] < rank[first]) @ weights)
+        from_left = ahead >= 0
+        result[place[active]] = np.where(from_left, first, second)
+        place[active] += 1
+        left[active[from_left]] += 1
+        right[active[~from_left]] += 1
+        # What is left of the right stretch is in its place; what is left of the left one is copied.
+        done = (left[active] == middle[active]) | (right[active] == stop[active])
+        for pair in active[done & (left[active] < middle[active])].tolist():
+            result[place[pair] : stop[pair]] = order[left[pair] : middle[pair]]
+        active = active[~done]
+    return result
+
+
+@by_ranks(
+    name="condorcet",
+    title="Condorcet fusion",
+    formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "
+    "each candidate is preferred to the next one by as many runs as prefer the next one, or more",
+    source=MONTAGUE_ASLAM,
+)
+def condorcet(runs: AlignedRuns) -> Floats:
+    """The number of candidates from the item downwards, when a merge sort compares items by the majority of the runs.
+
+    A run prefers an item that it lists to one that it does not list, and abstains where it lists neither. The sort
+    starts from the Borda count, and then the item id, descending; this order decides where as many runs prefer either
+    item, and where majorities form a cycle.
+    """
+    return _by_majority(runs, np.ones(runs.runs))
+
+
+@by_ranks(
+    name="w_condorcet",
+    title="Weighted Condorcet fusion",
+    formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "
+    "each candidate is preferred to the next one by runs with at least the weight of those that prefer the next one",
+    source=MONTAGUE_ASLAM,
+    aliases=("weighted_condorcet",),
+)
+def weighted_condorcet(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
+    """As condorcet, where each run has as many votes as its weight.
+
+    The sort starts from the weighted Borda count.
+    """
+    return _by_majority(runs, weights)

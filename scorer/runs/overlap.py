@@ -1,26 +1,317 @@
-"""overlap(): how similar runs are, pair by pair and query by query."""
+"""overlap(): how similar runs are, pair by pair and query by query, and the measures of similarity."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
 from scorer.errors import ScorerError
-from scorer.measures.arrays import Bools, Floats, Ints
-from scorer.measures.kinds import Measure
-from scorer.runs.aligned import AlignedRuns
-from scorer.runs.alignment import for_each_part
-from scorer.runs.reading import Run, Runs, runs_of
-from scorer.runs.similarity import DEFAULT, pairs_of, registry, similarity
+from scorer.measures.kinds import Measure, kind
+from scorer.measures.matched import About, Bools, Floats, Ints, ratio
+from scorer.measures.names import Registry
+from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of, stable_order
 from scorer.wording import counted, html_table, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PairedLists:
+    """The lists of two runs for some queries. All arrays [item] have the items that both lists of a query have."""
+
+    query: Ints
+    """[item]: its query; ascending."""
+    first: Ints
+    """[item]: its rank in the list of the first run, from 1."""
+    second: Ints
+    """[item]: its rank in the list of the second run, from 1."""
+    first_length: Ints
+    """[query]: the number of items in the list of the first run."""
+    second_length: Ints
+    """[query]"""
+
+    @property
+    def queries(self) -> int:
+        """The number of queries."""
+        return self.first_length.size
+
+    @property
+    def in_both(self) -> Bools:
+        """[query]: whether both lists have items."""
+        return np.asarray((self.first_length > 0) & (self.second_length > 0))
+
+    @property
+    def shorter(self) -> Ints:
+        """[query]: the length of the shorter list."""
+        return np.minimum(self.first_length, self.second_length)
+
+    @property
+    def longer(self) -> Ints:
+        """[query]: the length of the longer list."""
+        return np.maximum(self.first_length, self.second_length)
+
+    @property
+    def depth(self) -> Ints:
+        """[item]: the depth from which on both lists have the item."""
+        return np.maximum(self.first, self.second)
+
+    def top(self, k: int | None) -> PairedLists:
+        """Return the first `k` items of each list; all of them if `k` is None."""
+        if k is None:
+            return self
+        kept = self.depth <= k
+        return PairedLists(
+            self.query[kept],
+            self.first[kept],
+            self.second[kept],
+            np.minimum(self.first_length, k),
+            np.minimum(self.second_length, k),
+        )
+
+    def total(self, values: Floats | None = None) -> Floats:
+        """[query]: the sum of the values [item]; None counts the items."""
+        return np.asarray(np.bincount(self.query, values, minlength=self.queries), dtype=np.float64)
+
+    def reversed(self) -> PairedLists:
+        """Return the same lists with the second run as the first."""
+        return PairedLists(self.query, self.second, self.first, self.second_length, self.first_length)
+
+
+def pairs_of(aligned: AlignedRuns) -> Iterator[PairedLists]:
+    """Return the lists of all pairs of runs: 1 and 2, 1 and 3, ..., 2 and 3, ..."""
+    by_run = np.argsort(aligned.run, kind="stable")
+    ends = np.cumsum(np.bincount(aligned.run, minlength=aligned.runs))
+    entries = np.split(by_run, ends[:-1])
+    length = aligned.length.reshape(len(aligned.queries), aligned.runs)
+    rank = np.zeros((2, aligned.query.size), dtype=np.int64)
+    for first, second in combinations(range(aligned.runs), 2):
+        for of_run, entry in zip(rank, (entries[first], entries[second]), strict=True):
+            of_run[:] = 0
+            of_run[aligned.candidate[entry]] = aligned.rank[entry]
+        shared = np.flatnonzero((rank > 0).all(axis=0))
+        yield PairedLists(aligned.query[shared], rank[0, shared], rank[1, shared], length[:, first], length[:, second])
+
+
+def places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
+    """Return the order of items by query and rank, and the place of each item in its query, from 0.
+
+    Both are [item]: queries ascend, and the items of a query have different ranks.
+    """
+    order = stable_order(query * (rank.max(initial=0) + 1) + rank)
+    place = np.empty_like(order)
+    place[order] = np.arange(order.size)
+    return order, place - np.searchsorted(query, query)
+
+
+def lower_before(query: Ints, value: Ints) -> Ints:
+    """Count, for each entry, the earlier entries of its query that have a lower value.
+
+    Queries ascend; the values of a query are 0, 1, 2, ... in any order. The entries of a query are split by the bits of
+    their values, the highest bit first, each half in the given order: where two values differ first, the lower one is
+    in the half with 0. This takes as many steps as values have bits.
+    """
+    start = np.searchsorted(query, query)
+    count = np.zeros_like(value)
+    order = np.arange(value.size)
+    for bit in reversed(range(int(value.max(initial=0)).bit_length())):
+        split, begin = value[order], start[order]
+        group = begin + ((split >> bit + 1) << bit + 1)
+        is_low = (split >> bit & 1) == 0
+        before = np.cumsum(is_low) - is_low
+        low_before = before - before[group]
+        count[order] += np.where(is_low, 0, low_before)
+        high_before = np.arange(value.size) - group - low_before
+        moved = np.empty_like(order)
+        moved[begin + ((split >> bit) << bit) + np.where(is_low, low_before, high_before)] = order
+        order = moved
+    return count
+
+
+Persistence = Annotated[
+    float, About("the weight of a depth, divided by that of the depth before", least=0.001, most=0.9999)
+]
+Estimate = Annotated[
+    Literal["ext", "min", "max", "res"],
+    About(
+        "what is supposed about the rest of the lists: with ext, that they agree as much as before; with min, that "
+        "they share no other item; with max, that they agree as much as possible; res is max minus min"
+    ),
+]
+Reference = Annotated[
+    Literal["both", "first", "second"],
+    About("the run whose order is the reference: the first, the second, or each in turn, with the mean of both values"),
+]
+
+
+@kind(
+    name="RBO",
+    title="Rank-biased overlap",
+    formula="RBO = (1 − p) · sum over d of p^(d − 1) · X(d) / d, where X(d) = number of items that the first d of both "
+    "lists share",
+    latex=r"$$\mathrm{RBO} = (1 - p) \sum_{d=1}^{\infty} p^{d-1} \cdot \frac{X_d}{d}$$ where $X_d$ is the number of "
+    r"items that the first $d$ of both lists share, and $p$ is the parameter p.",
+    source="Webber, Moffat and Zobel, A Similarity Measure for Indefinite Rankings, ACM TOIS 28(4), 2010, equations 11 "
+    "(min), 30 (res) and 32 (ext)",
+)
+def rank_biased_overlap(
+    lists: PairedLists, k: int | None, *, p: Persistence = 0.9, estimate: Estimate = "ext"
+) -> Floats:
+    """The share of items that both lists have, averaged over all depths, with more weight at the top.
+
+    It is an estimate, because the lists end and the sum does not. The lists may differ in length.
+    """
+    lists = lists.top(k)
+    shared, shorter, longer = lists.total(), np.maximum(lists.shorter, 1), np.maximum(lists.longer, 1)
+    full = np.maximum(longer + shorter - shared.astype(np.int64), 1)
+    depths = np.arange(1, int(full.max(initial=0)) + 1)
+    weights = np.cumsum(np.append(0, p**depths / depths))
+    seen = lists.total(weights[longer[lists.query]] - weights[lists.depth - 1])
+    power = np.power(p, np.arange(depths.size + 1))
+    if estimate == "ext":
+        early = lists.total((lists.depth <= lists.shorter[lists.query]).astype(np.float64))
+        below = (power[shorter] - power[longer]) * p / (1 - p) - shorter * (weights[longer] - weights[shorter])
+        agreement = (shared - early) / longer + early / shorter
+        values = (1 - p) / p * (seen + early / shorter * below) + agreement * power[longer]
+    else:
+        rest = -np.log(1 - p)  # the sum of the weights of all depths
+        lowest = (1 - p) / p * (seen + shared * (rest - weights[longer]))
+        missed = shorter * (weights[full] - weights[shorter]) + longer * (weights[full] - weights[longer])
+        missed += shared * (rest - weights[full])
+        residual = power[shorter] + power[longer] - power[full] - (1 - p) / p * missed
+        values = {"min": lowest, "max": lowest + residual, "res": residual}[estimate]
+    return ratio(np.clip(values, 0, 1), 1, lists.in_both)
+
+
+@kind(
+    name="AO",
+    title="Average overlap",
+    formula="AO@k = (sum over d ≤ D of X(d) / d) / D, where X(d) = number of items that the first d of both lists "
+    "share, D = min(k, length of the longer list)",
+    latex=r"$$\mathrm{AO@}k = \frac{1}{D} \sum_{d=1}^{D} \frac{X_d}{d}$$ where $X_d$ is the number of items that the "
+    r"first $d$ of both lists share, and $D$ is $k$, or the length of the longer list if it is shorter.",
+    source="Fagin, Kumar and Sivakumar, Comparing Top k Lists, SIAM Journal on Discrete Mathematics 17(1), 2003; "
+    "Webber, Moffat and Zobel 2010",
+)
+def average_overlap(lists: PairedLists, k: int | None) -> Floats:
+    """The share of items that both lists have, averaged over the depths up to k."""
+    lists = lists.top(k)
+    longer = lists.longer
+    weights = np.cumsum(np.append(0, 1 / np.arange(1, int(longer.max(initial=0)) + 1)))
+    seen = lists.total(weights[longer[lists.query]] - weights[lists.depth - 1])
+    return ratio(seen, np.maximum(longer, 1).astype(np.float64), lists.in_both)
+
+
+@kind(
+    name="Jaccard",
+    title="Jaccard index",
+    formula="Jaccard@k = (number of items in both) / (number of items in either), of the first k of each list",
+    latex=r"$$\mathrm{Jaccard@}k = \frac{|A \cap B|}{|A \cup B|}$$ where $A$ and $B$ are the first $k$ items of each "
+    "list.",
+    source="Jaccard, The Distribution of the Flora in the Alpine Zone, New Phytologist 11(2), 1912",
+)
+def jaccard(lists: PairedLists, k: int | None) -> Floats:
+    """The share of the items of either list that both lists have, regardless of their order."""
+    lists = lists.top(k)
+    shared = lists.total()
+    either = lists.first_length + lists.second_length - shared
+    return ratio(shared, np.maximum(either, 1), lists.in_both)
+
+
+@kind(
+    name="Overlap",
+    title="Overlap of sets",
+    formula="Overlap@k = (number of items in both) / (number of items in the longer one), of the first k of each list",
+    latex=r"$$\mathrm{Overlap@}k = \frac{|A \cap B|}{\max(|A|, |B|)}$$ where $A$ and $B$ are the first $k$ items of "
+    "each list.",
+    source="Webber, Moffat and Zobel 2010, the agreement at depth k",
+)
+def overlap_of_sets(lists: PairedLists, k: int | None) -> Floats:
+    """The share of the first k items that both lists have, regardless of their order.
+
+    If both lists are shorter than k, it is the share of the longer list.
+    """
+    lists = lists.top(k)
+    return ratio(lists.total(), np.maximum(lists.longer, 1).astype(np.float64), lists.in_both)
+
+
+@kind(
+    name="tau",
+    title="Kendall's rank correlation",
+    formula="tau = (C − D) / (n · (n − 1) / 2), where C and D = numbers of pairs of the n shared items that both lists "
+    "order alike, and differently",
+    latex=r"$$\mathrm{tau} = \frac{C - D}{n (n - 1) / 2}$$ where $C$ and $D$ are the numbers of pairs of the $n$ "
+    "shared items that both lists order alike, and differently.",
+    source="Kendall, A New Measure of Rank Correlation, Biometrika 30(1-2), 1938",
+    bounded=False,
+    aliases={"kendall": {}, "kendalltau": {}},
+)
+def kendall(lists: PairedLists, k: int | None) -> Floats:
+    """The correlation of the two orders of the items that both lists have, from -1 to 1.
+
+    Items that only one list has do not count, so it says little of lists that share few items. Undefined where the
+    lists share fewer than two items.
+    """
+    lists = lists.top(k)
+    shared = lists.total()
+    alike, pairs = lists.total(_earlier_in_both(lists)), shared * (shared - 1) / 2
+    return ratio(2 * alike - pairs, pairs, shared > 1)
+
+
+@kind(
+    name="tauAP",
+    title="AP rank correlation",
+    formula="tauAP = 2 / (n − 1) · (sum over i = 2..n of C(i) / (i − 1)) − 1, where C(i) = number of items above rank "
+    "i that the reference has above the item at rank i too, of the n shared items",
+    latex=r"$$\mathrm{tauAP} = \frac{2}{n - 1} \sum_{i=2}^{n} \frac{C_i}{i - 1} - 1$$ where $n$ is the number of "
+    r"shared items, and $C_i$ is the number of items above rank $i$ that the reference has above the item at rank $i$ "
+    "too.",
+    source="Yilmaz, Aslam and Robertson, A New Rank Correlation Coefficient for Information Retrieval, SIGIR 2008",
+    bounded=False,
+)
+def ap_correlation(lists: PairedLists, k: int | None, *, reference: Reference = "both") -> Floats:
+    """The correlation of the two orders of the items that both lists have, with more weight at the top.
+
+    Items that only one list has do not count: they are removed before the ranks are numbered. Undefined where the lists
+    share fewer than two items.
+    """
+    lists = lists.top(k)
+    if reference == "both":
+        return (_by_reference(lists) + _by_reference(lists.reversed())) / 2
+    return _by_reference(lists if reference == "second" else lists.reversed())
+
+
+def _by_reference(lists: PairedLists) -> Floats:
+    """[query]: the AP correlation of the first list with the second, which is the reference."""
+    shares = _earlier_in_both(lists) / np.maximum(places(lists.query, lists.first)[1], 1)
+    shared = lists.total()
+    return 2 * ratio(lists.total(shares), np.maximum(shared - 1, 1), shared > 1) - 1
+
+
+def _earlier_in_both(lists: PairedLists) -> Floats:
+    """[item]: the number of shared items that are before the item in both lists."""
+    order, _ = places(lists.query, lists.first)
+    counts = np.empty(order.size)
+    counts[order] = lower_before(lists.query, places(lists.query, lists.second)[1][order])
+    return counts
+
+
+SIMILARITIES = (rank_biased_overlap, average_overlap, jaccard, overlap_of_sets, kendall, ap_correlation)
+
+DEFAULT = ("RBO", "Jaccard@10", "tauAP")
+"""The measures that are computed if none is named."""
+
+registry = Registry(SIMILARITIES, listing="`scorer overlap --measures` lists all")
+
+
+def similarity(measure: Measure, lists: PairedLists) -> Floats:
+    """[query]: the similarity of both lists; NaN where it is undefined, and where a run does not have the query."""
+    return measure.kind.function(lists, measure.cutoff, **measure.settings)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,21 +13,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from scorer.errors import FusionError
-from scorer.formats.reading.arrow import id_order
-from scorer.matching.ids import UNKNOWN
-from scorer.matching.partition import AHEAD, ordered
-from scorer.matching.solution import Solution, Source
+from scorer.lists.match import AHEAD, ordered
+from scorer.lists.reading.arrow import id_order
+from scorer.lists.solution import UNKNOWN, Solution, Source
 from scorer.measures import Measure, parse_one
-from scorer.measures.arrays import Ints
-from scorer.measures.matched import JudgedItems, Matched
-from scorer.runs.aligned import AlignedRuns
-from scorer.runs.alignment import for_each_part
-from scorer.runs.fuse import check_depth
-from scorer.runs.fused import METHODS, Fusion, method_named, normalisation_named
-from scorer.runs.methods import STEP, Given, Method, Parameter, Weights
-from scorer.runs.normalisation import Normalisation
-from scorer.runs.reading import Run, Runs, runs_of
-from scorer.scoring.means import aggregated, check_gains
+from scorer.measures.matched import Ints, JudgedItems, Matched
+from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
+from scorer.runs.fuse import METHODS, Fusion, check_depth, method_named, normalisation_named
+from scorer.runs.fusion import STEP, Given, Method, Normalisation, Parameter, Weights
+from scorer.scoring.outcomes import aggregated, check_gains
 from scorer.wording import counted, html_table
 
 if TYPE_CHECKING:

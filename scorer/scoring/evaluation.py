@@ -1,23 +1,29 @@
-"""evaluate(): the scores of one submission, or of several by name."""
+"""evaluate(): the scores of one submission, or of several by name, and its results."""
 
 from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
-from numbers import Real
-from typing import Any, TypedDict, Unpack, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from numbers import Number, Real
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
+
+import numpy as np
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError
-from scorer.formats.reading import memory
-from scorer.formats.reading.bytes import UnreadableError
-from scorer.formats.writing import shortest
-from scorer.matching.exclusions import Exclude, excluded
-from scorer.matching.ranked_dicts import RankedDicts
-from scorer.matching.solution import Solution, Source
-from scorer.measures import DEFAULT, Measure, registry
+from scorer.files import shown
+from scorer.lists import Counts
+from scorer.lists.formats.writing import shortest
+from scorer.lists.notes import excluded_note
+from scorer.lists.ranked_lists import RankedDicts
+from scorer.lists.reading import memory
+from scorer.lists.reading.arrow import take
+from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.solution import Exclude, Solution, Source, excluded
+from scorer.measures import DEFAULT, Measure, parse, registry
+from scorer.measures.matched import Bools
 from scorer.options import (
     MISSING,
     NOTHING_RELEVANT,
@@ -30,14 +36,377 @@ from scorer.options import (
     Ties,
     Unjudged,
 )
-from scorer.paths import shown
-from scorer.scoring.evaluations import Evaluation, Evaluations, Request
-from scorer.scoring.means import check_gains
-from scorer.scoring.outcomes import Failed, Outcome, Rejected, Scored
-from scorer.scoring.rules import Rules
-from scorer.scoring.several import Several, several
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, check_gains, split_masks
 from scorer.scoring.submission import score, score_parts
-from scorer.wording import quoted
+from scorer.wording import Tabular, counted, quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Several(dict[str, Source]):
+    """Submissions by name. Raises ValueError without a submission, or where a name is not text."""
+
+    def __init__(self, submissions: Mapping[str, Source]) -> None:
+        if not isinstance(submissions, Mapping):
+            raise ValueError(  # noqa: TRY004 (all wrong calls raise ValueError)
+                f"found a {type(submissions).__name__}; expected a dict of submissions by name, as in "
+                '{"a": "a.run", "b": "b.run"}'
+            )
+        for name in submissions:
+            if not isinstance(name, str):
+                raise ValueError(  # noqa: TRY004
+                    f"found {quoted(repr(name))} as the name of a submission; expected text, as in {str(name)!r}"
+                )
+        super().__init__(submissions)
+
+
+def several(source: Source) -> Several | None:
+    """Return the submissions by name; None for one submission.
+
+    The values of a dict decide. Paths, tables, rows and dicts by query are whole submissions; items in order, and dicts
+    item -> run score, are lists of one query. Empty values can be either; where all are empty, they are lists. Raises
+    SubmissionError where some values are whole submissions and others are lists, and ValueError where the name of a
+    submission is not text.
+    """
+    if isinstance(source, Several):
+        return source
+    if not isinstance(source, Mapping):
+        _refuse_list_of_paths(source)
+        return None
+    firsts: dict[bool, object] = {}
+    known: dict[tuple[type, type], bool | None] = {}  # a run may have many queries, all alike
+    for name, value in source.items():
+        element = _first_element(value)
+        kind = (type(value), type(element))
+        if kind not in known:
+            known[kind] = _is_whole(value, element)
+            is_row = isinstance(element, tuple | list | np.ndarray) and not _is_plain(element) and len(element) == 2
+            if is_row and not isinstance(value, Mapping):
+                raise _error(
+                    f"found pairs (as {quoted(str(name))}); for run scores, write a dict item -> score, as in "
+                    '{"q1": {"d1": 2.0}}'
+                )
+        whole = known[kind]
+        if whole is not None:
+            firsts.setdefault(whole, name)
+    if len(firsts) == 2:
+        raise _error(
+            f"found both whole submissions (as {quoted(str(firsts[True]))}) and lists of one query (as "
+            f"{quoted(str(firsts[False]))}); expected one submission, query -> list, or several, name -> submission"
+        )
+    return Several(source) if True in firsts else None
+
+
+class _Nothing:
+    """The type of the first element of what has no elements."""
+
+
+_NOTHING = _Nothing()
+
+
+def _first_element(value: Any) -> object:
+    """The first value of a dict, or the first element of a sequence or an array."""
+    kind = type(value)
+    if kind is list or kind is tuple:
+        return value[0] if value else _NOTHING
+    if kind is dict or isinstance(value, Mapping):
+        return next(iter(value.values()), _NOTHING)
+    if isinstance(value, np.ndarray):
+        return value[0] if value.ndim and value.size else _NOTHING
+    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+        return value[0] if len(value) else _NOTHING
+    return _NOTHING
+
+
+def _is_whole(value: object, element: object) -> bool | None:
+    """Whether a value of a dict is a whole submission; False for a list of one query; None if it can be either.
+
+    The types of the value and of its first element decide.
+    """
+    if isinstance(value, str):  # a path
+        return True
+    if _is_plain(value):  # reported where it is read
+        return None
+    if isinstance(value, Mapping | Sequence | np.ndarray):
+        return None if element is _NOTHING else not (isinstance(element, str) or _is_plain(element))
+    return True
+
+
+def _is_plain(value: object) -> bool:
+    """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
+    is_number = isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
+    return value is None or (is_number and not isinstance(value, np.void))
+
+
+def _refuse_list_of_paths(source: object) -> None:
+    if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
+        raise _error(
+            f"found a {type(source).__name__} of paths or other texts; for several submissions, pass a dict "
+            'name -> path, as in {"a": "a.run", "b": "b.run"}'
+        )
+
+
+def _error(text: str) -> SubmissionError:
+    return SubmissionError(IN_MEMORY, Findings([Problem(0, text)], 1))
+
+
+Form = Literal["wide", "long"]
+"""How a frame holds the scores of queries: a column for each measure, or a row for each score."""
+
+DECIMALS = 4
+"""The decimals of a score in a notebook."""
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What `evaluate` computes for each submission."""
+
+    names: Mapping[str, Measure]
+    """The measures by name, as requested."""
+    rules: Rules
+    split: Split
+    rel: float | None
+    policies: Mapping[str, str]
+
+    @cached_property
+    def rows(self) -> dict[str, int]:
+        """For each name, the row of its measure in the scores."""
+        return {name: self.rules.measures.index(measure) for name, measure in self.names.items()}
+
+    @cached_property
+    def variants(self) -> dict[str, str]:
+        """For each name, that of the measure with all parameters."""
+        return {name: measure.full for name, measure in self.names.items()}
+
+
+class Evaluation(Tabular, Mapping[str, float]):
+    """The scores of one submission: a mapping from the names of the measures, as requested, to their means.
+
+    A mean is NaN where no query has a defined score. Any other spelling of a requested measure is a key too.
+    """
+
+    counts: Counts
+    """The numbers of queries, lists and items."""
+    notes: Findings
+    """Notes about the submission, such as repeated items and unknown queries."""
+    policies: dict[str, str]
+    """The value of each setting, by its name."""
+    variants: dict[str, str]
+    """For each measure, its name with all parameters."""
+
+    def __init__(self, request: Request, scored: Scored, solution: Solution, *, per_query: bool = False) -> None:
+        self._request, self._rows = request, request.rows
+        self._means, self._bounds = scored.means(request.split), scored.bounds(request.split)
+        self._scores, self._flagged = scored.scores, scored.flagged
+        self._queries = solution.queries
+        self._per_query = per_query
+        self.counts = scored.counts
+        self.notes = scored.notes
+        for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
+            self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
+        self.policies = dict(request.policies)
+        self.variants = dict(request.variants)
+
+    @cached_property
+    def _inside(self) -> Bools:
+        """[query]: whether it is in the split."""
+        return split_masks(self._flagged)[self._request.split].inside
+
+    def bounds(self) -> dict[str, tuple[float, float]] | None:
+        """For each measure, the mean with ties in their worst and in their best order; None if not requested."""
+        if self._bounds is None:
+            return None
+        worst, best = self._bounds
+        return {name: (float(worst[row]), float(best[row])) for name, row in self._rows.items()}
+
+    @property
+    def queries(self) -> int:
+        """The number of queries in the split."""
+        return int(self._inside.sum())
+
+    @property
+    def undefined(self) -> int:
+        """The number of those queries for which no measure is defined, mostly because they have no relevant item."""
+        return int(np.isnan(self._scores[:, self._inside]).all(axis=0).sum())
+
+    def left_out(self) -> dict[str, int]:
+        """For each measure, the number of queries that its mean leaves out because it is undefined for them."""
+        undefined = np.isnan(self._scores[:, self._inside]).sum(axis=1)
+        return {name: int(undefined[row]) for name, row in self._rows.items()}
+
+    @property
+    def per_query(self) -> pd.DataFrame | None:
+        """A row for each query of the split, a column for each measure, NaN where undefined; None if not requested."""
+        return self.to_frame("wide") if self._per_query else None
+
+    def by_query(self) -> dict[str, dict[str, float]]:
+        """Query -> measure -> score, NaN where undefined, in the solution's order."""
+        inside = np.flatnonzero(self._inside)
+        columns = {name: self._scores[row, inside].tolist() for name, row in self._rows.items()}
+        ids = take(self._queries, inside).to_pylist()
+        return {query: {name: column[at] for name, column in columns.items()} for at, query in enumerate(ids)}
+
+    def to_frame(self, per_query: Form | None = None) -> pd.DataFrame:
+        """Return the scores as a DataFrame of pandas.
+
+        Parameters
+        ----------
+        per_query
+            None: a row for each measure, with the columns score, and worst and best if the bounds of ties were
+            requested. "wide": a row for each query, a column for each measure. "long": a row for each score, with the
+            columns query, measure and score.
+        """
+        import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
+
+        if per_query is None:
+            heads, rows = self._table()
+            return pd.DataFrame.from_dict(rows, orient="index", columns=heads).rename_axis("measure")
+        if check_form(per_query) == "wide":
+            frame = pd.DataFrame.from_dict(self.by_query(), orient="index", columns=list(self._rows))
+            return frame.rename_axis("query")
+        inside, names = np.flatnonzero(self._inside), list(self._rows)
+        scores = self._scores[list(self._rows.values())][:, inside]
+        queries = np.array(take(self._queries, inside).to_pylist(), dtype=object)
+        return pd.DataFrame(
+            {
+                "query": np.repeat(queries, len(names)),
+                "measure": np.tile(np.array(names, dtype=object), len(inside)),
+                "score": scores.T.ravel(),
+            }
+        )
+
+    def _table(self) -> tuple[list[str], dict[str, list[float]]]:
+        """The heads of the columns, and the numbers of each measure."""
+        bounds = self.bounds()
+        if bounds is None:
+            return ["score"], {name: [score] for name, score in self.items()}
+        return ["score", "worst", "best"], {name: [score, *bounds[name]] for name, score in self.items()}
+
+    def _shown(self, name: str, score: float) -> str:
+        """Return a score of a measure as tables show it: four decimals, a count without, "-" where undefined."""
+        if math.isnan(score):
+            return "-"
+        return f"{score:.{0 if self._request.names[name].kind.aggregation == 'sum' else DECIMALS}f}"
+
+    def _row(self, name: object) -> int:
+        """The row of a measure by its requested name or by any other spelling. Raises KeyError."""
+        if name in self._rows:
+            return self._rows[name]
+        try:
+            meant = (name,) if isinstance(name, Measure) else parse(name) if isinstance(name, str) else ()
+        except MeasureError:
+            meant = ()
+        wanted = [measure.at_threshold(self._request.rel) for measure in meant]
+        for requested, measure in self._request.names.items():
+            if wanted == [measure]:
+                return self._rows[requested]
+        raise KeyError(name)
+
+    def __getitem__(self, name: str | Measure) -> float:
+        return float(self._means[self._row(name)])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    def __repr__(self) -> str:
+        return f"Evaluation({dict(self)!r}, queries={self.queries}, undefined={self.undefined})"
+
+    def _printed(self) -> tuple[list[str], list[list[str]], str]:
+        heads, numbers = self._table()
+        rows = [[name, *(self._shown(name, value) for value in values)] for name, values in numbers.items()]
+        return ["measure", *heads], rows, _caption(self)
+
+
+class Evaluations(Tabular, Mapping[str, Evaluation]):
+    """The scores of several submissions by the same measures: a mapping from the name of each to its `Evaluation`."""
+
+    def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
+        self._evaluations = dict(evaluations)
+        self._first = next(iter(self._evaluations.values()))
+
+    @property
+    def queries(self) -> int:
+        """The number of queries in the split."""
+        return self._first.queries
+
+    @property
+    def policies(self) -> dict[str, str]:
+        """The value of each setting, by its name."""
+        return self._first.policies
+
+    @property
+    def variants(self) -> dict[str, str]:
+        """For each measure, its name with all parameters."""
+        return self._first.variants
+
+    @property
+    def notes(self) -> dict[str, tuple[str, ...]]:
+        """For each submission, notes about it, such as unknown queries."""
+        return {name: tuple(evaluation.notes.lines()) for name, evaluation in self.items()}
+
+    @property
+    def per_query(self) -> pd.DataFrame | None:
+        """A row for each query of the split; None if not requested.
+
+        The columns have two levels, submission and measure, so ``per_query["a"]`` is that of the submission a.
+        """
+        return None if self._first.per_query is None else self.to_frame("wide")
+
+    def to_frame(self, per_query: Form | None = None) -> pd.DataFrame:
+        """Return the scores as a DataFrame of pandas.
+
+        Parameters
+        ----------
+        per_query
+            None: a row for each submission, a column for each measure. "wide": a row for each query, a column for each
+            measure of each submission (two levels). "long": a row for each score, with the columns submission, query,
+            measure and score.
+        """
+        import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
+
+        if per_query is None:
+            rows = {name: list(evaluation.values()) for name, evaluation in self.items()}
+            return pd.DataFrame.from_dict(rows, orient="index", columns=list(self._first)).rename_axis("submission")
+        frames = {name: evaluation.to_frame(check_form(per_query)) for name, evaluation in self.items()}
+        if per_query == "wide":
+            return pd.concat(frames, axis="columns", names=["submission", "measure"])
+        for name, frame in frames.items():
+            frame.insert(0, "submission", name)
+        return pd.concat(frames.values(), ignore_index=True)
+
+    def __getitem__(self, name: str) -> Evaluation:
+        return self._evaluations[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._evaluations)
+
+    def __len__(self) -> int:
+        return len(self._evaluations)
+
+    def __repr__(self) -> str:
+        means = {name: dict(evaluation) for name, evaluation in self.items()}
+        return f"Evaluations({means!r}, queries={self.queries})"
+
+    def _printed(self) -> tuple[list[str], list[list[str]], str]:
+        rows = [[name, *(scores._shown(*score) for score in scores.items())] for name, scores in self.items()]
+        return ["submission", *self._first], rows, _caption(self._first)
+
+
+def check_form(form: Form) -> Form:
+    """Return the form of a frame. Raises ValueError where it is not an allowed word."""
+    if form not in get_args(Form):
+        raise ValueError(f'per_query is "wide", "long" or None; found {form!r}')
+    return form
+
+
+def _caption(evaluation: Evaluation) -> str:
+    undefined = evaluation.undefined
+    return counted(evaluation.queries, "query", "queries") + (f", {undefined:,} undefined" if undefined else "")
+
 
 ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
 """A submission as a dict: query -> item -> run score, or query -> items in order."""

@@ -15,22 +15,26 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.formats.detection import opened
-from scorer.formats.reading.arrow import coded
-from scorer.formats.reading.batches import Ranked
-from scorer.formats.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
+from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
-from scorer.matching.exclusions import Excluded
-from scorer.matching.match import ScatteredError, match
-from scorer.matching.notes import Order
-from scorer.matching.partition import TemporarySpaceError, by_query, partitions_for, read_batches, whole_lists
-from scorer.matching.ranked_dicts import RankedDicts
-from scorer.matching.solution import Solution
-from scorer.measures.arrays import Floats
-from scorer.measures.matched import Matched
-from scorer.paths import is_regular, located
-from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Scored
-from scorer.scoring.rules import Rules
+from scorer.lists.detection import opened
+from scorer.lists.match import (
+    ScatteredError,
+    TemporarySpaceError,
+    by_query,
+    match,
+    partitions_for,
+    read_batches,
+    whole_lists,
+)
+from scorer.lists.notes import Order
+from scorer.lists.ranked_lists import RankedDicts
+from scorer.lists.reading.arrow import coded
+from scorer.lists.reading.blocks import Ranked
+from scorer.lists.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
+from scorer.lists.solution import Excluded, Solution
+from scorer.measures.matched import Floats, Matched
+from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Rules, Scored
 from scorer.wording import quoted
 
 Parted = Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]

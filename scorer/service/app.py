@@ -1,27 +1,49 @@
-"""The application: the routes of the interface, and the site."""
+"""The application: the routes of the interface, the site as files, errors as answers, and the web server.
+
+Each error is a document of RFC 9457 with one code, and what failed inside is only in the log.
+"""
 
 from __future__ import annotations
 
+import asyncio
+import gc
 import json
 import logging
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+import traceback
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from http import HTTPStatus
+from pathlib import Path
 from typing import Any
 
 import anyio
+import uvicorn
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from scorer.challenge.settings import Track
-from scorer.errors import StoreError
+from scorer.board.site.submit_page import ASSETS, asset
+from scorer.errors import ScorerError, StoreError
 from scorer.limits import MB
-from scorer.live.tokens import Token
-from scorer.organising.deliveries import final_path
-from scorer.organising.tokens import redeem
+from scorer.live.teams import Token
+from scorer.organising.files import final_path
+from scorer.organising.teams import InvalidTokenError, redeem
+from scorer.organising.watch import ENDS_WITH_PARENT
 from scorer.service.accepting import Delivery, check_open
 from scorer.service.documents import (
     accepted_document,
@@ -30,16 +52,128 @@ from scorer.service.documents import (
     event_documents,
     quota_document,
 )
-from scorer.service.problems import HEADERS, error_handlers
-from scorer.service.refusals import RefusedError
+from scorer.service.refusals import STATUS, RefusedError
 from scorer.service.state import Service
-from scorer.service.static_site import Site
 from scorer.service.submitting import act, receipt, show
-from scorer.service.uploads import check_headers, received, small_body
-from scorer.site.submit_page import ASSETS, asset
+from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, received, small_body
+from scorer.settings.tracks import Challenge, Track
 from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.wording import printable
 
 log = logging.getLogger("scorer.service")
+
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "same-origin",
+    "X-Frame-Options": "DENY",
+    "Cache-Control": "no-store",
+}
+"""Of every answer that is not a file of the site."""
+
+
+def error_handlers(service: Service) -> Mapping[Any, Any]:
+    """The functions that answer when a request raises, by the class of the error."""
+    return {
+        RefusedError: partial(_refused, service),
+        InvalidTokenError: partial(_invalid_invitation, service),
+        ScorerError: partial(_failed, service),
+        OSError: partial(_failed, service),
+        HTTPException: _http_problem,
+        ClientDisconnect: _left,
+        Exception: _broken,
+    }
+
+
+def problem(status: int, code: str, text: str, **facts: Any) -> JSONResponse:
+    """An error as RFC 9457 has it."""
+    phrase = HTTPStatus(status).phrase
+    document = {"type": "about:blank", "title": phrase, "status": status, "code": code, "detail": text, **facts}
+    headers = {"Retry-After": str(facts["retry_after"])} if "retry_after" in facts else {}
+    return JSONResponse(document, status, {**HEADERS, **headers}, media_type="application/problem+json")
+
+
+async def _refused(service: Service, request: Request, error: RefusedError) -> Response:
+    service.metrics.refused.labels(error.code).inc()
+    log.info("refused: %s %s: %s", request.method, _shown_path(request), error.code)
+    response = problem(STATUS[error.code], error.code, error.text, **error.facts)
+    if error.code == "unauthorised":
+        response.headers["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+async def _invalid_invitation(service: Service, request: Request, _error: InvalidTokenError) -> Response:
+    refusal = RefusedError(
+        "unauthorised", "the invitation was used, has expired or was revoked; ask the organisers for another one"
+    )
+    return await _refused(service, request, refusal)
+
+
+async def _failed(service: Service, request: Request, error: Exception) -> Response:
+    """The database or the disk failed: the sender may try again; what failed is only in the log."""
+    service.metrics.refused.labels("unavailable").inc()
+    log.error("failed: %s %s: %s", request.method, _shown_path(request), error)
+    return problem(503, "unavailable", "the server cannot do that now; try again later", retry_after=10)
+
+
+async def _http_problem(_request: Request, error: HTTPException) -> Response:
+    codes = {404: "not-found", 405: "invalid", 413: "too-large", 503: "unavailable"}
+    return problem(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
+
+
+def without_tracebacks(app: ASGIApp) -> ASGIApp:
+    """The application, of which an error that nothing has caught is one line in the log."""
+
+    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await app(scope, receive, send)
+        except asyncio.CancelledError:  # the service stops
+            return
+        except Exception as error:
+            place = traceback.extract_tb(error.__traceback__)[-1]
+            where, kind = f"{Path(place.filename).name}:{place.lineno}", type(error).__name__
+            log.error("failed: %s: %s: %s (%s)", scope["type"], kind, printable(str(error)), where)  # noqa: TRY400
+
+    return guarded
+
+
+async def _broken(_request: Request, _error: Exception) -> Response:
+    return problem(500, "unavailable", "the server failed; its organisers find the reason in the log")
+
+
+async def _left(_request: Request, _error: Exception) -> Response:
+    return Response(status_code=408)  # nobody receives it
+
+
+def _shown_path(request: Request) -> str:
+    return request.url.path.encode("unicode_escape").decode("ascii")[:200]
+
+
+class Site(StaticFiles):
+    """The site of a challenge, without hidden files."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(directory=folder, html=True, check_dir=False)
+
+    async def check_config(self) -> None:
+        """Check nothing at the first request: the folder may be made later."""
+
+    async def get_response(self, path: str, scope: Scope) -> Response:
+        """The response for a path."""
+        if any(part.startswith(".") for part in Path(path).parts if part != "."):
+            raise HTTPException(404)
+        try:
+            response = await super().get_response(path, scope)
+        except ValueError:  # no file can have this name
+            raise HTTPException(404) from None
+        except HTTPException:
+            if not Path(self.directory or "").is_dir():
+                raise HTTPException(503, "the site is not rendered yet; reload the page in a moment") from None
+            raise
+        response.headers["X-Content-Type-Options"] = "nosniff"
+        response.headers["Cache-Control"] = "no-cache"  # a browser asks whether its copy is the present one
+        return response
+
 
 TIME = 60.0
 """Seconds that a request may take, but for a delivery, whose bytes must come fast enough."""
@@ -255,3 +389,149 @@ async def _metrics(service: Service, request: Request) -> Response:
         raise HTTPException(404)
     service.metrics.events.set(await service.read(Snapshot.count_events))
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")
+
+
+RESTART_EVERY, RESTART_AT_MOST = 2.0, 60.0
+"""Seconds until the loop that scores is started again, if it ends before the service: at first, and after it has ended
+again and again. They double each time, until it has run for the longer time.
+"""
+
+STOP_WITHIN = 20
+"""Seconds that requests have to end when the service stops."""
+
+_GARBAGE = 2000
+"""Python searches for garbage after so many new objects. Commands that end soon search less often; here the garbage of
+many requests would take 20 MB.
+"""
+
+_NICE = 10
+"""The loop leaves the processors to the web server when both need them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """Where the service listens."""
+
+    host: str
+    port: int
+    proxies: Sequence[str] = ()
+    """The addresses of proxies, whose headers say which address a request comes from."""
+
+
+def serve(challenge: Challenge, address: Address, *, runner: Sequence[str] | None) -> None:
+    """Serve a challenge until the process gets SIGTERM or SIGINT.
+
+    `runner` has the arguments of the loop that scores, after `scorer run --watch`; None: another process scores. Raises
+    ChallengeError, StoreError, and OSError if the address is in use.
+    """
+    gc.set_threshold(_GARBAGE)
+    with Store.open(challenge.database_address) as store, _listening(address) as listening:
+        service = Service.open(challenge, store)
+        config = uvicorn.Config(
+            without_tracebacks(application(service)),
+            http=BoundedProtocol,
+            log_level="warning",
+            access_log=False,
+            proxy_headers=bool(address.proxies),
+            forwarded_allow_ips=list(address.proxies),
+            limit_concurrency=CONNECTIONS,
+            timeout_graceful_shutdown=STOP_WITHIN,
+            server_header=False,
+            h11_max_incomplete_event_size=16_384,
+        )
+        server = _Server(config, service)
+        for wanted in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(wanted, lambda *_: None)  # uvicorn raises it again once it has stopped
+        with _runner(service, runner):
+            log.info("http://%s:%d", *listening.getsockname()[:2])
+            server.run(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """A server that accepts no further delivery once it is about to stop."""
+
+    def __init__(self, config: uvicorn.Config, service: Service) -> None:
+        super().__init__(config)
+        self._service = service
+
+    def handle_exit(self, sig: int, frame: object) -> None:
+        """End the server by a signal."""
+        self._service.draining = True
+        self._service.checks.stop()
+        super().handle_exit(sig, frame)  # type: ignore[arg-type]
+
+
+@contextmanager
+def _listening(address: Address) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listening.bind((address.host, address.port))
+        yield listening
+
+
+@contextmanager
+def _runner(service: Service, arguments: Sequence[str] | None) -> Iterator[None]:
+    """The loop that scores, which is started again if it ends."""
+    if arguments is None:
+        yield
+        return
+    stopped = threading.Event()
+    keeper = threading.Thread(target=_keep_running, args=(service, arguments, stopped), name="runner")
+    keeper.start()
+    try:
+        yield
+    finally:
+        stopped.set()
+        keeper.join()
+
+
+def _keep_running(service: Service, arguments: Sequence[str], stopped: threading.Event) -> None:
+    root = str(service.challenge.root)
+    command = [sys.executable, "-P", "-m", "scorer", "run", "--watch", "--challenge", root, *arguments]
+
+    def is_ending() -> bool:
+        return stopped.is_set() or service.draining
+
+    pause = RESTART_EVERY / 2
+    while not is_ending():
+        began = time.monotonic()
+        # Its own session: a Ctrl-C in the terminal reaches only this process, which then ends the loop.
+        process = subprocess.Popen(  # noqa: S603
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            start_new_session=True,
+            env={**os.environ, ENDS_WITH_PARENT: str(os.getpid())},
+        )
+        _be_nice(process.pid)
+        while process.poll() is None and not stopped.wait(0.1):
+            pass
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            try:
+                process.wait(STOP_WITHIN)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            return
+        if is_ending():  # the same signal has ended it
+            return
+        was_replaced = service.store.database.is_replaced
+        while service.store.database.is_replaced and not stopped.wait(RESTART_EVERY):
+            pass
+        if was_replaced:  # the loop has said so
+            continue
+        ran = time.monotonic() - began
+        pause = RESTART_EVERY if ran > RESTART_AT_MOST else min(2 * pause, RESTART_AT_MOST)
+        log.error(
+            "the loop that scores ended with exit code %d; it is started again in %d seconds",
+            process.returncode,
+            pause,
+        )
+        stopped.wait(pause)
+
+
+def _be_nice(process: int) -> None:
+    if hasattr(os, "setpriority"):
+        os.setpriority(os.PRIO_PROCESS, process, _NICE)

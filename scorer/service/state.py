@@ -1,37 +1,127 @@
-"""What the service holds while it runs: the challenge, its database, and what was followed of the record."""
+"""What the service holds while it runs: the challenge, its database, the sessions of browsers, and metrics."""
 
 from __future__ import annotations
 
+import json
 import logging
+import secrets
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from starlette.requests import Request
+from starlette.responses import Response
 
-from scorer.challenge.loading import read_challenge
-from scorer.challenge.settings import FILE, Challenge, Track
 from scorer.errors import ChallengeError
-from scorer.live.following import Followed
-from scorer.live.presence import SubmissionState, key_of
-from scorer.live.tokens import Token, sha256_of
-from scorer.organising.decisions import withdraw_entry
-from scorer.organising.deliveries import incoming_folder, prepare_incoming, remove_incomplete
-from scorer.organising.picks import clear_picks, pick
-from scorer.organising.tokens import note_used
-from scorer.service.accepting import Accepted, Delivery, accept, track_called
-from scorer.service.checking import Checks
-from scorer.service.held import HeldFiles
-from scorer.service.metrics import Metrics
-from scorer.service.rates import Rates
-from scorer.service.refusals import RefusedError
-from scorer.service.sessions import STATE, Sessions
-from scorer.service.threads import in_thread
+from scorer.files.writing import replace_content
+from scorer.live.entries import Followed
+from scorer.live.entry import SubmissionState, key_of
+from scorer.live.teams import Token, sha256_of
+from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
+from scorer.organising.picks import clear_picks, pick, withdraw_entry
+from scorer.organising.teams import note_used
+from scorer.service.accepting import Accepted, Delivery, HeldFiles, accept, track_called
+from scorer.service.documents import Checks
+from scorer.service.refusals import Rates, RefusedError
+from scorer.service.uploads import in_thread
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import FILE, Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+
+
+@dataclass
+class Metrics:
+    """The counters of a process."""
+
+    registry: CollectorRegistry = field(default_factory=CollectorRegistry)
+
+    def __post_init__(self) -> None:
+        self.accepted = Counter("scorer_accepted", "Deliveries that were accepted.", registry=self.registry)
+        self.repeated = Counter("scorer_repeated", "Deliveries that had been accepted before.", registry=self.registry)
+        self.refused = Counter("scorer_refused", "Requests that were refused.", ["code"], registry=self.registry)
+        self.bytes = Counter("scorer_received_bytes", "Bytes of accepted deliveries.", registry=self.registry)
+        self.uploading = Gauge("scorer_uploading", "Deliveries that are being received.", registry=self.registry)
+        self.events = Gauge("scorer_events", "Events of the record.", registry=self.registry)
+        self.accepting = Histogram(
+            "scorer_accepting_seconds", "From the last byte of a delivery to its answer.", registry=self.registry
+        )
+
+    def text(self) -> bytes:
+        """All of them, in the format of Prometheus."""
+        return generate_latest(self.registry)
+
+
+COOKIE = "__Host-scorer"
+"""Browsers accept this name only for a cookie that is sent over TLS, to the whole of one host."""
+
+STATE = ".sessions"
+"""Ends the name of the file, next to the database. It may be deleted: then the teams sign in again."""
+
+LASTS = timedelta(days=1)
+"""How long a session lasts."""
+
+
+@dataclass(slots=True)
+class Sessions:
+    """The sessions. Each ends with its token, with its time, or when the team signs out.
+
+    A file keeps them while the service restarts. It has the SHA-256 of each cookie, so that a copy of it, or of the
+    database, lets nobody act for a team.
+    """
+
+    file: Path
+    _open: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """By the SHA-256 of the cookie: that of the token, and when the session ends, in seconds since 1970."""
+
+    def __post_init__(self) -> None:
+        with suppress(OSError, ValueError, TypeError, AttributeError):
+            kept = json.loads(self.file.read_bytes())
+            self._open = {str(cookie): (str(token), float(end)) for cookie, (token, end) in kept.items()}
+
+    def begin(self, response: Response, sha256: str, now: datetime) -> None:
+        """Set the cookie of a new session, for the token with this SHA-256."""
+        text, end = secrets.token_urlsafe(32), (now + LASTS).timestamp()
+        self._open = {cookie: one for cookie, one in self._open.items() if now.timestamp() < one[1]}
+        self._open[sha256_of(text)] = sha256, end
+        self._keep()
+        _set(response, text, int(LASTS.total_seconds()))
+
+    def token_of(self, request: Request, now: datetime) -> str | None:
+        """The SHA-256 of the token of a request's session; None without a valid one."""
+        token, end = self._open.get(sha256_of(request.cookies.get(COOKIE, "")), (None, 0.0))
+        return token if now.timestamp() < end else None
+
+    def end(self, request: Request, response: Response) -> None:
+        """Sign out: the cookie is removed, and a copy of it is worth nothing."""
+        if self._open.pop(sha256_of(request.cookies.get(COOKIE, "")), None):
+            self._keep()
+        _set(response, "", 0)
+
+    def _keep(self) -> None:
+        with suppress(OSError):  # then the teams sign in again after a restart
+            replace_content(self.file, json.dumps(self._open).encode("ascii"), mode=0o600)
+
+
+def _set(response: Response, value: str, seconds: int) -> None:
+    response.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="strict")
+
+
+def check_same_origin(request: Request) -> None:
+    """Refuse a request that a page of another site has caused. Raises RefusedError.
+
+    A browser sends `Origin` with each form, and a page cannot change it.
+    """
+    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
+    if request.headers.get("origin") != own or request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
+        raise RefusedError("cross-site", "the form was sent by another site; open the page of the service again")
+
 
 log = logging.getLogger("scorer.service")
 

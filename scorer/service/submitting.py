@@ -14,20 +14,18 @@ from urllib.parse import parse_qs, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from scorer.board.site.submit_page import Held, SignInPage, SubmitPage, service_page
+from scorer.files.writing import PART
 from scorer.limits import MB
-from scorer.live.receipts import receipt_name
+from scorer.live.commitment import receipt_name
 from scorer.live.state import in_force, track_state
-from scorer.live.tokens import PREFIXES, Token, sha256_of
-from scorer.organising.tokens import InvalidTokenError, redeem
-from scorer.paths.writing import PART
+from scorer.live.teams import PREFIXES, Token, sha256_of
+from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.service.accepting import Delivery, check_open
 from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
-from scorer.service.forms import blocks_of, file_form
 from scorer.service.refusals import STATUS, RefusedError
-from scorer.service.sessions import check_same_origin
-from scorer.service.state import Service
-from scorer.service.uploads import Upload, received, small_body
-from scorer.site.submit_page import Held, SignInPage, SubmitPage, service_page
+from scorer.service.state import Service, check_same_origin
+from scorer.service.uploads import Upload, blocks_of, file_form, received, small_body
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable
 

@@ -1,7 +1,8 @@
-"""Uploads: the body of a request goes to the disk while its digest is computed, and is never in memory as a whole."""
+"""Uploads: the body of a request goes to the disk, within bounds on sizes, speed, threads and connections."""
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import binascii
 import errno
@@ -10,21 +11,41 @@ import os
 import re
 import secrets
 import shutil
+import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal, TypeVar
 
 import anyio
+from starlette.datastructures import UploadFile
+from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
+from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
+from scorer.files.writing import PART
 from scorer.limits import MB
-from scorer.organising.deliveries import RESERVE
-from scorer.paths.writing import PART
+from scorer.organising.files import RESERVE
 from scorer.service.refusals import RefusedError, too_large
-from scorer.service.threads import in_thread
+
+Kind = Literal["read", "write", "disk", "check"]
+
+COUNTS: dict[Kind, int] = {"read": 2, "write": 1, "disk": 4, "check": 1}
+"""How many threads of each kind work at the same time."""
+
+Answer = TypeVar("Answer")
+
+_limiters: dict[Kind, anyio.CapacityLimiter] = {}
+
+
+async def in_thread(kind: Kind, work: Callable[..., Answer], *arguments: object) -> Answer:
+    """The result of some work, which waits for its turn."""
+    if kind not in _limiters:
+        _limiters[kind] = anyio.CapacityLimiter(COUNTS[kind])
+    return await anyio.to_thread.run_sync(work, *arguments, limiter=_limiters[kind])
+
 
 SILENCE = 30.0
 """Seconds without a byte after which an upload ends."""
@@ -181,3 +202,111 @@ def _empty() -> RefusedError:
 
 def _too_slow() -> RefusedError:
     return RefusedError("too-slow", f"the bytes come too slowly: at least {SLOWEST:,} a second are needed")
+
+
+FIELDS = 7
+"""The fields that a form may have, in addition to its file."""
+
+FIELD_BYTES = 1000
+"""The bytes that a field may have."""
+
+OVERHEAD = 64_000
+"""The bytes that a form may have in addition to its file."""
+
+_BLOCK = 1 << 16
+
+
+@asynccontextmanager
+async def file_form(request: Request, most: int) -> AsyncIterator[tuple[dict[str, str], UploadFile]]:
+    """The fields of a form of type multipart/form-data, and its file of at most `most` bytes, in a temporary file.
+
+    Raises RefusedError, and Starlette's ClientDisconnect if the sender leaves.
+    """
+    if shutil.disk_usage(tempfile.gettempdir()).free < most + RESERVE:
+        raise disk_full()
+    parser = MultiPartParser(
+        request.headers, _bounded(request, most), max_files=1, max_fields=FIELDS, max_part_size=FIELD_BYTES
+    )
+    try:
+        with disk_errors():
+            form = await parser.parse()
+    except MultiPartException as error:
+        raise RefusedError("invalid", f"the form cannot be read: {error.message}") from error
+    except (LookupError, ValueError) as error:  # no boundary, or bytes that are no text
+        raise RefusedError("invalid", "the form cannot be read") from error
+    try:
+        file = form.get("file")
+        if not isinstance(file, UploadFile) or not file.size:
+            raise RefusedError("invalid", "the form has no file, or an empty one; choose a file")
+        yield {name: value for name, value in form.items() if isinstance(value, str)}, file
+    finally:
+        for part in parser._files_to_close_on_error:
+            part.close()
+
+
+async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
+    size = 0
+    async for block in body_blocks(request, Path(tempfile.gettempdir())):
+        size += len(block)
+        if size > most + OVERHEAD:
+            raise too_large(most)
+        yield block
+
+
+async def blocks_of(file: UploadFile) -> AsyncIterator[bytes]:
+    """The bytes of the file of a form."""
+    while block := await file.read(_BLOCK):
+        yield block
+
+
+CONNECTIONS = 1000
+"""So many connections are served at the same time; a further one is answered with 503."""
+
+OF_AN_ADDRESS = CONNECTIONS // 4
+"""So many of them may one address have, unless it is that of a proxy; a further one is answered with 429."""
+
+_TOO_MANY = (
+    b"HTTP/1.1 429 Too Many Requests\r\nContent-Type: text/plain\r\nRetry-After: 10\r\nConnection: close\r\n\r\n"
+    b"too many connections from this address\n"
+)
+
+
+class BoundedProtocol(H11Protocol):
+    """A connection that ends if no request is complete in its headers, or being answered, for `SILENCE` seconds."""
+
+    _timer: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Serve a new connection, or end it at once."""
+        super().connection_made(transport)
+        host = self._host()
+        others = sum(isinstance(other, BoundedProtocol) and other._host() == host for other in self.connections)
+        if host not in self.config.forwarded_allow_ips and others > OF_AN_ADDRESS:
+            transport.write(_TOO_MANY)
+            transport.close()
+            return
+        self._idle_since = self.loop.time()
+        self._timer = self.loop.call_later(SILENCE, self._end_if_idle)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forget the connection."""
+        if self._timer is not None:
+            self._timer.cancel()
+        super().connection_lost(exc)
+
+    def on_response_complete(self) -> None:
+        """Note when the last request was answered. The rest of its body may still be on the way."""
+        self._idle_since = self.loop.time()
+        super().on_response_complete()
+
+    def _end_if_idle(self) -> None:
+        cycle: RequestResponseCycle | None = self.cycle
+        is_idle = cycle is None or cycle.response_complete
+        left = self._idle_since + SILENCE - self.loop.time() if is_idle else SILENCE
+        if left <= 0:
+            self.transport.abort()
+        else:
+            self._timer = self.loop.call_later(left, self._end_if_idle)
+
+    def _host(self) -> Any:
+        return self.client and self.client[0]

@@ -15,9 +15,9 @@ and any of them may be dropped and computed again.
     last_run        when each track was last scored
 
 The scores of single queries are not stored. They are computed from the judged items of a result (see
-`scoring.compact`), so that a new measure or another split reads no submission again.
+`scoring.outcomes`), so that a new measure or another split reads no submission again.
 
-Every row has a checksum, see `checksums`. Names are bytes, decoded with surrogateescape, and stored as JSON in ASCII.
+Every row has a checksum, see `schema`. Names are bytes, decoded with surrogateescape, and stored as JSON in ASCII.
 
 SQLite unless the address names another database. A write is one short transaction that locks the one row of
 `scorer_schema` first (on SQLite: BEGIN IMMEDIATE), so that writers wait for each other. A read sees one snapshot and

@@ -13,8 +13,7 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, ins
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import StoreError
-from scorer.store.checksums import sealed
-from scorer.store.schema import schema_table
+from scorer.store.schema import schema_table, sealed
 from scorer.wording import printable
 
 if TYPE_CHECKING:

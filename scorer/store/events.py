@@ -1,4 +1,5 @@
-"""Events: the rows of the record; their kinds, the values of their bodies, and the bases among them.
+"""Events, the rows of the record: their kinds and the values of their bodies; and plain values that the store takes
+and returns.
 
 The bodies in a database are as this package wrote them, which checksums show, and are only read. Those of a bundle are
 not trusted: they are checked.
@@ -8,18 +9,167 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from scorer.challenge.phases import Phase, check_order
-from scorer.challenge.splits import SHA256
-from scorer.challenge.teams import TeamSettings
-from scorer.store.canonical import encoded, iso, unescaped
-from scorer.store.log import Kind
-from scorer.store.records import Basis, RecordedBasis
-from scorer.store.secret import content_of
+import numpy as np
+
+from scorer.errors import Findings
+from scorer.lists import Counts
+from scorer.measures.matched import Bools, JudgedItems
+from scorer.options import Split
+from scorer.scoring.outcomes import FailureKind, Mean, Rules
+from scorer.settings.loading import TeamSettings
+from scorer.settings.rules import SHA256, Phase, QuerySplit, check_order
+from scorer.store.log import Kind, content_of, encoded, iso, unescaped
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """A file of a team in a track, identified by track, file and digest."""
+
+    track: str
+    team: str
+    file: str
+    """Its path below submissions/; names are bytes, decoded with surrogateescape."""
+    digest: str
+    """SHA-256 of its content, in hexadecimal."""
+    received: datetime
+    """With a time zone; a time without one raises ValueError."""
+
+    def __post_init__(self) -> None:
+        if self.received.tzinfo is None:
+            raise ValueError(f"a time without a zone: {self.received}")
+
+    @property
+    def sort_key(self) -> tuple[datetime, str, str, str]:
+        """Orders the submissions of a track by time of receipt, team, file and digest."""
+        return self.received, self.team, self.file, self.digest
+
+
+@dataclass(frozen=True, slots=True)
+class Basis:
+    """What results depend on besides the submission: a solution and matching rules, by their digests."""
+
+    solution: str
+    matching: str
+    """Of the matching rules; empty in a basis that schema 1 recorded."""
+    version_1: str = field(default="", compare=False)
+    """The digest that schema 1 has for the same settings: results from before the migration are found by it."""
+    split: QuerySplit | None = field(default=None, compare=False, repr=False)
+    """Decides which queries the preliminary means are taken over; None: the flags of the solution do. A result has the
+    means of any split, so it is no part of what results are found by."""
+
+    @classmethod
+    def of(cls, solution: str, rules: Rules, split: QuerySplit | None = None) -> Basis:
+        """The basis of results by these rules; `solution` is the digest of the solution."""
+        return cls(solution, rules.matching_digest, rules.version_1_digest, split)
+
+    def flags(self, queries: StoredQueries) -> Bools:
+        """[query]: whether it enters the preliminary scores; `queries` are those of the solution."""
+        if self.split is None:
+            return queries.flagged
+        return np.array(self.split.flags(queries.ids), dtype=bool)
+
+    def has_rules_of(self, other: Basis) -> bool:
+        """Whether both have the same matching rules, by the digest of either schema."""
+        return self.matching == other.matching if self.matching else self.version_1 == other.version_1
+
+
+class StoredQueries(NamedTuple):
+    """The queries of a solution, in the order of the per-query scores."""
+
+    ids: Sequence[str]
+    flagged: Bools
+    """[query]: whether the solution flags it for the preliminary scores."""
+
+
+@dataclass(frozen=True, slots=True)
+class StoredResult:
+    """What became of a submission."""
+
+    status: Literal["scored", "rejected"]
+    counts: Counts | None
+    """None for a rejected submission."""
+    findings: Findings
+    """The reasons for the rejection, or the notes on a scored submission."""
+    means: Mapping[Split, Mapping[str, Mean]]
+    """By split and canonical name of the measure; empty for a rejected submission."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """Why a submission has no result yet, although it was tried."""
+
+    kind: FailureKind
+    reason: str
+    """Of the last attempt; for the organiser, not for the public."""
+    attempts: int
+    """Those that count, see `Failed.is_counted`."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScannedFile:
+    """What a scan found about a file: while the numbers are the same, the file need not be read again."""
+
+    size: int
+    """Bytes."""
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    device: int
+    digest: str
+    """SHA-256 of its content, in hexadecimal."""
+
+
+@dataclass(frozen=True, slots=True)
+class FolderScan:
+    """The last scan of the folder of a track: a run listed it."""
+
+    at: datetime
+    """From before the folder was listed, so that a file that it did not have came later."""
+    unread: Mapping[str, datetime | None]
+    """By mark of what was listed and could not be recorded: the last scan that did not list it; None without one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredSolution:
+    """The queries of a solution, in the order of the per-query scores, and its grades."""
+
+    query_ids: tuple[str, ...]
+    flagged: Bools
+    """[query]: whether the solution flags it for the preliminary scores; see `Basis.flags`."""
+    ideal: JudgedItems
+    """The graded items, the best of each query first."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedBasis:
+    """The basis of a track's board, as recorded."""
+
+    basis: Basis
+    settings: Mapping[str, object] | None
+    """All settings of the track; None if schema 1 recorded it."""
+    generations: Mapping[str, int]
+    at: datetime | None
+    """When it was recorded, in UTC; None if schema 1 recorded it."""
+    items: str | None = None
+    """The digest of the list of candidate items; None without one."""
+
+    @property
+    def key_sha256(self) -> str | None:
+        """The SHA-256 of the key of the split, in hexadecimal; None without a split."""
+        split = (self.settings or {}).get("split")
+        return str(split["key_sha256"]) if isinstance(split, Mapping) else None
+
+    @property
+    def excluded(self) -> str | None:
+        """The SHA-256 of the list of excluded items, in hexadecimal; None without one."""
+        exclude = (self.settings or {}).get("exclude")
+        return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
+
 
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
@@ -149,7 +299,7 @@ def need_digest(value: str) -> None:
     need(SHA256.fullmatch(value))
 
 
-def is_whole(value: object) -> bool:
+def is_whole_number(value: object) -> bool:
     """Whether this is a whole number from 0."""
     return type(value) is int and value >= 0
 
@@ -168,11 +318,11 @@ def _check_changes(changes: Mapping[str, Any]) -> None:
     """As `recorded_changes` made them."""
     need(len(changes["scales"]) == 2 and type(changes["hidden"]) is bool)
     for measure, decimals, stage in changes["scales"]:
-        need(isinstance(measure, str) and is_whole(decimals) and stage in ("preliminary", "final"))
+        need(isinstance(measure, str) and is_whole_number(decimals) and stage in ("preliminary", "final"))
     for team, baseline, *places in changes["teams"]:
         need(isinstance(team, str) and type(baseline) is bool and len(places) == 2)
         for rank, score in places:
-            need((rank is None or is_whole(rank)) and isinstance(score, float | int | None))
+            need((rank is None or is_whole_number(rank)) and isinstance(score, float | int | None))
 
 
 class _Value(NamedTuple):
@@ -193,7 +343,7 @@ _VALUES: Mapping[str, _Value] = {
     "end": _Value(time_of, need_time),
     "generations": _Value(dict, lambda value: need(type(value) is dict)),
     "settings": _Value(lambda settings: dict(settings or {}), _check_settings),
-    "number": _Value(int, lambda value: need(is_whole(value) and value > 0)),
+    "number": _Value(int, lambda value: need(is_whole_number(value) and value > 0)),
     "state": _Value(str.strip, lambda value: need(value in STATES)),
     "basis": _Value(partial(_read_body, "basis"), lambda value: _check_keys(value, KEYS["basis"])),
     "opening": _Value(str.strip, lambda value: need(type(content_of(value)["tracks"]) is dict)),

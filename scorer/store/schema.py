@@ -1,12 +1,14 @@
-"""The tables of the database.
+"""The tables of the database, and the checksum of each row.
 
-Every row has a checksum, so all columns have types that a driver returns as they are stored: times and JSON are text.
+All columns have types that a driver returns as they are stored: times and JSON are text.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
 from sqlalchemy import (
     BigInteger,
@@ -18,11 +20,16 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    Row,
+    Select,
     String,
     Table,
     TypeDecorator,
+    select,
 )
 from sqlalchemy.types import TypeEngine
+
+from scorer.errors import StoreError
 
 SCHEMA_VERSION = 5
 
@@ -52,8 +59,8 @@ Number = String(24)
 tables = MetaData()
 
 
-def _checksum() -> Column[int]:
-    """See `checksums`."""
+def _checksum_column() -> Column[int]:
+    """See `sealed`."""
     return Column("checksum", BigInteger, nullable=False)
 
 
@@ -69,7 +76,7 @@ schema_table = Table(
     Column("scorer", String(32), nullable=False),
     Column("identity", String(32), nullable=False),
     Column("salt", String(64), nullable=False),
-    _checksum(),
+    _checksum_column(),
     Column("revision", BigInteger, nullable=False),
 )
 """`scorer` is the version of the package that created or migrated the tables; `identity` is random, so that a new
@@ -85,7 +92,7 @@ event_table = Table(
     Column("kind", String(16), nullable=False),
     Column("at", Time),
     Column("body", String, nullable=False),
-    _checksum(),
+    _checksum_column(),
 )
 """`index` counts from 1 without gaps; `at` is when the event was recorded, NULL for those of schema 1; `body` is JSON
 in ASCII, with sorted keys."""
@@ -95,7 +102,7 @@ solution_table = Table(
     tables,
     Column("digest", Digest, primary_key=True),
     *_filled(LargeBinary(), "queries", "flagged", "ideal"),
-    _checksum(),
+    _checksum_column(),
 )
 
 result_table = Table(
@@ -110,7 +117,7 @@ result_table = Table(
     Column("findings", String, nullable=False),
     Column("limits", String, nullable=False),
     Column("hits_checksum", BigInteger),
-    _checksum(),
+    _checksum_column(),
     Column("hits", LargeBinary),
     Index("result_key", "submission_digest", "solution_digest", "matching_digest", unique=True),
 )
@@ -127,7 +134,7 @@ mean_table = Table(
     Column("generation", Integer, primary_key=True, autoincrement=False),
     Column("value", Double),
     Column("undefined", Integer, nullable=False),
-    _checksum(),
+    _checksum_column(),
     sqlite_with_rowid=False,
 )
 """`measure` is the full name of the measure, with all parameters; `mask` the digest of the queries of the mean."""
@@ -141,7 +148,7 @@ failure_table = Table(
     Column("reason", Text, nullable=False),
     Column("attempts", Integer, nullable=False),
     Column("at", Time, nullable=False),
-    _checksum(),
+    _checksum_column(),
     Index("failure_key", "submission_digest", "solution_digest", "matching_digest", unique=True),
 )
 """Keys are those of results; `at` is the time of the last attempt."""
@@ -153,7 +160,7 @@ scanned_file_table = Table(
     Column("file", String, primary_key=True),
     *_filled(Number, "size", "mtime_ns", "ctime_ns", "inode", "device"),
     Column("digest", Digest, nullable=False),
-    _checksum(),
+    _checksum_column(),
 )
 """`file` is the name as JSON in ASCII, so that names that are no text stay different."""
 
@@ -162,7 +169,7 @@ last_run_table = Table(
     tables,
     Column("track", Text, primary_key=True),
     Column("at", Time, nullable=False),
-    _checksum(),
+    _checksum_column(),
 )
 
 look_table = Table(
@@ -171,7 +178,7 @@ look_table = Table(
     Column("track", Text, primary_key=True),
     Column("at", Time, nullable=False),
     Column("unread", String, nullable=False),
-    _checksum(),
+    _checksum_column(),
 )
 """The last scan of the folder of each track, see `FolderScan`. It cannot be derived again, and the next scan replaces
 it; `unread` is JSON in ASCII."""
@@ -181,9 +188,9 @@ cached_table = Table(
     tables,
     Column("digest", Digest, primary_key=True),
     Column("value", String, nullable=False),
-    _checksum(),
+    _checksum_column(),
 )
-"""`digest` is that of everything the value depends on, so a value never changes; see `cache`."""
+"""`digest` is that of everything the value depends on, so a value never changes; see `snapshot`."""
 
 RECORDED = {
     schema_table.name: "the row of the schema",
@@ -202,3 +209,101 @@ DERIVED = {
     cached_table.name: "the cached value",
 }
 """Tables whose rows can be derived again, and what a row is called before its key."""
+
+
+DOCTOR = "`scorer doctor` lists all damage"
+REPAIR = "`scorer doctor --repair` deletes what is damaged and can be derived again, and `scorer run` derives it"
+RESTORE = "restore a backup of the database"
+
+UNCOVERED = {schema_table.name: {"revision"}, result_table.name: {"hits"}}
+"""Columns that the checksum of their row does not cover; `hits` has its own checksum."""
+
+
+class Layout(NamedTuple):
+    """How the rows of a table are read."""
+
+    columns: tuple[Column[Any], ...]
+    """The covered columns, then the checksum."""
+    has_bytes: bool
+
+
+@cache
+def layout(table: Table) -> Layout:
+    """The layout of a table that has a column `checksum`."""
+    left_out = {"checksum", *UNCOVERED.get(table.name, ())}
+    covered = [column for column in table.columns if column.name not in left_out]
+    return Layout((*covered, table.c.checksum), any(isinstance(column.type, LargeBinary) for column in covered))
+
+
+def sealed(table: Table, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row with its checksum. The values must be those that the database returns."""
+    columns, has_bytes = layout(table)
+    covered = (row[column.name] for column in columns[:-1])
+    return {**row, "checksum": _checksum(tuple(covered), has_bytes)}
+
+
+def rows_of(table: Table) -> Select[Any]:
+    """Selects the covered columns of a table and the checksum; on SQLite from the table itself, not from an index."""
+    return select(*layout(table).columns).with_hint(table, "NOT INDEXED", "sqlite")
+
+
+def key_rows(table: Table, index: str) -> Select[Any]:
+    """Selects the keys of a table; on SQLite from an index, not from the table."""
+    names = ("index",) if table is event_table else ("submission_digest", "solution_digest", "matching_digest")
+    return select(*(table.c[name] for name in names)).with_hint(table, f"INDEXED BY {index}", "sqlite")
+
+
+def verified(table: Table, rows: Iterable[Row[Any]], where: str) -> Iterator[Row[Any]]:
+    """The rows that `rows_of` selects. Raises StoreError at a row with the wrong checksum."""
+    has_bytes = layout(table).has_bytes
+    for row in rows:
+        values = tuple(row)
+        if _checksum(values[:-1], has_bytes) != values[-1]:
+            raise damaged_row(table, row, where)
+        yield row
+
+
+def all_columns(table: Table) -> tuple[Column[Any], ...]:
+    """The columns of the layout, then those that the checksum does not cover."""
+    return *layout(table).columns, *(table.c[name] for name in sorted(UNCOVERED.get(table.name, ())))
+
+
+def is_whole(table: Table, row: Sequence[Any]) -> bool:
+    """Whether a row of `all_columns` is as it was written."""
+    columns, has_bytes = layout(table)
+    values = tuple(row[: len(columns)])
+    if _checksum(values[:-1], has_bytes) != values[-1]:
+        return False
+    return table is not result_table or values[-2] == hits_checksum(row[-1])
+
+
+def hits_checksum(hits: bytes | None) -> int | None:
+    """The checksum of packed judged items; None for those of a rejected submission."""
+    return zlib.crc32(hits) if isinstance(hits, bytes) else None
+
+
+def damaged_row(table: Table, row: Row[Any], where: str) -> StoreError:
+    """The error for a row with the wrong checksum."""
+    return StoreError(f"{where}: is damaged: {row_name(table, row)} has the wrong checksum; {remedy(table)}")
+
+
+def missing_rows(table: Table, where: str) -> StoreError:
+    """The error for a table that has other rows than its index."""
+    return StoreError(f"{where}: is damaged: rows of the table {table.name} are missing; {remedy(table)}")
+
+
+def remedy(table: Table) -> str:
+    """What to do about damage to a table."""
+    return f"{DOCTOR}; {REPAIR if table.name in DERIVED else RESTORE}"
+
+
+def row_name(table: Table, row: Sequence[Any]) -> str:
+    """What a row is called: kind and key."""
+    name = {**RECORDED, **DERIVED}[table.name]
+    return name if table is schema_table else f"{name} {str(row[0])[:12]}"
+
+
+def _checksum(values: tuple[Any, ...], has_bytes: bool) -> int:
+    if has_bytes:
+        values = tuple(zlib.crc32(value) if isinstance(value, bytes) else value for value in values)
+    return zlib.crc32(ascii(values).encode("ascii"))

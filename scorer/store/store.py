@@ -12,23 +12,25 @@ from sqlalchemy import Connection, Row, delete, func, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
-from scorer.measures.arrays import Bools
-from scorer.measures.matched import JudgedItems
-from scorer.scoring.compact import pack_flags, pack_ideal, pack_ids
-from scorer.scoring.outcomes import Failed, Rejected, Summary
-from scorer.scoring.rules import MATCHING_GENERATION, MEASURE_GENERATION
-from scorer.store import writing
-from scorer.store.archive import SOLUTIONS, SUBMISSIONS, Archive
-from scorer.store.cache import Cache
-from scorer.store.canonical import encoded, iso
+from scorer.measures.matched import Bools, JudgedItems
+from scorer.scoring.outcomes import (
+    MATCHING_GENERATION,
+    MEASURE_GENERATION,
+    Failed,
+    Rejected,
+    Summary,
+    pack_flags,
+    pack_ideal,
+    pack_ids,
+)
+from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Event
-from scorer.store.log import Kind
+from scorer.store.events import Basis, Event, FolderScan, ScannedFile
+from scorer.store.log import Kind, encoded, iso
 from scorer.store.migrations import prepare
-from scorer.store.records import Basis, FolderScan, ScannedFile
 from scorer.store.schema import cached_table, event_table, last_run_table, mean_table, result_table, solution_table
-from scorer.store.sidecar import STATISTICS, Sidecar
-from scorer.store.snapshot import Means, Snapshot
+from scorer.store.sidecar import SOLUTIONS, STATISTICS, SUBMISSIONS, Archive, Sidecar
+from scorer.store.snapshot import Cache, Means, Snapshot
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
 
@@ -154,7 +156,7 @@ class Store:
             nonlocal changed
             added, scan = decide(self._snapshot(connection))
             if scan is not None:
-                writing.replace_scan(connection, track, scan)
+                store_rows.replace_scan(connection, track, scan)
             changed = self._append(connection, [(track, *event) for event in added])
             if changed:
                 self.database.revise(connection)
@@ -171,7 +173,7 @@ class Store:
             added = decide(view)
             phases = (phase for event in view.all_events if event.kind == "phases" for phase in event.body["phases"])
             may_be_frozen = any(phase["freeze"] for phase in phases)
-            writing.drop_outcomes(connection, digest, len(view.all_events) + 1 if may_be_frozen else None)
+            store_rows.drop_outcomes(connection, digest, len(view.all_events) + 1 if may_be_frozen else None)
             return self._append(connection, [(track, *event) for event in added])
 
         self._write(work)
@@ -208,7 +210,7 @@ class Store:
             "flagged": pack_flags(flagged),
             "ideal": pack_ideal(ideal, len(query_ids)),
         }
-        self._write(lambda connection: writing.add(connection, solution_table, row))
+        self._write(lambda connection: store_rows.add(connection, solution_table, row))
 
     def store_results(self, outcomes: Iterable[tuple[str, Summary | Rejected | Failed]], basis: Basis) -> None:
         """Store the outcomes of submissions, by their digests, in one transaction.
@@ -221,7 +223,8 @@ class Store:
         def work(connection: Connection) -> bool:
             at = self._clock()
             stored = [
-                writing.store_outcome(connection, digest, basis, outcome, at, self.where) for digest, outcome in listed
+                store_rows.store_outcome(connection, digest, basis, outcome, at, self.where)
+                for digest, outcome in listed
             ]
             return any(stored)
 
@@ -230,7 +233,7 @@ class Store:
 
     def retry(self, basis: Basis, submission_digests: Collection[str] | None = None) -> int:
         """Delete the failures by `basis` of these submissions, or of all; returns how many there were."""
-        return self._write(lambda connection: writing.delete_failures(connection, basis, submission_digests))
+        return self._write(lambda connection: store_rows.delete_failures(connection, basis, submission_digests))
 
     def void_rejections(self, basis: Basis, limits: Limits) -> int:
         """Delete the results of submissions that exceeded a limit which has changed; returns how many there were."""
@@ -240,7 +243,7 @@ class Store:
 
         def work(connection: Connection) -> int:
             chosen = void(Snapshot(connection, self.database))
-            return sum(writing.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
+            return sum(store_rows.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
 
         return self._write(work) if self.read(void) else 0
 
@@ -269,7 +272,7 @@ class Store:
                 row
                 for result, means in computed
                 if result in present
-                for row in writing.mean_rows(result, means)
+                for row in store_rows.mean_rows(result, means)
                 if (row["measure"], row["mask"]) not in stored.get(result, {})
             ]
             insert_all(connection, mean_table, rows)
@@ -289,7 +292,7 @@ class Store:
 
         def work(connection: Connection) -> bool:
             gone, changed = differences(Snapshot(connection, self.database))
-            writing.replace_scanned_files(connection, track, gone, changed)
+            store_rows.replace_scanned_files(connection, track, gone, changed)
             return bool(gone or changed)
 
         if any(self.read(differences)):
@@ -317,6 +320,6 @@ class Store:
 
         def work(connection: Connection) -> bool:
             connection.execute(delete(last_run_table).where(last_run_table.c.track == track))
-            return writing.add(connection, last_run_table, row)
+            return store_rows.add(connection, last_run_table, row)
 
         self._write(work, revises=False)  # no page shows it

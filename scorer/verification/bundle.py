@@ -1,30 +1,308 @@
-"""Verifies a bundle: no byte was changed, and its record has the log that the site publishes."""
+"""Verifies a bundle: no byte was changed, and its record has the log that the site publishes.
+
+A bundle is not trusted when it is read: it is a ZIP archive whose last member, manifest.json, has the SHA-256 of the
+other members. Members are not compressed, so that equal content gives equal bytes on any machine, and that nothing
+grows when it is read.
+"""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import os
+import re
+import stat
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from datetime import datetime
+from io import BufferedReader
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
 
-from scorer.challenge.splits import SHA256
-from scorer.store.canonical import iso
-from scorer.store.log import START, LogLine, chained, text_of_fields
-from scorer.store.secret import secret_of
-from scorer.verification.bundle_archive import (
-    INDEX,
-    MANIFEST,
-    NO_BUNDLE,
-    SOLUTIONS,
-    SUBMISSIONS,
-    TABLES,
-    Bundle,
-    opened_bundle,
+from scorer.errors import ScorerError
+from scorer.files import chunks_of, digest_of
+from scorer.settings.rules import SHA256
+from scorer.store.log import START, LogLine, chained, iso, secret_of, text_of_fields
+from scorer.verification.log import Verified, break_of, gap, listed, read_log
+from scorer.wording import counted, quoted
+
+FORMAT = "scorer-bundle"
+VERSION = 1
+
+MANIFEST = "manifest.json"
+CHALLENGE = "challenge/"
+TABLES = "tables/"
+SOLUTIONS = "solutions/"
+SUBMISSIONS = "submissions/"
+INDEX = f"{SUBMISSIONS}index.jsonl"
+"""A line for each file of a submissions folder in the bundle: its path and digest, by which the content is a member."""
+
+SECRET = 0o600
+"""The mode of a file that only its owner can read."""
+
+COMMENT = "sha256:"
+COMMENT_BYTES = len(COMMENT) + 64
+"""The length of the comment: what it begins with, and the digits of the digest."""
+
+HEADER_BYTES, EXTRA_BYTES = 30, 20
+"""Bytes of the header of a member before its name, and of the sizes in 64 bits after it."""
+
+CRC_AT = 14
+"""Where a header has the CRC-32 of its member."""
+
+DEEPEST, LONGEST_NAME = 100, 255
+"""Folders on the way to a file, and bytes of a name. Few systems and programs accept more."""
+
+LONGEST_STRUCTURE = 1_000
+"""Bytes that a row may have outside of strings: empty lists take 24 times as much memory as text."""
+
+_STRING = re.compile(rb'"(?:[^"\\]|\\.)*+"?')
+
+LARGEST_MANIFEST = 64 << 20
+LONGEST_LINE = 512 << 20
+"""Bytes that a manifest and a line of a table may have, because they are read as a whole."""
+
+NO_BUNDLE = "expected a file that `scorer export` wrote"
+DAMAGED = "copy it again from where it came, or export it again"
+
+DIRECTORY = "the directory of the archive, or the SHA-256 at its end"
+
+_COMMENT = re.compile(rb"sha256:([0-9a-f]{64})")
+
+_NAME = re.compile(
+    rf"challenge/.+|tables/[a-z_]{{1,40}}\.jsonl|(solutions|submissions)/[0-9a-f]{{64}}|{re.escape(INDEX)}"
 )
-from scorer.verification.log import break_of, gap, read_log
-from scorer.verification.statement import Verified, listed
-from scorer.wording import counted
+
+_UNREADABLE = (
+    *(BadZipFile, NotImplementedError, RuntimeError, struct.error),
+    *(ValueError, LookupError, TypeError, AttributeError, EOFError, OSError),
+)
+"""What reading a damaged archive raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What a bundle says about itself."""
+
+    scorer: str
+    """The version that wrote it."""
+    schema: int
+    """The version of the tables."""
+    challenge: str
+    """The name of the challenge."""
+    events: int
+    """How many events the record has."""
+    head: str
+    """The head of its log, in hexadecimal."""
+    members: Mapping[str, str]
+    """The SHA-256 of each member but the manifest, by name."""
+
+
+class Bundle:
+    """A bundle that is open for reading: whether its bytes are unchanged, its manifest and its members."""
+
+    def __init__(self, path: Path, stream: BufferedReader) -> None:
+        """Read the end of the file. Raises ScorerError if it is not the end of a bundle."""
+        self.path = path
+        self._stream = stream
+        self.size = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
+        """The bytes of the file before its comment."""
+        stream.seek(0)
+        begins = stream.read(2) == b"PK"
+        stream.seek(max(self.size, 0))
+        comment = _COMMENT.fullmatch(stream.read())
+        if comment is None:
+            end = "its end is not the SHA-256 of a bundle: it is incomplete, changed there, or another archive"
+            raise self.error(end if begins else "not a bundle", f"{NO_BUNDLE}; {DAMAGED}" if begins else NO_BUNDLE)
+        self._digest = comment[1].decode()
+        self.members: Mapping[str, ZipInfo] = {}
+        """By name; set by `read_directory`, as is the manifest."""
+
+    def changed_part(self) -> str:
+        """Where bytes of the file were changed since it was written; empty if they are the same."""
+        self._stream.seek(0)
+        if digest_of(chunks_of(self._stream, self.size)) == self._digest:
+            return ""
+        try:
+            return self._damaged_member()
+        except _UNREADABLE:
+            return DIRECTORY
+
+    def _damaged_member(self) -> str:
+        """The first member whose bytes do not have the digest in the manifest, or the directory."""
+        with ZipFile(self._stream) as archive:
+            members, end = archive.infolist(), archive.start_dir
+        position, places = 0, {}
+        for info in members:
+            start = position + HEADER_BYTES + len(info.filename.encode()) + EXTRA_BYTES
+            if info.header_offset != position:
+                return DIRECTORY
+            places[info.filename] = start, info.file_size
+            position = start + info.file_size
+        if position != end or places[MANIFEST][1] > LARGEST_MANIFEST:
+            return DIRECTORY
+        manifest = b"".join(self._chunks(*places[MANIFEST]))
+        self._stream.seek(members[-1].header_offset + CRC_AT)
+        in_header = int.from_bytes(self._stream.read(4), "little")
+        if zlib.crc32(manifest) not in (members[-1].CRC, in_header):
+            return MANIFEST
+        digests = json.loads(manifest)["members"]
+        for name, place in places.items():
+            if name != MANIFEST and digest_of(self._chunks(*place)) != digests[name]:
+                return name
+        return DIRECTORY
+
+    def _chunks(self, start: int, size: int) -> Iterator[bytes]:
+        self._stream.seek(start)
+        return chunks_of(self._stream, size)
+
+    def read_directory(self) -> Manifest:
+        """Read and check the directory and the manifest, which are not trusted. Raises ScorerError."""
+        try:
+            self._archive = ZipFile(self._stream)
+            listed = self._archive.infolist()
+        except _UNREADABLE as error:
+            raise self.error("its directory cannot be read", NO_BUNDLE) from error
+        self.members = {info.filename: info for info in listed}
+        if len(self.members) < len(listed):
+            names = sorted(info.filename for info in listed)
+            twice = next(name for name, following in pairwise(names) if name == following)
+            raise self.error(f"has two members that are called {quoted(twice)}", "expected each once")
+        if MANIFEST not in self.members:
+            raise self.error(f"has no member {MANIFEST}", NO_BUNDLE)
+        for info in listed:
+            self._check_member(info)
+        if sum(info.file_size for info in listed) > self.size:
+            raise self.error("its members overlap, so that together they are larger than the file", NO_BUNDLE)
+        self.manifest = self._read_manifest()
+        if self.members.keys() - {MANIFEST} != self.manifest.members.keys():
+            differing = sorted((self.members.keys() - {MANIFEST}) ^ self.manifest.members.keys())
+            raise self.error(
+                f"its directory and {MANIFEST} differ in {quoted(differing[0])}", "expected the same members"
+            )
+        return self.manifest
+
+    def _check_member(self, info: ZipInfo) -> None:
+        name = quoted(info.filename)
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if info.filename != MANIFEST and not (_NAME.fullmatch(info.filename) and is_safe(info.filename)):
+            raise self.error(f"has a member {name}", "expected names of a bundle, relative, short and without ..")
+        if kind not in (0, stat.S_IFREG):
+            raise self.error(f"{name} is a link or a special file", "expected regular files")
+        if info.compress_type != ZIP_STORED or info.compress_size != info.file_size or info.flag_bits & 1:
+            raise self.error(f"{name} is compressed or encrypted", "expected members as they are")
+
+    def _read_manifest(self) -> Manifest:
+        size = self.members[MANIFEST].file_size
+        if size > LARGEST_MANIFEST:
+            raise self.error(f"{MANIFEST} has {size:,} bytes", f"expected at most {LARGEST_MANIFEST:,}")
+        try:
+            document = json.loads(self.content(MANIFEST))
+        except (ValueError, RecursionError) as error:
+            raise self.error(f"{MANIFEST} is not JSON", NO_BUNDLE) from error
+        if not isinstance(document, dict) or document.get("format") != FORMAT:
+            raise self.error(f"{MANIFEST} is not that of a bundle", NO_BUNDLE)
+        version, writer = document.get("version"), document.get("scorer")
+        if isinstance(version, int) and version > VERSION:
+            raise self.error(
+                f"has version {version} of the format, but this scorer reads versions up to {VERSION}",
+                f"install scorer {printed(writer)} or later, which wrote it",
+            )
+        members = document.get("members")
+        facts = {key: document.get(key) for key in ("scorer", "schema", "challenge", "events", "head")}
+        is_valid = (
+            version == VERSION
+            and all(isinstance(facts[key], str) for key in ("scorer", "challenge", "head"))
+            and all(type(facts[key]) is int for key in ("schema", "events"))
+            and SHA256.fullmatch(str(facts["head"]))
+            and isinstance(members, dict)
+            and all(isinstance(digest, str) and SHA256.fullmatch(digest) for digest in members.values())
+        )
+        if not is_valid:
+            raise self.error(f"{MANIFEST} lacks a value, or has one of another kind", NO_BUNDLE)
+        return Manifest(**facts, members=members)  # type: ignore[arg-type]
+
+    def names(self, folder: str) -> list[str]:
+        """The names of the members in a folder, sorted."""
+        return sorted(name for name in self.members if name.startswith(folder))
+
+    def wrong_members(self) -> Iterator[str]:
+        """The names of members that do not have the digest in the manifest."""
+        for name, digest in sorted(self.manifest.members.items()):
+            if digest_of(self.chunks(name)) != digest:
+                yield name
+
+    def chunks(self, name: str) -> Iterator[bytes]:
+        """The content of a member, in chunks. Raises ScorerError if it cannot be read."""
+        with self._opened(name) as member:
+            yield from chunks_of(member)
+
+    def content(self, name: str) -> bytes:
+        """The content of a member. Raises ScorerError if it cannot be read."""
+        return b"".join(self.chunks(name))
+
+    def rows(self, name: str) -> Iterator[dict[str, Any]]:
+        """The objects in a member with one JSON object a line. Raises ScorerError if it has anything else."""
+        number = 0
+        with self._opened(name) as member:
+            while line := member.readline(LONGEST_LINE):
+                number += 1
+                try:
+                    if len(_STRING.sub(b"", line)) > LONGEST_STRUCTURE:
+                        raise ValueError("more than the values of a row")  # noqa: TRY301
+                    row = json.loads(line)
+                except (ValueError, RecursionError) as error:
+                    raise self.error(f"{name}, line {number:,}: not JSON", NO_BUNDLE) from error
+                if not isinstance(row, dict):
+                    raise self.error(f"{name}, line {number:,}: not an object", NO_BUNDLE)
+                yield row
+
+    @contextmanager
+    def _opened(self, name: str) -> Iterator[Any]:
+        if name not in self.members:
+            raise self.error(f"has no member {name}", NO_BUNDLE)
+        try:
+            with self._archive.open(self.members[name]) as member:
+                yield member
+        except _UNREADABLE as error:
+            raise self.error(f"{name}: cannot be read", DAMAGED) from error
+
+    def error(self, found: str, remedy: str) -> ScorerError:
+        """The error for a bundle that cannot be used."""
+        return ScorerError(f"{self.path}: {found}; {remedy}")
+
+
+def is_safe(path: str) -> bool:
+    """Whether a relative path stays in its folder on every system, and can be the name of a member."""
+    if re.search(r"[\x00-\x1f\x7f\\:\ud800-\udfff]", path):
+        return False
+    parts = path.split("/")
+    is_short = len(parts) <= DEEPEST and all(len(part.encode()) <= LONGEST_NAME for part in parts)
+    return is_short and all(part.strip() and part not in (".", "..") for part in parts)
+
+
+def printed(version: object) -> str:
+    """The version of a package in a manifest, for a message."""
+    return version if isinstance(version, str) and re.fullmatch(r"[\w.+]{1,30}", version, re.ASCII) else "of its author"
+
+
+@contextmanager
+def opened_bundle(path: Path) -> Iterator[Bundle]:
+    """Open a bundle. Raises ScorerError if the file cannot be read, or is not a bundle."""
+    try:
+        if not path.is_file():
+            found = "not a file" if path.exists() else "no such file"
+            raise ScorerError(f"{path}: {found}; {NO_BUNDLE}")
+        stream = path.open("rb")
+    except (OSError, ValueError) as error:
+        raise ScorerError(f"{quoted(str(path))}: cannot be read: {getattr(error, 'strerror', error)}") from error
+    with stream:
+        yield Bundle(path, stream)
+
 
 SCHEMA = f"{TABLES}scorer_schema.jsonl"
 EVENTS = f"{TABLES}event.jsonl"

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from scorer.formats.reading.bytes import GZIP, XZ, ZSTD
-from scorer.scoring.rules import Rules
+from scorer.lists.reading.bytes import GZIP, XZ, ZSTD
+from scorer.scoring.outcomes import Rules
 from tests.fuzz.files import File, Kind, Table
 from tests.fuzz.model import RULES, SOME_RULES, Model
 from tests.fuzz.mutations import mutated, mutated_bytes, spliced

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from scorer.measures import parse
-from scorer.scoring.rules import Rules
+from scorer.scoring.outcomes import Rules
 from tests import oracles
 
 MEASURES = tuple(each for name in ("AP", "nDCG", "nDCG@3", "P@5", "RR", "Rprec") for each in parse(name))

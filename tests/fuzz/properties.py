@@ -15,13 +15,13 @@ from unittest.mock import patch
 import numpy as np
 
 from scorer.errors import LONGEST, SHOWN, Findings, SolutionError
-from scorer.formats.detection import opened
-from scorer.formats.reading import memory
-from scorer.formats.reading.blocks import BYTE_ORDER_MARK, checked
-from scorer.formats.reading.bytes import BLOCK, GZIP, XZ, ZSTD, LimitError, UnreadableError, open_bytes
-from scorer.formats.reading.stated_ranks import DECIDE
 from scorer.limits import Limits
-from scorer.matching.solution import Solution
+from scorer.lists.detection import opened
+from scorer.lists.reading import memory
+from scorer.lists.reading.blocks import BYTE_ORDER_MARK, checked
+from scorer.lists.reading.bytes import BLOCK, GZIP, XZ, ZSTD, LimitError, UnreadableError, open_bytes
+from scorer.lists.reading.tables import DECIDE
+from scorer.lists.solution import Solution
 from scorer.scoring.outcomes import Failed, Rejected, Scored
 from scorer.scoring.submission import score
 from scorer.wording import printable
@@ -289,8 +289,8 @@ def _ordered_alike(path: Path, name: str, block: int) -> bool:
 def small_blocks(size: int) -> Iterator[None]:
     """Read files in blocks of this many bytes, and collect scattered lists in several parts."""
     with (
-        patch("scorer.formats.reading.bytes.BLOCK", size),
-        patch("scorer.matching.partition.PARTITION_BYTES", 2 * size),
+        patch("scorer.lists.reading.bytes.BLOCK", size),
+        patch("scorer.lists.match.PARTITION_BYTES", 2 * size),
     ):
         yield
 

@@ -10,8 +10,8 @@ from itertools import pairwise
 
 import pyarrow as pa
 
-from scorer.formats.conversion import COMPRESSIONS
-from scorer.formats.reading.blocks import BYTE_ORDER_MARK
+from scorer.lists.conversion import COMPRESSIONS
+from scorer.lists.reading.blocks import BYTE_ORDER_MARK
 from tests.fuzz.files import File, Table
 from tests.fuzz.parquet_tables import options
 

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Literal
 
-from scorer.formats import delimited, letor, trec, vlnet
+from scorer.lists.formats import delimited, letor, trec, vlnet
 from tests.fuzz import json_texts
 from tests.fuzz.files import File, Kind, Text
 from tests.fuzz.model import Model, Needs, drawn

@@ -17,8 +17,8 @@ from typing import Literal
 
 import pytest
 
-from scorer.executors import isolation
-from scorer.paths import digest
+from scorer.files import digest
+from scorer.scoring.executors import isolation
 from scorer.store.store import Store
 from tests.commands import Answer, here
 from tests.databases import site_content, without_log

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from scorer.verification.bundle_archive import INDEX
+from scorer.verification.bundle import INDEX
 from tests.bundles import archive, edited, exported, lines_of, members, rerecorded, rich_challenge, with_manifest
 from tests.commands import Terminal
 from tests.live import day

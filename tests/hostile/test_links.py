@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from scorer.executors.base import Processes
-from scorer.paths.below import BY_DESCRIPTOR, FileBelow
+from scorer.files import BY_DESCRIPTOR, FileBelow
+from scorer.scoring.executors.base import Processes
 from tests.hostile.sieges import HONEST, LISTS, Attack, Siege, assert_printable
 
 pytestmark = pytest.mark.skipif(not BY_DESCRIPTOR, reason="needs files that are opened relative to a folder")

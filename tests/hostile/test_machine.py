@@ -24,7 +24,7 @@ import pytest
 from pyarrow import parquet
 
 from scorer.errors import system_failure
-from scorer.executors.base import Processes
+from scorer.scoring.executors.base import Processes
 from scorer.store.store import Store
 from tests.commands import RUN, Answer, command, here, process
 from tests.databases import site_content

@@ -22,18 +22,16 @@ import psutil
 import pytest
 from starlette.requests import Request
 
+from scorer.files.writing import PART
 from scorer.limits import MB
-from scorer.organising.deliveries import ABANDONED, READY, RESERVE
-from scorer.paths.writing import PART
-from scorer.service import serving as serving_module
+from scorer.organising.files import ABANDONED, READY, RESERVE
+from scorer.service import app as serving_module
 from scorer.service.accepting import Delivery, accept
 from scorer.service.app import application
-from scorer.service.checking import Checks
-from scorer.service.forms import file_form
+from scorer.service.documents import Checks
 from scorer.service.refusals import RefusedError
-from scorer.service.sessions import COOKIE, STATE
-from scorer.service.state import Service
-from scorer.service.uploads import received
+from scorer.service.state import COOKIE, STATE, Service
+from scorer.service.uploads import file_form, received
 from scorer.store.database import ReplacedError
 from tests.commands import RUN, process
 from tests.live import GOOD, POOR, Live
@@ -44,8 +42,8 @@ from tests.test_submit_page import Visitor
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals and loopback addresses")
 
 SHORT = f"""
-import scorer.service.connections, scorer.service.uploads
-scorer.service.connections.SILENCE = scorer.service.uploads.SILENCE = 1.0
+import scorer.service.uploads, scorer.service.uploads
+scorer.service.uploads.SILENCE = scorer.service.uploads.SILENCE = 1.0
 {RUN}
 """
 """The command with a time-out of one second."""
@@ -230,7 +228,7 @@ class TestChecks:
         hanging = tmp_path / "hanging"
         hanging.write_text("#!/bin/sh\nexec sleep 600\n")
         hanging.chmod(0o700)
-        program = "import scorer.service.checking as checking, types\n"
+        program = "import scorer.service.documents as checking, types\n"
         program += f"checking.sys = types.SimpleNamespace(executable={str(hanging)!r})\n{RUN}"
         token, delivery = token_of(folder), str(uuid.uuid4())
         with serving(folder, "--no-runner", program=program) as server:

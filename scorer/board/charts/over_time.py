@@ -1,0 +1,646 @@
+"""Charts of scores that change: over time, over levels of recall and cut-offs, and from the preliminary scores to
+the final ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
+from xml.etree.ElementTree import Element, SubElement, tostring
+
+from scorer.board.build import RECALLS
+from scorer.board.charts.panel import (
+    ACCENT,
+    DOTTED,
+    HAIR,
+    INK,
+    JOIN,
+    LINE,
+    PAPER,
+    REFERENCE,
+    SIZE,
+    SMALL,
+    SOFT,
+    WIDTH,
+    Anchor,
+    Box,
+    Label,
+    Panel,
+    Point,
+    Tick,
+    below,
+    column_width,
+    day,
+    end_labels,
+    first_of,
+    fitted,
+    number,
+    score_ticks,
+    spoken,
+    text_width,
+    ticks,
+    time_ticks,
+)
+from scorer.board.charts.svg import Chart, Svg
+from scorer.wording import counted, day_and_month, printable, utc_time
+
+TIMELINE_WIDTH, TIMELINE_HEIGHT = 640, 140
+RIGHT, TOP, BOTTOM = 616, 12, 108
+"""The edges of the plotting area; the scores are printed on its left, the dates below it."""
+
+DIGIT = 12
+"""Width of a digit at the largest font size of the style sheet."""
+
+
+@dataclass(frozen=True, slots=True)
+class TimedScore:
+    """A score at a time."""
+
+    when: datetime
+    score: float
+    label: str
+    """Shown as a tooltip."""
+    marked: bool
+    """Whether the dot is filled."""
+
+
+def timeline(points: Sequence[TimedScore], title: str, decimals: int) -> Svg:
+    """Draw one or more scores over time as dots joined by steps in order of time, which may be given in any order.
+
+    The description of the image gives the first, the best and the last score with their dates. The image is built as an
+    element tree, so text in it is escaped; the style sheet sets colours and line widths.
+    """
+    points = sorted(points, key=lambda point: point.when)
+    description = _timeline_description(points, decimals)
+    image = Element("svg", {"class": "timeline", "viewBox": f"0 0 {TIMELINE_WIDTH} {TIMELINE_HEIGHT}", "role": "img"})
+    SubElement(image, "title").text = title
+    SubElement(image, "desc").text = description
+    low, high = min(point.score for point in points), max(point.score for point in points)
+    start, end = points[0].when.timestamp(), points[-1].when.timestamp()
+    left = DIGIT * len(f"{high:.{decimals}f}")
+    for score in sorted({low, high}):
+        y = scaled(score, low, high, BOTTOM, TOP)
+        SubElement(image, "line", {"x1": str(left), "x2": str(RIGHT), "y1": f"{y:.1f}", "y2": f"{y:.1f}"})
+        _text(image, left - 10, y + 4, "end", f"{score:.{decimals}f}")
+    positions = [
+        (
+            scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
+            scaled(point.score, low, high, BOTTOM, TOP),
+        )
+        for point in points
+    ]
+    steps = " ".join(f"H{x:.1f}V{y:.1f}" for x, y in positions[1:])
+    SubElement(image, "path", {"d": "M{:.1f} {:.1f}".format(*positions[0]) + steps})
+    for point, (x, y) in zip(points, positions, strict=True):
+        dot = SubElement(image, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "4.5"})
+        if point.marked:
+            dot.set("class", "marked")
+        SubElement(dot, "title").text = point.label
+    _text(image, left, BOTTOM + 28, "start", _day(points[0]))
+    if _day(points[-1]) != _day(points[0]):
+        _text(image, RIGHT, BOTTOM + 28, "end", _day(points[-1]))
+    return Svg(tostring(image, encoding="unicode"), description)
+
+
+def _timeline_description(points: Sequence[TimedScore], decimals: int) -> str:
+    best = max(points, key=lambda point: point.score)
+    named = (("First", points[0]), ("best", best), ("last", points[-1]))
+    return ", ".join(f"{word} {point.score:.{decimals}f} on {_day(point)}" for word, point in named) + "."
+
+
+def scaled(value: float, low: float, high: float, first: float, last: float, *, single: float = 0.5) -> float:
+    """Return `value` mapped from `low`..`high` to `first`..`last`; `single` is its share where `low` equals `high`."""
+    share = (value - low) / (high - low) if high > low else single
+    return first + share * (last - first)
+
+
+def _text(image: Element, x: float, y: float, anchor: str, text: str) -> None:
+    SubElement(image, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}).text = text
+
+
+def _day(point: TimedScore) -> str:
+    return utc_time(point.when, "day")
+
+
+CURVES = 10
+"""The number of teams that a chart has at most."""
+
+BASELINE_CURVES = 4
+"""The number of baselines that a chart has at most."""
+
+TICKS = 12
+"""The number of cut-offs that have a number on the axis at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The line of a team."""
+
+    name: str
+    values: tuple[float | None, ...]
+    """One for each point of the x axis; None where undefined."""
+    is_baseline: bool = False
+
+
+def precision_recall(curves: Sequence[Curve]) -> Chart:
+    """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
+    ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
+    return Chart(
+        partial(_curves_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", labels_left=True),
+        "Interpolated precision at eleven levels of recall",
+        _curves_description(curves, RECALLS, "recall"),
+    )
+
+
+def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int]) -> Chart:
+    """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
+    step = -(-len(cutoffs) // TICKS)
+    ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
+    return Chart(
+        partial(_curves_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z"),
+        "R-precision Rp@z at each cut-off z",
+        _curves_description(curves, cutoffs, "z ="),
+    )
+
+
+def _teams(curves: Sequence[Curve]) -> int:
+    return sum(1 for curve in curves if not curve.is_baseline)
+
+
+def _curves_panel(
+    curves: Sequence[Curve],
+    count: int,
+    across: Sequence[float],
+    ticks: Sequence[Tick],
+    axis: str,
+    *,
+    labels_left: bool = False,
+) -> Panel:
+    """Return a panel with a line for each curve: the first one is emphasised, those of baselines are dotted.
+
+    The curves are in the order of the board, and `across` has the positions of their values on the x axis. A note says
+    so if there are more teams, `count`, than `CURVES`. Names may be on the left, where some lines are further apart.
+    """
+    values = [value for curve in curves for value in curve.values if value is not None]
+    down = score_ticks(min(values, default=0.0), max(values, default=1.0))
+    names = column_width([curve.name for curve in curves], WIDTH / 3) + JOIN + 8
+    numbers = 34.0
+    notes = first_of(CURVES, count)
+    left, right = (names, numbers) if labels_left else (numbers, names)
+    ends = (min(across), max(across))
+    panel = Panel(
+        x=ends if ends[0] < ends[1] else (ends[0] - 1, ends[1] + 1),
+        y=(down[0][0], down[-1][0]),
+        width=WIDTH - left - right,
+        height=max(200.0, LINE * len(curves)),
+        left=left,
+        right=right,
+        top=10,
+        bottom=44 + 16 * len(notes),
+    )
+    panel.grid_down(down, right=labels_left)
+    panel.grid_across(ticks, top=False)
+    panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL)
+    below(panel, notes)
+    _draw(panel, curves, across)
+    at = -1 if not labels_left else 0
+    named = [(curve, defined[at]) for curve in curves if (defined := points(curve, across))]
+    end_labels(
+        panel,
+        [(y, fitted(curve.name, names - JOIN - 8)) for curve, (_, y) in named],
+        left=labels_left,
+        quiet={place for place, (curve, _) in enumerate(named) if curve.is_baseline},
+    )
+    return panel
+
+
+def points(curve: Curve, across: Sequence[float]) -> list[Point]:
+    """Return the defined points of a curve."""
+    return [(x, y) for x, y in zip(across, curve.values, strict=True) if y is not None]
+
+
+def _draw(panel: Panel, curves: Sequence[Curve], across: Sequence[float]) -> None:
+    lines = [(curve.is_baseline, place, points(curve, across)) for place, curve in enumerate(curves)]
+    first = next((place for is_baseline, place, _ in lines if not is_baseline), -1)
+    others = [line for is_baseline, place, line in lines if not is_baseline and place != first]
+    panel.lines([line for is_baseline, _, line in lines if is_baseline], REFERENCE, strokeDash=DOTTED)
+    panel.lines(others, REFERENCE)
+    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, strokeWidth=1)
+    panel.lines([line for _, place, line in lines if place == first], ACCENT, 2.5)
+    panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
+
+
+def _curves_description(curves: Sequence[Curve], across: Sequence[float], axis: str) -> str:
+    """Return the text alternative of curves: the ends of the first one, and which is highest at either end."""
+    teams = [(curve, line) for curve in curves if not curve.is_baseline and (line := points(curve, across))]
+    if not teams:
+        return "No team has a value."
+    curve, line = teams[0]
+    (start, first), (end, last) = line[0], line[-1]
+    words = f"{spoken(curve.name)} goes from {number(first, 3)} at {axis} {start:g} to "
+    words += f"{number(last, 3)} at {axis} {end:g}."
+    if len(teams) > 1:
+        leftmost = max(teams, key=lambda team: team[1][0][1])[0]
+        rightmost = max(teams, key=lambda team: team[1][-1][1])[0]
+        at_end = "and at the end" if rightmost is leftmost else f"{spoken(rightmost.name)} at the end"
+        words += f" {spoken(leftmost.name)} is highest at the start{' ' if rightmost is leftmost else ', '}{at_end}."
+    count = _teams(curves)
+    return " ".join([words, *first_of(CURVES, count)])
+
+
+def _first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:
+    """Return the curves that a chart has: the first teams, then the first baselines."""
+    teams = [curve for curve in curves if not curve.is_baseline]
+    return (*teams[:CURVES], *[curve for curve in curves if curve.is_baseline][:BASELINE_CURVES])
+
+
+WIDE, MEDIUM, NARROW = 1328, 880, 358
+"""The widths of the image on a wide page, on a tablet and on a phone, in pixels."""
+
+MOST_LINES, NAMED = 60, 18
+"""The number of teams that a chart has, and that it names, at most."""
+
+BASELINE_LINES = 6
+"""The number of baselines that a chart has at most."""
+
+STEPS, RINGS = 800, 120
+"""The number of steps of all lines at most, and of the entries that have rings, if there are not more."""
+
+LEADS = 40
+"""The number of earlier leaders that may be named, those that led longest."""
+
+BREAK = 600
+"""The width in pixels from which names have scores and dates."""
+
+LEFT = 40
+"""The margin for the scores of the axis in pixels."""
+
+DAY = 86400.0
+"""In seconds."""
+
+BOLD = 1.1
+"""How much wider bold text is."""
+
+
+Steps = tuple[tuple[datetime, float | None], ...]
+"""The score from each time on, in order of time; None: no score."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """The scores of a team over time."""
+
+    name: str
+    counted: Steps
+    """The score that counted."""
+    is_baseline: bool = False
+    entries: tuple[tuple[datetime, float], ...] = ()
+    """When each entry was received, and its score."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lead:
+    """A time for which one team has the best score."""
+
+    team: int
+    """The index of the team."""
+    since: datetime
+    score: float
+    """Its score then."""
+    until: datetime | None
+    """When it lost the lead; None for the team that leads now."""
+
+    @property
+    def duration(self) -> timedelta:
+        """How long it led; 0 for the team that leads now."""
+        return (self.until or self.since) - self.since
+
+
+Span = tuple[datetime, datetime]
+
+
+def leaders_over_time(
+    teams: Sequence[History],
+    measure: str,
+    *,
+    decimals: int = 3,
+    width: float = WIDE,
+) -> Chart:
+    """Draw the score of each team that counted as steps, and the best of all as a thick line with its leaders' names.
+
+    A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
+    moved apart. The teams are in the order of the board, with baselines anywhere. The time axis ends at the last entry.
+    `Chart.draw` takes another `width`, too, so that the scores are searched for leaders once.
+    """
+    scored = [team for team in teams if any(score is not None for _, score in team.counted)]
+    ranked = [team for team in scored if not team.is_baseline]
+    shown = [*ranked[:MOST_LINES], *[team for team in scored if team.is_baseline][:BASELINE_LINES]]
+    times = [when for team in scored for when, _ in (*team.counted, *team.entries)]
+    has_rings = sum(len(team.entries) for team in shown) <= RINGS
+    lines = tuple(
+        replace(team, counted=_thinned(team.counted, STEPS // len(shown)), entries=team.entries if has_rings else ())
+        for team in shown
+    )
+    best = best_of_all(ranked)
+    drawing = partial(
+        _leaders_panel,
+        lines,
+        _thinned(best, STEPS),
+        tuple((scored[lead.team].name, lead) for lead in leads(scored)),
+        (min(times), max(times)) if times else None,
+        len(ranked),
+        decimals,
+        width=width,
+    )
+    description = leaders_sentence(scored)
+    if best and best[-1][1] is not None:
+        description += f" The best {printable(measure)} is {number(best[-1][1], decimals)}."
+    description = " ".join([description, *first_of(MOST_LINES, len(ranked))])
+    return Chart(drawing, f"{measure} of each team over time", description)
+
+
+def _thinned(steps: Steps, most: int) -> Steps:
+    """At most `most` of the steps, two at least, with the first and the last."""
+    most = max(2, most)
+    if len(steps) <= most:
+        return steps
+    return tuple(steps[round(place * (len(steps) - 1) / (most - 1))] for place in range(most))
+
+
+def _leaders_panel(
+    lines: Sequence[History],
+    best: Steps,
+    led: Sequence[tuple[str, Lead]],
+    span: Span | None,
+    count: int,
+    decimals: int,
+    width: float,
+) -> Panel:
+    teams = [line for line in lines if not line.is_baseline]
+    baselines = [line for line in lines if line.is_baseline]
+    named = [line for line in (*teams[:NAMED], *baselines) if line.counted[-1][1] is not None]
+    scores = [score for line in lines for _, score in (*line.counted, *line.entries) if score is not None]
+    down = score_ticks(min(scores, default=0.0), max(scores, default=1.0))
+    is_wide = width >= BREAK
+    # The widest digit keeps room for any score.
+    note = text_width(" " + "8" * (decimals + 2)) if is_wide else 0.0
+    right = JOIN + 10 + min(width / 4 + 10, max((text_width(line.name) + note for line in named), default=0.0))
+    first, last = (span[0].timestamp(), span[1].timestamp()) if span else (0.0, 0.0)
+    last = last if last > first else first + DAY
+    panel = Panel(
+        x=(first - (last - first) / 50, last + (last - first) / 250),
+        y=(down[0][0], down[-1][0]),
+        width=width - LEFT - right,
+        height=max(260.0 if is_wide else 230.0, LINE * len(named)),
+        left=LEFT,
+        right=right,
+        top=22,
+        bottom=28,
+    )
+    panel.grid_down(down)
+    _mark_times(panel, time_ticks(*span, int(panel.width // 70)) if span else [])
+    if count > len(teams):
+        panel.bottom += 18
+        below(panel, first_of(len(teams), count))
+    levels = [score for line in baselines if (score := line.counted[-1][1]) is not None]
+    panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
+    for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
+        panel.lines([piece for line in some for piece in _pieces(line.counted, last)], stroke, interpolate="step-after")
+    rings = [(when.timestamp(), score) for line in teams for when, score in line.entries]
+    panel.dots(rings, 2.5, PAPER, SOFT, strokeWidth=1)
+    panel.lines(_pieces(best, last), ACCENT, 2.5, interpolate="step-after")
+    _name_leads(panel, led, decimals, is_wide=is_wide)
+    ends = []
+    for line in named:
+        score = line.counted[-1][1] or 0.0
+        text = number(score, decimals) if is_wide else ""
+        ends.append((score, fitted(line.name, right - JOIN - 8 - note, note=text)))
+    end_labels(panel, ends, quiet=range(len(named) - len(levels), len(named)))
+    return panel
+
+
+def _pieces(steps: Steps, last: float) -> list[list[Point]]:
+    """The corners of the pieces of a line, each while there is a score; the last one goes on to the right end."""
+    pieces: list[list[Point]] = []
+    before: float | None = None
+    for when, score in [*((when.timestamp(), score) for when, score in steps), (last, None)]:
+        if score is not None:
+            pieces += [[]] if before is None else []
+            pieces[-1].append((when, score))
+        elif before is not None:
+            pieces[-1].append((when, before))
+        before = score
+    return pieces
+
+
+def _mark_times(panel: Panel, ticks: Sequence[Tick]) -> None:
+    """Add ticks below the panel."""
+    top, low, at = panel.y_at(panel.height), panel.y_at(panel.height + 5), panel.y_at(panel.height + 15)
+    panel.rules([(x, top, x, low) for x, _ in ticks], REFERENCE)
+    panel.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL)
+
+
+def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *, is_wide: bool) -> None:
+    """Mark each change of the lead with a dot, and name as many leaders as there is room for, the last one first."""
+    panel.dots([(lead.since.timestamp(), lead.score) for _, lead in led], 4.5, ACCENT, PAPER, strokeWidth=1.5)
+    longest = sorted(led[:-1], key=lambda item: (-item[1].duration, item[1].since))
+    taken: list[tuple[float, float, float]] = []
+    labels: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
+    for name, lead in [*led[-1:], *longest[:LEADS]]:
+        x, y = panel.pixels(lead.since.timestamp(), lead.score)
+        note = number(lead.score, decimals) + (f", {day_and_month(lead.since)}" if is_wide else "")
+        label = fitted(name, 160 if is_wide else 90, note=note, halo=True)
+        wide = 4 + BOLD * text_width(f"{label.shown} {note}")
+        anchor: Anchor = "start" if x + wide <= panel.width else "end"
+        left, right = (x + 4, x + wide) if anchor == "start" else (x - wide, x - 4)
+        y -= 12
+        is_free = all(right < other[0] or other[1] < left or abs(y - other[2]) >= LINE for other in taken)
+        if left >= -panel.left and is_free:
+            taken.append((left, right, y))
+            labels[anchor].append((panel.x_at(left if anchor == "start" else right), panel.y_at(y), label))
+    for side, texts in labels.items():
+        panel.texts(texts, anchor=side, fontWeight=700)
+
+
+# Who led, and since when
+
+
+def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
+    """Return who led, in order of time. Baselines do not lead.
+
+    A team keeps the lead until another one has a higher score. Of several, the highest counts, then the team that is
+    listed first.
+    """
+    led: list[Lead] = []
+    for when, scores in _scores_over_time(teams):
+        best = max(scores.values(), default=None)
+        if led and led[-1].until is None and (best is None or scores.get(led[-1].team) != best):
+            led[-1] = replace(led[-1], until=when)
+        if best is not None and (not led or led[-1].until is not None):
+            led.append(Lead(min(place for place in scores if scores[place] == best), when, best, None))
+    return tuple(led)
+
+
+def best_of_all(teams: Sequence[History]) -> Steps:
+    """Return the best score of all teams, where it changes."""
+    steps = [(when, max(scores.values(), default=None)) for when, scores in _scores_over_time(teams)]
+    return tuple(step for number, step in enumerate(steps) if not number or step[1] != steps[number - 1][1])
+
+
+def _scores_over_time(teams: Sequence[History]) -> Iterator[tuple[datetime, Mapping[int, float]]]:
+    """The scores that count by the index of the team, at each time at which one changes; without baselines."""
+    changes = (
+        (when, place, score) for place, team in enumerate(teams) if not team.is_baseline for when, score in team.counted
+    )
+    scores: dict[int, float] = {}
+    for when, group in groupby(sorted(changes, key=itemgetter(0, 1)), key=itemgetter(0)):
+        for _, place, score in group:
+            scores.pop(place, None)
+            if score is not None:
+                scores[place] = score
+        yield when, scores
+
+
+def leaders_sentence(teams: Sequence[History]) -> str:
+    """Return who led and who passed whom: ``north-window led for 64 days; tea-kettle passed it on 30 June.``.
+
+    The names of the teams are in it as text, which a page escapes.
+    """
+    led = leads(teams)
+    if not led:
+        return "No team has a score yet."
+    last = led[-1]
+    leader = spoken(teams[last.team].name)
+    if last.until is not None:
+        return f"{leader} led for {lasted(last.until - last.since)}."
+    if len(led) == 1:
+        return f"{leader} has led since {day(last.since)}."
+    before = led[-2]
+    passed = spoken(teams[before.team].name)
+    has_passed = any(when == last.since for when, _ in teams[last.team].counted)
+    change = "passed it on" if has_passed else "has led since"
+    sentence = f"{passed} led for {lasted((before.until or last.since) - before.since)}; "
+    sentence += f"{leader} {change} {day(last.since)}."
+    changes = len(led) - 1
+    return sentence if changes <= 2 else f"{sentence} The lead changed {changes} times."
+
+
+def lasted(time: timedelta) -> str:
+    """Return a duration in whole days, hours or minutes, the first of them that is not 0."""
+    minutes = int(time.total_seconds()) // 60
+    for unit, length in (("day", 1440), ("hour", 60)):
+        if minutes >= length:
+            return counted(minutes // length, unit)
+    return counted(minutes, "minute") if minutes else "less than a minute"
+
+
+MOST_MOVED = 300
+"""The number of teams that a chart has at most."""
+
+LABELS = 16
+"""The number of teams that are named at most: those that move most, then the first ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A team before and after the end of a challenge."""
+
+    name: str
+    preliminary: float
+    final: float
+    preliminary_rank: int
+    final_rank: int
+
+    @property
+    def rise(self) -> int:
+        """How many ranks the team rose; negative if it fell."""
+        return self.preliminary_rank - self.final_rank
+
+
+def preliminary_against_final(teams: Sequence[Moved], measure: str) -> Chart:
+    """Draw the final score over the preliminary one; a triangle points to where the rank of a team moved.
+
+    The teams are in the order of the final board. On the dotted line both scores are equal.
+    """
+    return Chart(
+        partial(_moves_panel, tuple(teams[:MOST_MOVED]), len(teams), measure),
+        f"Final {measure} against preliminary {measure}, with changes of rank",
+        _moves_description(teams),
+    )
+
+
+def _moves_description(teams: Sequence[Moved]) -> str:
+    if not teams:
+        return "No team has both scores."
+    kept = sum(1 for team in teams if not team.rise)
+    words = f"{kept} of {counted(len(teams), 'team')} kept {'its' if len(teams) == 1 else 'their'} rank."
+    rise = max(teams, key=lambda team: team.rise)
+    fall = min(teams, key=lambda team: team.rise)
+    for team, verb in ((rise, "rose"), (fall, "fell")):
+        if (team.rise > 0) == (verb == "rose") and team.rise:
+            words += f" {spoken(team.name)} {verb} most, from rank {team.preliminary_rank} to {team.final_rank}."
+    return " ".join([words, *first_of(MOST_MOVED, len(teams))])
+
+
+def _moves_panel(teams: Sequence[Moved], count: int, measure: str) -> Panel:
+    scores = [score for team in teams for score in (team.preliminary, team.final)]
+    axis = ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
+    ends = (axis[0][0], axis[-1][0])
+    left, right = 40.0, 24.0
+    side = WIDTH - left - right
+    notes = first_of(len(teams), count)
+    panel = Panel(ends, ends, side, min(side, 400.0), left, right, top=24, bottom=60 if notes else 44)
+    panel.grid_down(axis)
+    panel.grid_across(axis, top=False)
+    panel.rules([(ends[0], ends[0], ends[1], ends[1])], REFERENCE, 1, DOTTED)
+    panel.texts(
+        [(panel.x_at(side / 2), panel.y_at(panel.height + 32), f"preliminary {measure}")], SOFT, "middle", SMALL
+    )
+    panel.texts([(panel.x_at(-left), panel.y_at(-14), f"final {measure}")], SOFT, size=SMALL)
+    below(panel, notes)
+    _name(panel, teams)
+    at = {team: (team.preliminary, team.final) for team in teams}
+    panel.dots([at[team] for team in teams if not team.rise], 4, PAPER, SOFT, strokeWidth=1.5)
+    for is_up in (True, False):
+        moved = [at[team] for team in teams if team.rise and (team.rise > 0) == is_up]
+        shape, fill = ("triangle-up", ACCENT) if is_up else ("triangle-down", INK)
+        panel.triangles(moved, shape, 90, fill, stroke=PAPER, strokeWidth=1)
+    return panel
+
+
+def _name(panel: Panel, teams: Sequence[Moved]) -> None:
+    """Name the teams for which there is room, to the right or to the left of their dots."""
+    centres = [panel.pixels(team.preliminary, team.final) for team in teams]
+    taken = [(x - 6, y - 6, x + 6, y + 6) for x, y in centres]
+    order = sorted(range(len(teams)), key=lambda place: (-abs(teams[place].rise), place))
+    labels: dict[bool, list[tuple[float, float, Label]]] = {True: [], False: []}
+    for place in order[: 4 * LABELS]:
+        rise = teams[place].rise
+        note = f"{'▲' if rise > 0 else '▼'} {abs(rise)}" if rise else ""
+        label = fitted(teams[place].name, 110, note=note)
+        for is_right in (True, False):
+            box = _box(label, centres[place], is_right=is_right)
+            is_outside = box[0] < -panel.left or box[2] > panel.width + panel.right
+            if is_outside or any(_overlap(box, other) for other in taken):
+                continue
+            taken.append(box)
+            labels[is_right].append((panel.x_at(box[0] if is_right else box[2]), teams[place].final, label))
+            break
+        if sum(map(len, labels.values())) == LABELS:
+            break
+    panel.texts(labels[True], INK)
+    panel.texts(labels[False], INK, "end")
+
+
+def _box(label: Label, centre: Point, *, is_right: bool) -> Box:
+    wide = text_width(f"{label.shown} {label.note}".rstrip(), SIZE) + 2
+    x = centre[0] + (9 if is_right else -9 - wide)
+    return x, centre[1] - LINE / 2, x + wide, centre[1] + LINE / 2
+
+
+def _overlap(one: Box, other: Box) -> bool:
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]

@@ -1,0 +1,483 @@
+"""The marks and the frame of a chart, the values on its axes, and its text."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any, Literal
+from unicodedata import bidirectional, combining, east_asian_width
+
+from scorer.wording import MONTHS, day_and_month, printable, shortened
+
+Tick = tuple[float, str]
+
+MINUS = "\u2212"
+
+
+def number(value: float, decimals: int) -> str:
+    """Return a number as text, with a true minus sign; never a negative zero."""
+    text = f"{abs(value):.{decimals}f}"
+    return f"{MINUS}{text}" if value < 0 and float(text) else text
+
+
+def ticks(low: float, high: float, most: int = 6) -> list[Tick]:
+    """Return round values that cover `low` to `high`, `most` or fewer where that is possible, and their texts.
+
+    The step is 1, 2 or 5 times a power of ten. Equal ends are moved apart.
+    """
+    if high - low <= 1e-9 * max(abs(low), abs(high)):
+        low, high = (low - 0.5, low + 0.5) if low else (0.0, 1.0)
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    for factor in (1, 2, 5, 10, 20):
+        step = factor * power
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first < most:
+            break
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    values = (place * step for place in range(first, last + 1))
+    return [(float(f"{value:.{decimals + 2}f}"), _tick_text(value, decimals)) for value in values]
+
+
+def _tick_text(value: float, decimals: int) -> str:
+    return number(value, decimals) if float(f"{value:.{decimals}f}") else "0"
+
+
+def score_ticks(low: float, high: float, most: int = 6) -> list[Tick]:
+    """Return ticks for scores: from 0, unless all scores are far from it."""
+    apart = low > 0.6 * high > 0
+    return ticks(low if apart else min(low, 0.0), high if apart else max(high, 0.0), most)
+
+
+def rank_ticks(last: int, most: int = 10) -> list[Tick]:
+    """Return ranks from 1 to `last`: all of them, or 1 and round ones."""
+    step = next(step for step in (1, 2, 5, 10, 20, 50, 100, 200, 500, last) if last / step <= most)
+    return [(float(rank), str(rank)) for rank in range(1, last + 1) if rank == 1 or rank % step == 0]
+
+
+def day(when: datetime) -> str:
+    """Return a day of a month in UTC: ``30 June``."""
+    when = when.astimezone(UTC)
+    return f"{when.day} {MONTHS[when.month - 1]}"
+
+
+def time_ticks(start: datetime, end: datetime, most: int = 6) -> list[Tick]:
+    """Return round times in UTC from `start` to `end`, in seconds since 1970, and their texts; at most `most`, or 2."""
+    start, end = start.astimezone(UTC), end.astimezone(UTC)
+    bare = [(start.timestamp(), _full_day(start))]
+    if len(list(_months(start, end, 1))) < 2:
+        return list(_shorter(start, end, most)) or bare
+    every = (list(_months(start, end, step)) for step in (1, 2, 3, 6, 12, 24, 60, 120, 240, 1200, 12000))
+    return next((months for months in every if 0 < len(months) <= max(2, most)), bare)
+
+
+def _months(start: datetime, end: datetime, step: int) -> Iterator[Tick]:
+    """The first days of each month, or of each `step` months. The first one and each January has its year."""
+    place = -(-(start.year * 12 + start.month) // step) * step
+    named = False
+    while place // 12 < end.year or (place // 12 == end.year and place % 12 <= end.month - 1):
+        year, month = divmod(place, 12)
+        when = datetime(year, month + 1, 1, tzinfo=UTC)
+        name = MONTHS[month] if step < 6 else MONTHS[month][:3]
+        yield when.timestamp(), str(year) if step >= 12 else f"{name} {year}" if month == 0 or not named else name
+        named = True
+        place += step
+
+
+def _shorter(start: datetime, end: datetime, most: int) -> Iterator[Tick]:
+    """Days, or parts of a day, that are a whole number of steps after a midnight. The first one has its year."""
+    steps = (timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 2880, 10080, 20160, 40320))
+    step = next(step for step in steps if (end - start) / step <= max(1, most - 1) or step.days == 28)
+    # 20 April 1970 is a Monday, so weeks begin on Mondays.
+    origin = datetime(1970, 4, 20, tzinfo=UTC)
+    when = origin + -((origin - start) // step) * step
+    named = False
+    while when <= end:
+        words = [] if named and (when.hour or when.minute) else [day_and_month(when) if named else _full_day(when)]
+        if not step.days:
+            words.append(f"{when.hour:02}:{when.minute:02}")
+        yield when.timestamp(), ", ".join(words)
+        named = True
+        when += step
+
+
+def _full_day(when: datetime) -> str:
+    return f"{day_and_month(when)} {when.year}"
+
+
+SIZE = 12
+"""The size of text, in pixels."""
+
+SMALL = 11
+"""The size of the numbers on axes and of notes, in pixels."""
+
+LINE = 14
+"""The distance of labels, in pixels."""
+
+NAME = 40
+"""The number of characters of a name in a sentence."""
+
+WIDTHS = {
+    **dict.fromkeys("ijl'IJ", 0.29),
+    **dict.fromkeys(" ,./:;\\|-f", 0.35),
+    **dict.fromkeys("rt()[]!", 0.41),
+    **dict.fromkeys('"*_`sz?', 0.52),
+    **dict.fromkeys("cLkFvxyPaoTYe", 0.59),
+    **dict.fromkeys("AVBRXZCKU", 0.7),
+    **dict.fromkeys("HNDG&OQw#+<=>^~M▲▼", 0.82),
+    **dict.fromkeys("m%W@", 0.98),
+}
+"""Widths of characters as shares of the size, in the widest of the usual sans-serif fonts; others have `USUAL`."""
+
+USUAL = 0.64
+WIDE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A text in a chart."""
+
+    shown: str
+    full: str
+    """What `shown` shortens: its tooltip, if it is different."""
+    note: str = ""
+    """Follows in a quiet colour."""
+    halo: bool = False
+    """Whether the lines behind it are covered around it."""
+
+
+def text_width(text: str, size: float = SIZE) -> float:
+    """Return the width of a text in pixels, roughly: the font is the reader's."""
+    return size * sum(_width(char) for char in text)
+
+
+def _width(char: str) -> float:
+    if combining(char):
+        return 0.0
+    return WIDE if east_asian_width(char) in "WF" else WIDTHS.get(char, USUAL)
+
+
+def fitted(name: str, width: float, size: float = SIZE, note: str = "", *, halo: bool = False) -> Label:
+    """Return the label of a name, shortened to a width in pixels. Characters that do not show are escaped."""
+    full = printable(name)
+    if text_width(full, size) <= width:
+        return Label(isolated(full), isolated(full), note, halo)
+    room, end = width - text_width("…", size), 0
+    while end < len(full) and (room := room - text_width(full[end], size)) >= 0:
+        end += 1
+    return Label(isolated(f"{full[:end].rstrip()}…"), full, note, halo)
+
+
+def spoken(name: str) -> str:
+    """Return a name for a sentence: shortened and printable."""
+    return isolated(printable(shortened(name, NAME)))
+
+
+def isolated(text: str) -> str:
+    """Return a text that does not move the words around it if it is written from right to left."""
+    return f"\u2068{text}\u2069" if any(bidirectional(char) in ("R", "AL") for char in text) else text
+
+
+def column_width(names: Sequence[str], limit: float) -> float:
+    """Return the width in pixels of a column of names, at most `limit`."""
+    return min(limit, max((text_width(printable(name)) for name in names), default=0.0) + 2)
+
+
+def wrapped(text: str, width: float) -> list[str]:
+    """Return the lines of a small text, broken at spaces to a width in pixels; a long word has its own line."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and text_width(f"{lines[-1]} {word}", SMALL) <= width:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Return positions near the wanted ones, which ascend, at least `gap` apart and from `low` to `high`.
+
+    The sum of squared distances to the wanted positions is the least: less their places times the gap, the positions
+    are an isotonic regression, found by pooling neighbours. Without room for all, the last positions exceed `high`.
+    """
+    pools: list[tuple[float, int]] = []  # a mean, and how many positions have it
+    for place, value in enumerate(wanted):
+        mean, count = value - place * gap, 1
+        while pools and pools[-1][0] >= mean:
+            before, length = pools.pop()
+            mean, count = (before * length + mean * count) / (length + count), length + count
+        pools.append((mean, count))
+    last = max(low, high - (len(wanted) - 1) * gap)
+    means = [min(max(mean, low), last) for mean, count in pools for _ in range(count)]
+    return [mean + place * gap for place, mean in enumerate(means)]
+
+
+PAPER = "var(--paper, #fdfcf8)"
+INK = "var(--ink, #1c1b18)"
+SOFT = "var(--soft, #5d5a53)"
+ACCENT = "var(--accent, #0a4c7a)"
+INTERVAL = "var(--interval, #4e82a8)"
+REFERENCE = "var(--reference, #7f7b71)"
+BAND = "var(--band, #e9e3d2)"
+HAIR = "var(--hair, #ddd9ce)"
+"""The colours of the page, with those of its light theme for an image that has no page."""
+
+WIDTH = 420
+"""The width of a chart in pixels: three fit into a wide page, and one is readable on a phone."""
+
+DOTTED = (1, 3)
+
+JOIN = 11
+"""The width in pixels of the lines that join labels to the ends of lines."""
+
+ROWS = 60
+"""The number of rows that a chart with a row for each team has at most."""
+
+ROW = 18
+"""The height of such a row in pixels."""
+
+TOP, BOTTOM = 26, 6
+"""The margins of such a chart."""
+
+Point = tuple[float, float]
+Box = tuple[float, float, float, float]
+"""x, y, x2, y2: two corners, or two ends."""
+
+Anchor = Literal["start", "middle", "end"]
+ALIGNED = {"start": "left", "middle": "center", "end": "right"}
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """Marks of one kind and one style."""
+
+    kind: Literal["circle", "point", "rule", "rect", "line", "text"]
+    style: dict[str, Any]
+    channels: str
+    """Which of `FIELDS` the rows have, in this order."""
+    rows: list[tuple[float | str | None, ...]]
+
+
+FIELDS = {"x": "x", "y": "y", "X": "x2", "Y": "y2", "s": "size", "o": "order", "t": "text"}
+"""The names of the fields of the data, which no input decides, and the channels that they are encoded by."""
+
+
+@dataclass
+class Panel:
+    """A plotting area with its marks. Marks have positions in the units of the data."""
+
+    x: tuple[float, float]
+    """The values at the left and at the right end."""
+    y: tuple[float, float]
+    """The values at the bottom and at the top."""
+    width: float
+    """In pixels, as all that follows."""
+    height: float
+    left: float = 0.0
+    """A margin."""
+    right: float = 0.0
+    top: float = 0.0
+    bottom: float = 0.0
+    layers: list[Layer] = field(default_factory=list)
+    labels: list[Label] = field(default_factory=list)
+
+    def x_at(self, pixels: float) -> float:
+        """Return the value at a distance from the left end."""
+        return self.x[0] + (self.x[1] - self.x[0]) * pixels / self.width
+
+    def y_at(self, pixels: float) -> float:
+        """Return the value at a distance from the top."""
+        return self.y[1] + (self.y[0] - self.y[1]) * pixels / self.height
+
+    def pixels(self, x: float, y: float) -> Point:
+        """Return the distances of a point from the left end and from the top."""
+        across = (x - self.x[0]) / (self.x[1] - self.x[0])
+        down = (self.y[1] - y) / (self.y[1] - self.y[0])
+        return across * self.width, down * self.height
+
+    def dots(self, points: Iterable[Point], radius: float, fill: str, stroke: str = "", **style: Any) -> None:
+        """Add dots."""
+        paint = {"fill": fill, "size": (2 * radius) ** 2, "stroke": stroke or None, **style}
+        self._add("circle", paint, "xy", points)
+
+    def blobs(self, points: Iterable[tuple[float, float, float]], fill: str, **style: Any) -> None:
+        """Add discs, each of x, y and a radius."""
+        sized = ((x, y, (2 * radius) ** 2) for x, y, radius in points)
+        self._add("circle", {"fill": fill, **style}, "xys", sized)
+
+    def triangles(self, points: Iterable[Point], shape: str, size: float, fill: str, **style: Any) -> None:
+        """Add triangles: `shape` is triangle-up or triangle-down, `size` their area in square pixels."""
+        self._add("point", {"shape": shape, "filled": True, "fill": fill, "size": size, **style}, "xy", points)
+
+    def rules(self, ends: Iterable[Box], stroke: str, width: float = 1.0, dash: Sequence[float] = ()) -> None:
+        """Add straight lines."""
+        style = {"stroke": stroke, "strokeWidth": width, "strokeDash": list(dash) or None}
+        self._add("rule", style, "xyXY", ends)
+
+    def boxes(self, corners: Iterable[Box], fill: str, stroke: str = "", **style: Any) -> None:
+        """Add rectangles."""
+        self._add("rect", {"fill": fill, "stroke": stroke or None, **style}, "xyXY", corners)
+
+    def lines(self, lines: Iterable[Sequence[Point]], stroke: str, width: float = 1.0, **style: Any) -> None:
+        """Add one line through each sequence of points."""
+        # A point without a height ends a line. One path for all lines is converted faster than one for each.
+        points = [point for line in lines if len(line) > 1 for point in (*line, (line[-1][0], None))]
+        rows = ((x, y, order) for order, (x, y) in enumerate(points[:-1]))
+        paint = {"stroke": stroke, "strokeWidth": width, "invalid": "break-paths-show-path-domains", **style}
+        self._add("line", paint, "xyo", rows)
+
+    def texts(
+        self,
+        items: Iterable[tuple[float, float, Label | str]],
+        fill: str = INK,
+        anchor: Anchor = "start",
+        size: float = SIZE,
+        **style: Any,
+    ) -> None:
+        """Add texts whose middle is at a height. The converter sees only their numbers."""
+        rows = []
+        for x, y, label in items:
+            rows.append((x, y, str(len(self.labels))))
+            self.labels.append(Label(label, label) if isinstance(label, str) else label)
+        given = {"fill": fill, "align": ALIGNED[anchor], "baseline": "alphabetic", "fontSize": size, "dy": size * 0.35}
+        self._add("text", {**given, **style}, "xyt", rows)
+
+    def grid_across(self, ticks: Sequence[Tick], top: bool = True) -> None:
+        """Add a hairline from top to bottom at each value of the x axis, with its text above, or below, the area."""
+        at = self.y_at(-9 if top else self.height + 12)
+        self.rules([(x, self.y[0], x, self.y[1]) for x, _ in ticks], HAIR)
+        self.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL)
+
+    def grid_down(self, ticks: Sequence[Tick], right: bool = False) -> None:
+        """Add a hairline from left to right at each value of the y axis, with its text left, or right, of the area."""
+        at = self.x_at(self.width + 6 if right else -6)
+        self.rules([(self.x[0], y, self.x[1], y) for y, _ in ticks], HAIR)
+        self.texts([(at, y, text) for y, text in ticks], SOFT, "start" if right else "end", SMALL)
+
+    def _add(self, kind: Any, style: dict[str, Any], channels: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        if marks := list(rows):
+            given = {name: value for name, value in style.items() if value is not None}
+            self.layers.append(Layer(kind, given, channels, marks))
+
+    def specification(self) -> dict[str, Any]:
+        """Return the Vega-Lite specification of the chart."""
+        import altair as alt  # noqa: PLC0415
+        from altair.utils.schemapi import debug_mode  # noqa: PLC0415
+
+        # Altair would validate each object again whenever it is used; a test validates the complete specifications.
+        with debug_mode(False):
+            across, down = (alt.Scale(domain=list(ends), nice=False, zero=False) for ends in (self.x, self.y))
+            channels = {
+                "x": alt.X(field="x", type="quantitative", axis=None, scale=across),
+                "y": alt.Y(field="y", type="quantitative", axis=None, scale=down),
+                "X": alt.X2(field="X"),
+                "Y": alt.Y2(field="Y"),
+                "s": alt.Size(field="s", type="quantitative", scale=None, legend=None),
+                "o": alt.Order(field="o", type="quantitative"),
+                "t": alt.Text(field="t", type="nominal"),
+            }
+            chart = alt.TopLevelLayerSpec(
+                layer=[
+                    alt.LayerSpec(
+                        data=alt.NamedData(name=str(number)),
+                        mark=alt.MarkDef(type=layer.kind, **{"opacity": 1, **layer.style}),
+                        encoding=alt.Encoding(**{FIELDS[name]: channels[name] for name in layer.channels}),
+                    )
+                    for number, layer in enumerate(self.layers)
+                ],
+                width=self.width,
+                height=self.height,
+                padding={"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom},
+                autosize=alt.AutoSizeParams(type="none"),
+            )
+            specification: dict[str, Any] = chart.to_dict(validate=False)
+        specification["datasets"] = {
+            str(number): [dict(zip(layer.channels, row, strict=True)) for row in layer.rows]
+            for number, layer in enumerate(self.layers)
+        }
+        return specification
+
+
+def end_labels(
+    panel: Panel,
+    ends: Sequence[tuple[float, Label]],
+    *,
+    left: bool = False,
+    apart: float = 3.0,
+    quiet: Container[int] = (),
+) -> None:
+    """Add a label at the right, or at the left, end of lines; each label is joined to the end of its line.
+
+    `ends` has the value of the y axis where each line ends, and its label. The joining lines begin `apart` pixels from
+    the panel; the labels whose indices `quiet` has are in italics.
+    """
+    down = [panel.pixels(panel.x[0], y)[1] for y, _ in ends]
+    order = sorted(range(len(ends)), key=lambda place: (down[place], place))
+    placed = spread(
+        [down[place] for place in order], LINE, -panel.top + LINE / 2, panel.height + panel.bottom - LINE / 2
+    )
+    sides = (apart, apart + JOIN, apart + JOIN + 3)
+    edge, join, text = (panel.x_at(-side if left else panel.width + side) for side in sides)
+    at = dict(zip(order, (panel.y_at(value) for value in placed), strict=True))
+    panel.rules([(edge, y, join, at[place]) for place, (y, _) in enumerate(ends)], REFERENCE, 0.5)
+    labels = [(text, at[place], label) for place, (_, label) in enumerate(ends)]
+    anchor: Anchor = "end" if left else "start"
+    panel.texts([label for place, label in enumerate(labels) if place not in quiet], INK, anchor)
+    panel.texts([label for place, label in enumerate(labels) if place in quiet], SOFT, anchor, fontStyle="italic")
+
+
+# Charts with a row for each team
+
+
+def row_panel(
+    names: Sequence[str],
+    ticks: Sequence[Tick],
+    width: float,
+    *,
+    count: int = 0,
+    what: str = "teams",
+    right: float = 12.0,
+    row: float = ROW,
+    ends: tuple[float, float] | None = None,
+) -> Panel:
+    """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
+
+    The names are on the left, shortened to a third of the width. They are the first of `count` rows, as a note below
+    says. The x axis goes from the first to the last tick, or has other ends.
+    """
+    notes = first_of(len(names), count, what)
+    left = column_width(names, width / 3) + 12
+    panel = Panel(
+        x=ends or (ticks[0][0], ticks[-1][0]),
+        y=(len(names) - 0.5, -0.5),
+        width=width - left - right,
+        height=row * max(len(names), 1),
+        left=left,
+        right=right,
+        top=TOP,
+        bottom=BOTTOM + 18 * len(notes),
+    )
+    if not names:
+        panel.y = (0.5, -0.5)
+    panel.grid_across(ticks)
+    at = panel.x_at(-10)
+    panel.texts([(at, float(place), fitted(name, left - 12)) for place, name in enumerate(names)], INK, "end")
+    below(panel, notes)
+    return panel
+
+
+def below(panel: Panel, notes: Sequence[str]) -> None:
+    """Add notes below a panel, one on each line."""
+    first = panel.height + panel.bottom - 18 * len(notes) + 8
+    panel.texts(
+        [(panel.x_at(-panel.left), panel.y_at(first + 18 * line), text) for line, text in enumerate(notes)],
+        SOFT,
+        size=SMALL,
+        fontStyle="italic",
+    )
+
+
+def first_of(shown: int, count: int, what: str = "teams") -> list[str]:
+    """Return the note that a chart shows only the first rows; nothing if it shows all."""
+    return [f"The first {shown} of {count:,} {what}."] if count > shown else []

@@ -1,0 +1,198 @@
+"""Comparisons of submissions and the similarity of runs: as tables, as JSON and as text; and numbers in sentences."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from scorer.measures.matched import Floats
+from scorer.runs.overlap import Overlaps
+from scorer.runs.overlap import Pair as RunPair
+from scorer.scoring.analysis.analysis import TaskAnalysis, defined, json_text
+from scorer.scoring.analysis.compare import Comparison, Pair
+from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of
+
+NAME = 60
+"""The characters of a name that a sentence has."""
+
+LISTED = 6
+"""The names that a sentence has at most; others are counted."""
+
+
+def name(text: str) -> str:
+    """Return a name from the data for a sentence."""
+    return shortened(printable(text), NAME)
+
+
+def names(texts: Sequence[str], singular: str, plural: str) -> str:
+    """Return names for a sentence, as `joined`; of many, the number of those that are left out."""
+    if len(texts) <= LISTED:
+        return joined([name(text) for text in texts])
+    more = counted(len(texts) - LISTED + 1, f"other {singular}", f"other {plural}")
+    return joined([*(name(text) for text in texts[: LISTED - 1]), more])
+
+
+def share(value: float) -> str:
+    """Return a share in percent: ``83 %``. A share that is not 0 or 1 is not printed as one."""
+    if 0 < value < 0.005:
+        return "less than 1 %"
+    if 0.995 < value < 1:
+        return "more than 99 %"
+    return f"{100 * value:.0f} %"
+
+
+def p_value(value: float) -> str:
+    """Return a p-value with three decimals: ``0.012``, ``< 0.001``."""
+    if math.isnan(value):
+        return "undefined"
+    return "< 0.001" if value < 0.0005 else f"{value:.3f}"
+
+
+def decimals_of(analysis: TaskAnalysis) -> int:
+    """Return the decimals of the means of a task in texts and tables: its own, or those of four significant digits."""
+    if analysis.task.decimals is not None:
+        return analysis.task.decimals
+    largest = max((abs(value) for value in analysis.means.tolist() if math.isfinite(value)), default=0.0)
+    return min(max(3 - math.floor(math.log10(largest)), 0), 12) if largest else 4
+
+
+def number(value: float, decimals: int) -> str:
+    """Return a number with so many decimals; zero has no sign."""
+    return f"{round(value, decimals) + 0.0:.{decimals}f}"
+
+
+def interval(ends: Floats, decimals: int) -> str:
+    """Return the ends of an interval: ``0.7914 to 0.8279``; ``undefined``."""
+    low, high = ends.tolist()
+    return "undefined" if math.isnan(low) else f"{number(low, decimals)} to {number(high, decimals)}"
+
+
+DETAILED = 3
+"""The queries that decide are printed for up to so many pairs; JSON has those of all pairs."""
+
+
+def comparison_text(comparison: Comparison, form: str) -> str:
+    """Return a comparison in a form of `TABLES`, or as JSON; without a final line end."""
+    if form == "json":
+        return json_text(comparison.to_dict())
+    table = comparison_table(comparison)
+    if form == "table":
+        return "\n\n".join(
+            [
+                _heading(comparison),
+                TABLES[form](table),
+                "\n".join(_decisive(comparison, pair) for pair in comparison.pairs),
+            ]
+        )
+    return TABLES[form](table)
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Return a row for each pair; the note says what the columns are."""
+    decimals = decimals_of(comparison.analysis)
+    several = len(comparison.pairs) > 1
+    heads = ["first", "second", "difference", "low", "high", "p", "effect", "wins", "ties", "losses"]
+    if several:
+        heads.insert(6, "p (Holm)")
+    rows = (_row(pair, decimals, several=several) for pair in comparison.pairs)
+    note = _note(comparison, several=several)
+    return table_of(heads, rows, ("first", "second"), blank="-", all_digits=True, note=note)
+
+
+def _row(pair: Pair, decimals: int, *, several: bool) -> list[CellValue | Cell]:
+    difference = Cell(pair.difference, decimals, best=pair.is_significant)
+    interval = [Cell(end, decimals) for end in pair.interval or (None, None)]
+    p_values = [Cell(pair.p_value, 4), *([Cell(pair.adjusted, 4)] if several else [])]
+    counts = (pair.wins, pair.ties, pair.losses)
+    return [pair.first, pair.second, difference, *interval, *p_values, Cell(pair.effect_size, 2), *counts]
+
+
+def _heading(comparison: Comparison) -> str:
+    """The means and what they are over."""
+    words, analysis = comparison.analysis.task.words, comparison.analysis
+    decimals = decimals_of(analysis)
+    lines = [f"{printable(comparison.measure)} over {counted(len(analysis.task.cases), words.case, words.cases)}:"]
+    lines += [f"  {number(value, decimals)}  {printable(submission)}" for submission, value in comparison.means.items()]
+    return "\n".join(lines)
+
+
+def _note(comparison: Comparison, *, several: bool) -> str:
+    cases = comparison.analysis.task.words.cases
+    adjusted = "; p (Holm): adjusted for all pairs" if several else ""
+    are_all_tested = comparison.analysis.tested.sum() == len(comparison.names) * (len(comparison.names) - 1)
+    skipped = "" if are_all_tested else "; only neighbours and pairs with the first are compared"
+    return (
+        f"difference: mean of first minus second, with its 95 % interval (BCa, {comparison.settings.resamples:,} "
+        f"resamples); p: two-sided paired randomisation test{adjusted}; effect: mean difference in standard "
+        f"deviations; wins, ties, losses: {cases} on which first is higher, equal, lower{skipped}"
+    )
+
+
+def _decisive(comparison: Comparison, pair: Pair) -> str:
+    """What the comparison of a pair shows, and the queries with the largest differences."""
+    task = comparison.analysis.task
+    decimals = decimals_of(comparison.analysis)
+    lines = [finding(comparison, pair)]
+    for case in pair.decisive if len(comparison.pairs) <= DETAILED else ():
+        better = pair.first if case.difference > 0 else pair.second
+        lines.append(
+            f"  {number(case.difference, decimals):>{decimals + 4}}  {task.words.case} {printable(case.case)}: "
+            f"{number(case.first, decimals)} against {number(case.second, decimals)}, for {name(better)}"
+        )
+    return "\n".join(lines)
+
+
+def finding(comparison: Comparison, pair: Pair) -> str:
+    """Return what the comparison of a pair shows, in a sentence."""
+    first, second = name(pair.first), name(pair.second)
+    means = comparison.means
+    p = "undefined" if math.isnan(pair.adjusted) else p_value(pair.adjusted)
+    adjusted = "adjusted p" if len(comparison.pairs) > 1 else "p"
+    if means[pair.first] == means[pair.second]:
+        return f"{first} and {second} have the same mean ({adjusted} {p})."
+    if pair.is_significant:
+        return f"{first} is significantly better than {second} ({adjusted} {p})."
+    return f"No significant difference between {first} and {second} ({adjusted} {p})."
+
+
+def overlap_text(overlaps: Overlaps, form: str, *, per_query: bool) -> str:
+    """Return the similarity of runs in a form of `TABLES`, or as JSON; without a final line end."""
+    if form == "json":
+        pairs = [_document(pair, per_query=per_query) for pair in overlaps.pairs]
+        measures = {name: measure.full for name, measure in overlaps.measures.items()}
+        return json_text({"measures": measures, "runs": list(overlaps.runs), "pairs": pairs})
+    return TABLES[form](overlap_table(overlaps, per_query=per_query))
+
+
+def overlap_table(overlaps: Overlaps, *, per_query: bool) -> Table:
+    """Return a row for each pair, or for each query of each pair, with a column for each measure."""
+    heads = ["first", "second", "query" if per_query else "queries", *overlaps.measures]
+    rows = (
+        (pair.first, pair.second, *row)
+        for pair in overlaps.pairs
+        for row in (_query_rows(pair) if per_query else [(len(pair.queries), *pair.means.values())])
+    )
+    return table_of(heads, rows, ("first", "second", "query"), blank="-", all_digits=True)
+
+
+def _query_rows(pair: RunPair) -> list[tuple[str | float, ...]]:
+    """A row for each query, then one for the mean."""
+    columns = [values.tolist() for values in pair.per_query.values()]
+    return [*zip(pair.queries, *columns, strict=True), ("all", *pair.means.values())]
+
+
+def _document(pair: RunPair, *, per_query: bool) -> dict[str, object]:
+    """A pair as plain values; None where undefined."""
+    document: dict[str, object] = {
+        "first": pair.first,
+        "second": pair.second,
+        "queries": len(pair.queries),
+        "means": {name: defined(value) for name, value in pair.means.items()},
+        "undefined": pair.undefined,
+    }
+    if per_query:
+        document["per_query"] = {
+            query: {name: defined(value) for name, value in zip(pair.per_query, row, strict=True)}
+            for query, *row in zip(pair.queries, *(values.tolist() for values in pair.per_query.values()), strict=True)
+        }
+    return document

@@ -1,0 +1,450 @@
+"""Boards and entries for programs and for people: ``leaderboard.json``, CSV, Markdown, citations, and verifiable
+documents.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scorer.board.board import Board, Row, RowCertainty, rules
+from scorer.live.commitment import CommittedTrack, PublishedCommitment
+from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
+from scorer.live.phases import FIRST_RECEIPT, PublishedSplit
+from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.settings.tracks import Challenge
+from scorer.store.log import LogLine
+from scorer.wording import (
+    Cell,
+    CellValue,
+    Column,
+    Table,
+    counted,
+    csv_table,
+    escape_latex,
+    iso_time,
+    letters,
+    markdown_table,
+    printable_name,
+    table_of,
+    utc_moment,
+    utc_time,
+)
+
+
+def to_bibtex(challenge: Challenge, board: Board) -> str:
+    """Return a BibTeX entry for the board, with the day of its last change."""
+    day = "" if board.updated is None else utc_time(board.updated, "day")
+    fields = {
+        "title": _escaped(_title(challenge, board)),
+        "author": f"{{{_escaped(f'The organisers of {challenge.name}')}}}",
+        "note": _escaped(_state(board)),
+        "url": _address(challenge, board),
+    }
+    if day:
+        fields |= {"year": day[:4], "month": f"{int(day[5:7])}", "urldate": day}
+    lines = ",\n".join(f"  {name} = {{{value}}}" for name, value in fields.items() if value)
+    return f"@misc{{{board.track.name}-leaderboard,\n{lines}\n}}\n"
+
+
+def to_cff(challenge: Challenge, board: Board) -> str:
+    """Return a CFF document, version 1.2.0, for the board. Texts are JSON strings, which YAML reads as they are."""
+    lines = [
+        "cff-version: 1.2.0",
+        "message: Please cite this leaderboard as below.",
+        "type: dataset",
+        f"title: {_quoted(_title(challenge, board))}",
+        f"abstract: {_quoted(_state(board))}",
+        "authors:",
+        f"  - name: {_quoted(f'The organisers of {challenge.name}')}",
+    ]
+    if board.updated is not None:
+        lines.append(f"date-released: {utc_time(board.updated, 'day')}")
+    if address := _address(challenge, board):
+        lines.append(f"url: {_quoted(address)}")
+    return "\n".join(lines) + "\n"
+
+
+def _address(challenge: Challenge, board: Board) -> str:
+    """The address of the board; empty if the challenge states none. BibTeX counts braces, also in a URL."""
+    url = challenge.branding.url.replace("{", "%7B").replace("}", "%7D")
+    return f"{url}{board.track.name}/index.html" if url else ""
+
+
+def _title(challenge: Challenge, board: Board) -> str:
+    return f"Leaderboard of the track {board.track.title}, {challenge.name}"
+
+
+def _state(board: Board) -> str:
+    """What the board showed: which scores, of how many teams, by which solution."""
+    teams = counted(sum(row.rank is not None for row in board.rows), "ranked team")
+    state = f"{board.track.shown_stage.capitalize()} {board.columns[0]} of {teams}"
+    if board.salted_digest is None:
+        return state
+    return f"{state}; salted digest of the solution {board.salted_digest.salted}"
+
+
+def _escaped(text: str) -> str:
+    """The text for BibTeX, which counts braces even after a backslash."""
+    escaped = escape_latex(" ".join(text.split()))
+    return escaped.replace(r"\{", r"\textbraceleft{}").replace(r"\}", r"\textbraceright{}")
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(" ".join(text.split()), ensure_ascii=False)
+
+
+VERIFIABLE_VERSION = 1
+"""Of both documents."""
+
+
+def commitment_json(published: PublishedCommitment) -> str:
+    """The commitments. Until the last one is revealed, the document says nothing about the solutions."""
+    document: dict[str, object] = {
+        "version": VERIFIABLE_VERSION,
+        "challenge": published.challenge,
+        "commitments": [
+            {"sha256": commitment.sha256, "index": commitment.index, "at": commitment.at and iso_time(commitment.at)}
+            for commitment in published.commitments
+        ],
+        "receipts": published.receipts.hex(),
+        "tracks": {track.name: _track(track) for track in published.tracks},
+        "errata": [
+            {"track": erratum.track, "number": erratum.number, "index": erratum.index, "changed": erratum.names}
+            for erratum in published.errata
+        ],
+        "revealed": published.is_revealed,
+    }
+    if published.not_applied:
+        document["not_applied"] = published.not_applied
+    if published.event:
+        document |= {"event": published.event, "nonce": published.nonce}
+    return json.dumps(document, ensure_ascii=True, indent=1) + "\n"
+
+
+def _track(track: CommittedTrack) -> Mapping[str, object]:
+    key = {"key_sha256": track.key_sha256 or None}
+    if track.rules is None:
+        return key
+    files = {"solution": track.solution, "items": track.items or None}
+    return {**key, **files, "rules": track.rules, "phases": track.phases, "rescheduled": track.rescheduled}
+
+
+def split_json(track: str, split: PublishedSplit) -> str:
+    """The split: the hash of its key, and once the key is revealed, the key and the queries."""
+    document: dict[str, object] = {
+        "version": VERIFIABLE_VERSION,
+        "track": track,
+        "preliminary": split.share,
+        "key_sha256": split.key_sha256,
+    }
+    if split.key:
+        document |= {"key": split.key, "queries": {"preliminary": split.preliminary, "rest": split.rest}}
+    # Ids can have lone surrogates, which UTF-8 cannot encode.
+    return json.dumps(document, ensure_ascii=True, indent=1) + "\n"
+
+
+ENTRIES_VERSION = 2
+"""The version of the structure. It increases with every change that a reader could notice, except for new keys."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrackEntries:
+    """The entries of a track, and its public board."""
+
+    entries: tuple[Entry, ...]
+    """In the order of the record."""
+    board: Board
+    """As visitors may see it: its entries have the scores that may be shown."""
+
+
+def entry_values(tracks: Iterable[TrackEntries]) -> list[dict[str, Any]]:
+    """Return the entries as plain values, in the order of the record, with the scores that may be shown.
+
+    The scores are those of the primary measure. An entry of a frozen period has none.
+    """
+    entries = [values for track in tracks for values in _of_track(track)]
+    return sorted(entries, key=lambda values: values["id"])
+
+
+def entries_json(tracks: Iterable[TrackEntries]) -> str:
+    """Return the entries as a JSON document."""
+    document = {"version": ENTRIES_VERSION, "entries": entry_values(tracks)}
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
+
+
+def entries_table(tracks: Sequence[TrackEntries]) -> Table:
+    """Return the entries as a table."""
+    heads = ("id", "track", "team", "file", "received", "recorded", "phase", "state", "counts", "preliminary", "final")
+    numeric = {"id", "preliminary", "final"}
+    shown = {track.board.track.name: track.board.track for track in tracks}
+
+    def decimals(head: str, track: str) -> int:
+        return shown[track].preliminary_decimals if head == "preliminary" else shown[track].final_decimals
+
+    return Table(
+        [Column(head, numeric=head in numeric) for head in heads],
+        [[Cell(values[head], decimals(head, values["track"])) for head in heads] for values in entry_values(tracks)],
+    )
+
+
+def _of_track(track: TrackEntries) -> Iterable[dict[str, Any]]:
+    board = track.board
+    public = {entry.index: entry for row in (*board.rows, *board.late) for entry in row.entries}
+    for entry in track.entries:
+        shown = public.get(entry.index)
+        yield {
+            "id": entry.index,
+            "track": board.track.name,
+            "team": printable_name(entry.team),
+            "file": entry.file,
+            "sha256": entry.digest,
+            "received": iso_time(entry.received),
+            "recorded": iso_time(entry.recorded) if entry.recorded and entry.is_recorded_late else None,
+            "phase": entry.phase,
+            "outcome": entry.outcome,
+            "admission": entry.admission,
+            "presence": entry.presence,
+            "state": entry.state,
+            "reason": _reason(entry, shown),
+            "counts": shown is not None and shown.is_counting,
+            "preliminary": shown.preliminary[0] if shown else None,
+            "final": shown.final[0] if shown else None,
+        }
+
+
+def _reason(entry: Entry, shown: Entry | None) -> str | None:
+    if entry.state == "rejected":
+        more = entry.findings_count - 1
+        first = str(entry.findings[0].text) if entry.findings else "the file is invalid"
+        return f"{first} (and {more:,} more)" if more > 0 else first
+    if entry.state == "scored" and shown is not None and shown.answer is not None:
+        return STATE_WORDS[shown.answer].reason
+    if entry.state == "misdated" and entry.absent_at:
+        scanned = f"{utc_moment(entry.absent_at)}, outside of the stated phase or day"
+        return f"not in the folder at {scanned}; `scorer amend` corrects the time of receipt"
+    return STATE_WORDS[entry.state].reason
+
+
+def misdated_lines(entries: Iterable[Entry]) -> list[str]:
+    """For the organiser: why the time of receipt of entries is impossible, and what to do."""
+    return [
+        f"{entry.file}: received {utc_moment(entry.received)}, {_why_misdated(entry)}; it does not count until "
+        f"`scorer amend {entry.index} --received TIME --reason TEXT` corrects the time"
+        for entry in entries
+        if entry.state == "misdated"
+    ]
+
+
+def _why_misdated(entry: Entry) -> str:
+    if entry.absent_at:
+        return (
+            f"but a run at {utc_moment(entry.absent_at)}, outside of that phase or day, did not find it in the folder"
+        )
+    if entry.is_in_future:
+        return "which is in the future"
+    return "which is impossible" if entry.received < FIRST_RECEIPT else "before the phases were announced"
+
+
+_PRELIMINARY = "preliminary "
+
+_TEXTS = ("team", "baseline", "last entry", "tier")
+"""The columns that are not numbers."""
+
+
+def export_columns(board: Board) -> tuple[str, ...]:
+    """Return the columns of every export.
+
+    A final board has the scores of all measures, and the preliminary scores of the primary measure if the solution
+    flags queries. A preliminary board has the preliminary scores of all measures and the looks of each team, but with
+    the Ladder only the scores that it released. The last columns say how certain the
+    score on the primary measure and the rank are.
+    """
+    looks = ("looks",) if board.shows_looks else ()
+    return ("rank", "team", "baseline", *_named_scores(board, None), "entries", *looks, "last entry", *_CERTAINTY)
+
+
+def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
+    """Return the rows of every export, by column; scores are rounded to the track's decimals, None is a blank."""
+    return tuple(
+        {
+            "rank": row.rank,
+            "team": row.team.name,
+            "baseline": row.baseline,
+            **_named_scores(board, row.entry),
+            "entries": len(row.present_entries),
+            **({"looks": row.looks} if board.shows_looks else {}),
+            "last entry": None if row.last_received is None else iso_time(row.last_received),
+            **_certainty(board, row),
+        }
+        for row in board.rows
+    )
+
+
+def board_table(board: Board) -> Table:
+    """Return the board as a table, with scores at the track's decimals."""
+    columns, track = export_columns(board), board.track
+    decimals = [
+        track.preliminary_decimals if column.startswith(_PRELIMINARY) else track.shown_decimals for column in columns
+    ]
+    return table_of(columns, (map(Cell, row.values(), decimals) for row in export_rows(board)), _TEXTS)
+
+
+def to_csv(board: Board) -> str:
+    """Return CSV as RFC 4180 has it, with scores at the track's decimals."""
+    return csv_table(board_table(board), line_end="\r\n") + "\r\n"
+
+
+def to_markdown(board: Board) -> str:
+    """Return a table of GitHub's Markdown, with scores at the track's decimals."""
+    return markdown_table(board_table(board)) + "\n"
+
+
+def shown_interval(certainty: RowCertainty | None, decimals: int) -> list[float | None]:
+    """Return the ends of the interval of a score, rounded; None where it has none."""
+    low, high = (certainty.interval if certainty else None) or (None, None)
+    return [rounded(low, decimals), rounded(high, decimals)]
+
+
+_CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
+
+
+def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
+    """Return the columns on the certainty of a row."""
+    certainty = row.primary_certainty
+    rank_range = (certainty.rank_range if certainty else None) or (None, None)
+    tier = certainty.tier if certainty else None
+    values = (
+        *shown_interval(certainty, board.track.shown_decimals),
+        *rank_range,
+        None if tier is None else letters(tier),
+    )
+    return dict(zip(_CERTAINTY, values, strict=True))
+
+
+def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
+    """Return the scores that an export shows, by column; blanks without an entry."""
+    blank: ColumnScores = (None,) * len(board.columns)
+    final, preliminary = (entry.final, entry.preliminary) if entry else (blank, blank)
+    names = [f"{_PRELIMINARY}{name}" for name in board.columns]
+    if not board.track.shows_final:
+        return dict(zip(names, preliminary, strict=True))
+    named: dict[str, CellValue] = dict(zip(board.columns, final, strict=True))
+    if board.preliminary_queries:
+        named[names[0]] = preliminary[0]
+    return named
+
+
+LEADERBOARD_VERSION = 2
+"""The version of the structure. It increases with every change that a reader could notice, except for new keys.
+
+The structure is in ``leaderboard-schema.json``, next to this module."""
+
+
+def to_json(board: Board, head: LogLine | None = None) -> str:
+    """Return the rows with the track, its rules, the numbers of queries and the statistics; null is a blank.
+
+    `head` is the last line of the public log; None without an event.
+    """
+    track = board.track
+    rows = [
+        {"id": row.team.slug, "status": row.team.status, **values}
+        for row, values in zip(board.rows, export_rows(board), strict=True)
+    ]
+    document = {
+        "version": LEADERBOARD_VERSION,
+        "log": None if head is None else {"index": head.index, "head": head.head.hex()},
+        "track": {
+            "name": track.name,
+            "title": track.title,
+            "stage": track.shown_stage,
+            "primary": board.columns[0],
+            "decimals": track.shown_decimals,
+            "queries": board.queries,
+            "scored_queries": board.scored_queries,
+            "preliminary_queries": board.preliminary_queries,
+        },
+        "phase": _phase(board),
+        "rules": rules(board),
+        "columns": export_columns(board),
+        "rows": rows,
+        "late": [_late(board, row, entry) for row in board.late for entry in row.entries],
+        "statistics": {
+            "level": LEVEL,
+            "resamples": RESAMPLES,
+            "seed": SEED,
+            "measures": {
+                name: statistics
+                for number, name in enumerate(board.columns)
+                if (statistics := _statistics(board, number))
+            },
+        },
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def _phase(board: Board) -> dict[str, Any] | None:
+    """Return the phase that receives entries, or else the next one, or else the last one; None without phases."""
+    phase = board.phases.shown_phase(board.now)
+    if phase is None:
+        return None
+    return {
+        "name": phase.name,
+        "state": board.phases.state(board.now),
+        "start": iso_time(phase.start),
+        "end": iso_time(phase.end),
+        "closes": iso_time(phase.closes),
+        "frozen_since": None if board.frozen_since is None else iso_time(board.frozen_since),
+    }
+
+
+def _late(board: Board, row: Row, entry: Entry) -> dict[str, Any]:
+    """Return an entry of the late board."""
+    return {
+        "id": row.team.slug,
+        "team": row.team.name,
+        "file": entry.file,
+        "received": iso_time(entry.received),
+        "admission": entry.admission,
+        "phase": entry.phase,
+        "score": board.shown_scores(entry)[0],
+    }
+
+
+def _statistics(board: Board, column: int) -> dict[str, Any]:
+    """Return the certainty of the ranking by a measure, or of its means only; empty without both."""
+    decimals = board.track.shown_decimals
+    teams = {
+        row.team.slug: _row(of_row, decimals)
+        for row in board.rows
+        if row.certainty and (of_row := row.certainty[column]) is not None
+    }
+    certainty = board.certainty[column] if board.certainty else None
+    if certainty is None:
+        return {"teams": teams} if column and teams else {}
+    return {
+        "queries": certainty.queries,
+        "smallest_difference": rounded(certainty.smallest_difference, decimals),
+        "separable_neighbours": certainty.separable_neighbours,
+        "tiers": [[board.rows[row].team.slug for row in tier.rows] for tier in certainty.tiers],
+        "teams": teams,
+    }
+
+
+def _row(certainty: RowCertainty, decimals: int) -> dict[str, Any]:
+    """Return the certainty of the score and the rank of a row."""
+    interval = shown_interval(certainty, decimals)
+    return {
+        "interval": None if None in interval else interval,
+        "range": certainty.rank_range,
+        "tier": None if certainty.tier is None else certainty.tier + 1,
+        "first": rounded(certainty.first, 4),
+    }
+
+
+def schema() -> str:
+    """Return the JSON Schema of `to_json`."""
+    return Path(__file__).with_name("leaderboard-schema.json").read_text(encoding="utf-8")

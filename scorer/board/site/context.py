@@ -1,0 +1,441 @@
+"""What each page has in its context: the names that its template can use, as ``docs/templates.md`` lists them.
+
+The names are the fields of the classes. The view of an analysis has the rows of its tables, and sentences; positions
+are attributes of SVG.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+import numpy as np
+from markupsafe import Markup
+
+from scorer.board.board import Board, PastBoard, RuleSection
+from scorer.board.charts.panel import ROWS, rank_ticks
+from scorer.board.reports.comparisons import name, number, p_value, share
+from scorer.board.reports.report_text import (
+    MOST_COLUMNS,
+    first_by_rules,
+    first_sentence,
+    tau_sentence,
+    tests_sentences,
+)
+from scorer.board.site.figures import Axis, Figure, axis_for, svg_percent
+from scorer.board.site.measure_page import Definition, KindSection, WorkedExample
+from scorer.board.site.team_pages import MergedTeamPage, TeamPage, TeamSection
+from scorer.board.site.templates import Brand, MarkdownPage, PageContext
+from scorer.board.site.timeline import LatestEntry, Month
+from scorer.board.site.views import BoardView, ErratumRow, LateEntry, PastRowView, RowView
+from scorer.lists.solution import excluded_pairs, read_ids
+from scorer.live.commitment import PublishedCommitment
+from scorer.live.errata import PublishedErratum
+from scorer.live.state import PublishedLog
+from scorer.live.teams import Team
+from scorer.live.timeline import Happening, Timeline
+from scorer.measures.matched import Floats
+from scorer.options import LEVEL
+from scorer.scoring.analysis.analysis import TaskAnalysis
+from scorer.scoring.analysis.scores import ONE_SIDED
+from scorer.settings.published import published_settings
+from scorer.settings.tracks import FILE, LISTS, Challenge, public_lists
+from scorer.store.log import LogLine
+from scorer.wording import counted, range_of_ranks, shared_rank
+
+
+def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
+    """The files by their paths on the site. Raises SolutionError if a list cannot be read."""
+    files = {FILE: published_settings(challenge, [board.track for board in boards])}
+    for board in boards:
+        track, folder = board.track, board.track.name
+        for key, path in public_lists(track).items():
+            if key == "exclude":
+                pairs = zip(*(ids.to_pylist() for ids in excluded_pairs(path)), strict=True)
+                lines = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
+            else:
+                lines = read_ids(path).to_pylist()
+            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lines)
+    return files
+
+
+@dataclass(frozen=True, slots=True)
+class RankMarks:
+    """The ranks of a team in the resamples."""
+
+    first: str
+    """In which share of them it is first: `89 %`."""
+    median: str
+    middle: str
+    """The middle 95 %: `1 to 2`, or `6 only`."""
+    line: tuple[str, str]
+    """Where the middle 95 % begin and end."""
+    dots: tuple[tuple[str, float], ...]
+    """Position and radius of each rank that is not rare; the area is its share of the resamples. Empty for many teams.
+    """
+
+
+@dataclass(frozen=True, slots=True)
+class PairMarks:
+    """The pairs of a team with each other one."""
+
+    p_values: tuple[str, ...]
+    """That it is better: `0.012`; `same` where all scores are equal, empty for itself. No texts for many teams."""
+    wins: int
+    """How many of the teams on the map it is separable from and better than."""
+    better: tuple[tuple[str, str], ...]
+    """Position and width of their cells; adjacent ones are one."""
+    itself: str
+    """The position of the cell of the team itself."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScoreMarks:
+    """The scores of a team on the queries."""
+
+    zeros: str
+    """The share of queries with the score 0."""
+    best: int
+    """On how many queries no team scores more."""
+    middle_80: tuple[str, str]
+    """Position and width."""
+    middle_half: tuple[str, str]
+    """Position and width."""
+    median: str
+    mean: str
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisRow:
+    """A ranked team."""
+
+    team: str
+    ranks: RankMarks | None
+    """None with one query, which has no resamples."""
+    pairs: PairMarks | None
+    """None for the teams after the first ones of a long board."""
+    rules: tuple[tuple[str, bool], ...]
+    """By each rule the rank, as `=3`, and whether it is another one than by the mean."""
+    scores: ScoreMarks
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysisView:
+    """The analysis of a track. Its rows are the ranked teams, the best first."""
+
+    rows: tuple[AnalysisRow, ...]
+    notes: tuple[str, ...]
+    """About the scores."""
+    rank_ticks: tuple[tuple[str, str], ...]
+    """Position and text."""
+    score_ticks: tuple[tuple[str, str], ...]
+    rules: tuple[str, ...]
+    """The names of the rules, the mean first."""
+    agreement: tuple[str, ...]
+    """Kendall's tau-b of each rule with the mean; empty for the mean."""
+    stability: str
+    """Who is first in most resamples."""
+    tau: str
+    """How far the rankings of the resamples agree with that of the board; empty if undefined."""
+    certainty: tuple[str, ...]
+    """What the tests of single pairs find, and where the test of all pairs at once decides otherwise."""
+    first_by_rules: str
+    spread: str
+    """How the scores of the first team are distributed."""
+
+
+RARE = 0.005
+"""The share of resamples below which a rank has no dot."""
+
+LARGEST = 9.0
+"""The radius of the dot of a rank that a team has in all resamples, in pixels."""
+
+LISTED = 2
+"""How many pairs on which two tests differ are named."""
+
+
+def analysis_view(analysis: TaskAnalysis) -> AnalysisView:
+    """Return the view of the analysis of a track with two teams or more."""
+    count, words = len(analysis.names), analysis.task.words
+    quantiles = np.nanquantile(analysis.task.values, (0.1, 0.25, 0.5, 0.75, 0.9), axis=1).T
+    axis = axis_for([*quantiles.ravel().tolist(), *analysis.means.tolist()])
+    ticks = rank_ticks(count)
+    low, high = (number(float(end), 2) for end in quantiles[0, [1, 3]])
+    best = np.count_nonzero(analysis.task.values == np.nanmax(analysis.task.values, axis=0), axis=1).tolist()
+    by_mean = analysis.ranking.ranks.tolist()
+    ranks = [ranking.ranks.tolist() if ranking.is_defined else None for ranking in analysis.rules.values()]
+    sharing = [Counter(each or ()) for each in ranks]
+    rows = []
+    for at, team in enumerate(analysis.names):
+        by_rule = [
+            ("–", False) if each is None else (shared_rank(each[at], counts), each[at] != by_mean[at])
+            for each, counts in zip(ranks, sharing, strict=True)
+        ]
+        scores = _scores(analysis, at, quantiles[at], best[at], axis)
+        rows.append(AnalysisRow(team, _ranks(analysis, at), _pairs(analysis, at), tuple(by_rule), scores))
+    return AnalysisView(
+        rows=tuple(rows),
+        notes=tuple(analysis.task.notes),
+        rank_ticks=tuple((_rank_at(rank, count), text) for rank, text in ticks),
+        score_ticks=axis.ticks,
+        rules=tuple(rule.replace("-holm", ", Holm").replace("-", " ") for rule in analysis.rules),
+        agreement=tuple(_agreement(analysis, rule) for rule in analysis.rules),
+        stability="" if len(analysis.task.cases) < 2 else first_sentence(analysis),
+        tau=tau_sentence(analysis),
+        certainty=tuple(_certainty(analysis)),
+        first_by_rules=first_by_rules(analysis),
+        spread=f"Half of the {words.cases} of {name(analysis.names[0])} score {low} to {high}; it is best on "
+        f"{best[0]:,} of {len(analysis.task.cases):,}.",
+    )
+
+
+def _rank_at(rank: float, count: int) -> str:
+    return svg_percent(100 * (rank - 0.5) / count)
+
+
+def _ranks(analysis: TaskAnalysis, at: int) -> RankMarks | None:
+    low, median, high = analysis.resampling.quantiles[at].tolist()
+    if math.isnan(median):
+        return None
+    count, frequencies = len(analysis.names), analysis.resampling.frequencies[at].tolist()
+    dots = [
+        (_rank_at(rank, count), round(LARGEST * math.sqrt(often), 1))
+        for rank, often in enumerate(frequencies, start=1)
+        if often >= RARE and count <= ROWS
+    ]
+    middle = range_of_ranks(round(low), round(high)) if low == round(low) and high == round(high) else ""
+    return RankMarks(
+        first=share(frequencies[0]),
+        median=f"{median:g}",
+        middle=middle or f"{low:g} to {high:g}",
+        line=(_rank_at(low, count), _rank_at(high, count)),
+        dots=tuple(dots),
+    )
+
+
+def _pairs(analysis: TaskAnalysis, at: int) -> PairMarks | None:
+    count = len(analysis.names)
+    shown = min(count, ROWS)
+    if at >= shown:
+        return None
+    runs, place, better = [], 0, analysis.better[at, :shown].tolist()
+    for is_better, cells in groupby(better):
+        width = len(list(cells))
+        if is_better:
+            runs.append((svg_percent(100 * place / shown), svg_percent(100 * width / shown)))
+        place += width
+    p_values = analysis.tests[ONE_SIDED].holm[at].tolist() if count <= MOST_COLUMNS else ()
+    texts = ["" if other == at else "same" if math.isnan(p) else p_value(p) for other, p in enumerate(p_values)]
+    return PairMarks(tuple(texts), sum(better), tuple(runs), svg_percent(100 * at / shown))
+
+
+def _scores(analysis: TaskAnalysis, at: int, quantiles: Floats, best: int, axis: Axis) -> ScoreMarks:
+    scores = analysis.task.values[at]
+    places = [axis.position(value) for value in quantiles.tolist()]
+    low, first, median, third, high = places
+    return ScoreMarks(
+        zeros=share(float(np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores)))),
+        best=best,
+        middle_80=(svg_percent(low), svg_percent(high - low)),
+        middle_half=(svg_percent(first), svg_percent(third - first)),
+        median=svg_percent(median),
+        mean=axis.percent(float(analysis.means[at])),
+    )
+
+
+def _agreement(analysis: TaskAnalysis, rule: str) -> str:
+    if rule == "mean":
+        return ""
+    agreement = analysis.agreement["mean", rule]
+    return "–" if agreement is None or math.isnan(agreement.tau_b) else f"{agreement.tau_b:.2f}"
+
+
+def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
+    """What the tests of single pairs find, and on which pairs the test of all pairs at once decides otherwise."""
+    yield from tests_sentences(analysis)
+    test = analysis.tests[ONE_SIDED].holm
+    alone, together = (test <= LEVEL) | (test.T <= LEVEL), analysis.better | analysis.better.T
+    pairs = np.argwhere(np.triu(analysis.tested & (alone != together), 1)).tolist()
+    if pairs:
+        which = [f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs[:LISTED]]
+        listed = f": {'; '.join(which)}" if len(pairs) <= LISTED else ""
+        yield f"The map and the tests of single pairs differ on {counted(len(pairs), 'pair')}{listed}."
+
+
+@dataclass(frozen=True)
+class EveryPage:
+    """On every page."""
+
+    challenge: Challenge
+    """The settings."""
+    brand: Brand
+    boards: tuple[BoardView, ...]
+    """The boards, in the order of the navigation."""
+    site_pages: tuple[MarkdownPage, ...]
+    """The organiser's pages, in the order of the navigation."""
+    here: str
+    """The path of the page in the site."""
+    root: str
+    """The relative path from the page to the folder of the site: "" or "../"."""
+    about: str
+    """What the page shows, in one sentence or two, for search engines and for previews of links."""
+    timeline: Timeline
+    """What happened in public; empty if nothing did, and then there is no page with it, and no feed."""
+    log: PublishedLog
+    """The log; empty without an event, and then there is no ``verification.html``, and no ``log.jsonl``."""
+
+
+@dataclass(frozen=True)
+class FrontPage(PageContext, template="index.html"):
+    """The front page, ``index.html``."""
+
+    latest: tuple[LatestEntry, ...]
+    """The entries received last."""
+    dates: tuple[Happening, ...]
+    """The dates of all phases, the first one first; what is the same in all tracks once."""
+
+
+@dataclass(frozen=True)
+class BoardPage(PageContext, template="board.html"):
+    """The page of a board, ``<track>/index.html``."""
+
+    board: BoardView
+
+
+@dataclass(frozen=True)
+class AnalysisPage(PageContext, template="analysis.html"):
+    """The analysis of a track by its primary measure, ``<track>/analysis.html``."""
+
+    board: BoardView
+    analysis: AnalysisView
+    rows: tuple[tuple[RowView, AnalysisRow], ...]
+    """The ranked teams, as on the board and in the analysis."""
+    figures: tuple[Figure, ...]
+    """Further charts."""
+
+
+@dataclass(frozen=True)
+class ReadingPage(PageContext, template="reading.html"):
+    """What tiers, ranges, intervals and p-values of the boards mean, ``reading.html``."""
+
+
+@dataclass(frozen=True)
+class RulesPage(PageContext, template="rules.html"):
+    """The rules of a track, ``<track>/rules.html``."""
+
+    board: BoardView
+    sections: tuple[RuleSection, ...]
+
+
+@dataclass(frozen=True)
+class LatePage(PageContext, template="late.html"):
+    """The late board of a track, ``<track>/late.html``."""
+
+    board: BoardView
+    entries: tuple[LateEntry, ...]
+    """The best first; none has a rank."""
+
+
+@dataclass(frozen=True)
+class PastPage(PageContext, template="phase.html"):
+    """The board of a phase that has closed, ``<track>/phases/<phase>.html``."""
+
+    board: BoardView
+    """The present one."""
+    past: PastBoard
+    """As it was when the phase closed."""
+    rows: tuple[PastRowView, ...]
+    """Its rows, the best first."""
+
+
+@dataclass(frozen=True)
+class TeamPages(PageContext, template="team.html"):
+    """The pages of a team, ``teams/<team>.html``, ``teams/<team>.2.html``, ..."""
+
+    team: Team
+    page: TeamPage
+    sections: tuple[TeamSection, ...]
+    """One for each track with entries on the page."""
+
+
+@dataclass(frozen=True)
+class MergedPage(PageContext, template="merged.html"):
+    """The page of a team that is merged into another one, ``teams/<team>.html``."""
+
+    page: MergedTeamPage
+
+
+@dataclass(frozen=True)
+class MeasurePage(PageContext, template="measures.html"):
+    """The page of the measures, ``measures.html``."""
+
+    kinds: tuple[KindSection, ...]
+    """The kinds of measures on the boards."""
+    definitions: tuple[Definition, ...]
+    """The words and the symbols that the formulas use."""
+    examples: tuple[WorkedExample, ...]
+    """One for each track."""
+
+
+@dataclass(frozen=True)
+class TimelinePage(PageContext, template="timeline.html"):
+    """What happened in the challenge and what comes next, ``timeline.html``."""
+
+    months: tuple[Month, ...]
+    """The latest first."""
+    upcoming: tuple[Happening, ...]
+    """The next first."""
+
+
+@dataclass(frozen=True)
+class VerificationPage(PageContext, template="verification.html"):
+    """What anybody can verify about the challenge, and how, ``verification.html``."""
+
+    head: LogLine
+    """The last line of the log."""
+    splits: tuple[BoardView, ...]
+    """The boards whose preliminary queries a key selects."""
+    commitment: PublishedCommitment
+    """The commitments, and the public key of receipts."""
+
+
+@dataclass(frozen=True)
+class ErrataPage(PageContext, template="errata.html"):
+    """The errata of a track, ``<track>/errata.html``."""
+
+    board: BoardView
+
+
+@dataclass(frozen=True)
+class ErratumPage(PageContext, template="erratum.html"):
+    """An erratum, ``<track>/errata/<number>.html``."""
+
+    board: BoardView
+    erratum: PublishedErratum
+    rows: tuple[ErratumRow, ...]
+    """The teams, in the order of the board after the erratum."""
+
+
+@dataclass(frozen=True)
+class OwnPage(PageContext, template="page.html"):
+    """A page that the organiser wrote, ``<name>.html``."""
+
+    page: MarkdownPage
+
+
+@dataclass(frozen=True)
+class MissingPage(PageContext, template="404.html"):
+    """The page that a server shows for an address without a page, ``404.html``.
+
+    The server shows it at any depth, where relative links lead nowhere. So the page has no relative link, and its style
+    sheet is in it.
+    """
+
+    style: Markup
+    """The style sheet, from ``404.css``."""
+    style_digest: str
+    """The SHA-256 of `style` in Base64, with which the content policy allows it."""

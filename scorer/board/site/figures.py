@@ -1,0 +1,397 @@
+"""Charts and small pictures on the pages of boards, with captions that state what they show."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import partial
+from typing import Literal
+
+from scorer.board.board import BINS, Board, Row, RowCertainty, ShakeUp, Tier, counting_scores
+from scorer.board.build import RECALLS, cutoffs
+from scorer.board.charts.over_time import (
+    MEDIUM,
+    NARROW,
+    WIDE,
+    Curve,
+    History,
+    Moved,
+    leaders_over_time,
+    leaders_sentence,
+    precision_recall,
+    preliminary_against_final,
+    r_precision_by_cutoff,
+    scaled,
+)
+from scorer.board.charts.svg import Cache, Svg
+from scorer.live.entry import ColumnScores
+from scorer.wording import counted, in_words
+
+MOST_STEPS = 7
+"""How many steps an axis has at most."""
+
+STEPS = (1, 2, 5, 10)
+"""Steps between the ticks of an axis, times a power of ten."""
+
+
+def svg_percent(percent: float) -> str:
+    """A position or a length in percent as an attribute of SVG: ``41.62%``."""
+    return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale from a round number to a round number."""
+
+    step: float
+    """The difference between two ticks."""
+    first: int
+    """The first tick, in steps from 0, and `last` the last one."""
+    last: int
+
+    def position(self, value: float) -> float:
+        """A position in percent of the axis, to two decimals; values outside the axis are at its ends."""
+        share = (value / self.step - self.first) / (self.last - self.first)
+        return round(100 * min(max(share, 0.0), 1.0), 2)
+
+    def percent(self, value: float) -> str:
+        """A position as an attribute of SVG: ``41.62%``."""
+        return svg_percent(self.position(value))
+
+    @property
+    def labels(self) -> tuple[tuple[float, str], ...]:
+        """The value and the label of each tick."""
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        values = [number * self.step for number in range(self.first, self.last + 1)]
+        return tuple((value, f"{value:.{decimals}f}" if value else "0") for value in values)
+
+    @property
+    def ticks(self) -> tuple[tuple[str, str], ...]:
+        """The position and the label of each tick."""
+        return tuple((self.percent(value), label) for value, label in self.labels)
+
+
+def axis_for(values: Iterable[float]) -> Axis:
+    """The axis from 0 to the round number above the highest value; it begins below 0 if a value is negative."""
+    shown = [0.0, *values]
+    low, high = min(shown), max(shown)
+    if high <= low:
+        return Axis(1.0, 0, 1)
+    rough = (high - low) / MOST_STEPS
+    power = 10.0 ** math.floor(math.log10(rough))
+    # 1e-9 lets a value that equals a tick, but for rounding, be the last one.
+    for factor in STEPS:
+        step = factor * power
+        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
+        if last - first <= MOST_STEPS:
+            return Axis(step, first, last)
+    return Axis(10 * STEPS[-1] * power, -1, 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """What is not separable from the best team of a tier, in the row of one of its teams."""
+
+    x: str
+    width: str
+    best: str
+    """The position of the best team's score."""
+    line: Literal["", "from", "through", "to"]
+    """The part of the line from the best team's dot to the last one: where it is in this row."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strip:
+    """Positions of the marks of a row, as attributes of SVG; None where a mark is missing."""
+
+    mean: str
+    interval: tuple[str, str] | None
+    """Where it begins, and its width."""
+    preliminary: str | None
+    band: Band | None
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a row is among the tiers."""
+
+    tier: int | None
+    """The tier of the row, or the tier around a baseline."""
+    opens: bool
+    """Whether the row above has another tier, or none."""
+    closes: bool
+
+
+def places(board: Board) -> tuple[Place, ...]:
+    """The place of each row. A baseline between two teams of one tier is in that tier; other rows are single."""
+    tiers = [row.primary_certainty.tier if row.primary_certainty else None for row in board.rows]
+    around = [_around(tiers, position) if row.baseline else tiers[position] for position, row in enumerate(board.rows)]
+    return tuple(
+        Place(
+            tier,
+            opens=tier is None or position == 0 or around[position - 1] != tier,
+            closes=tier is None or position == len(around) - 1 or around[position + 1] != tier,
+        )
+        for position, tier in enumerate(around)
+    )
+
+
+def _around(tiers: Sequence[int | None], position: int) -> int | None:
+    """The tier of the next teams above and below a baseline, if it is the same."""
+    above = next((tier for tier in reversed(tiers[:position]) if tier is not None), None)
+    below = next((tier for tier in tiers[position + 1 :] if tier is not None), None)
+    return above if above == below else None
+
+
+def board_axis(board: Board, scores: Sequence[ColumnScores]) -> Axis:
+    """The axis of the strips of a board; `scores` has the shown scores of each row."""
+    values = [values[0] for values in scores if values[0] is not None]
+    for row in board.rows:
+        if row.entry and board.shows_both:
+            values += [score for score in row.entry.preliminary[:1] if score is not None]
+        if row.primary_certainty and row.primary_certainty.interval:
+            values += row.primary_certainty.interval
+    return axis_for(values)
+
+
+def strips(
+    board: Board, scores: Sequence[ColumnScores], axis: Axis, where: Sequence[Place]
+) -> tuple[Strip | None, ...]:
+    """The strip of each row, which is at a place among the tiers; None for a row without a score."""
+    certainty = board.primary_certainty
+    reaches = [_reach(tier, scores) for tier in certainty.tiers] if certainty else []
+    return tuple(
+        None
+        if (mean := scores[position][0]) is None
+        else Strip(
+            mean=axis.percent(mean),
+            interval=_interval(row.primary_certainty, axis),
+            preliminary=_preliminary(board, row, axis),
+            band=_band(board, reaches, axis, where, position),
+        )
+        for position, row in enumerate(board.rows)
+    )
+
+
+def _interval(certainty: RowCertainty | None, axis: Axis) -> tuple[str, str] | None:
+    return _span(*certainty.interval, axis) if certainty and certainty.interval else None
+
+
+def _preliminary(board: Board, row: Row, axis: Axis) -> str | None:
+    score = row.entry.preliminary[0] if row.entry and board.shows_both else None
+    return None if score is None else axis.percent(score)
+
+
+def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:
+    """The position and the width of what reaches from `low` to `high`."""
+    return axis.percent(low), svg_percent(axis.position(high) - axis.position(low))
+
+
+def _band(
+    board: Board, reaches: Sequence[tuple[float, float]], axis: Axis, where: Sequence[Place], position: int
+) -> Band | None:
+    """The band of a row of a tier, given the lowest and the best score of the band of each tier."""
+    certainty, tier = board.primary_certainty, where[position].tier
+    if certainty is None or tier is None:
+        return None
+    low, best = reaches[tier]
+    x, width = _span(low, best, axis)
+    return Band(x, width, axis.percent(best), _line(certainty.tiers[tier].rows, where, position))
+
+
+def _reach(tier: Tier, scores: Sequence[ColumnScores]) -> tuple[float, float]:
+    """The lowest score of the band of a tier, which reaches to the lowest one of its teams at least, and the best."""
+    members = [score for row in tier.rows if (score := scores[row][0]) is not None]
+    return min(members + ([] if tier.reach is None else [members[0] - tier.reach])), members[0]
+
+
+def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal["", "from", "through", "to"]:
+    """The part of the line of a tier in one row of it; where another tier interrupts, only the first rows have it."""
+    first = rows[0]
+    last = next(at for at in range(first, len(where)) if where[at].closes)
+    if first == last or not first <= position <= last:
+        return ""
+    return "from" if position == first else "to" if position == last else "through"
+
+
+HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
+SPARK_WIDTH, SPARK_HEIGHT = 64, 16
+MARGIN = 2
+"""The distance of a sparkline from the edges of its picture."""
+
+RIGHT = SPARK_WIDTH - MARGIN
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A picture in a row."""
+
+    path: str
+    """The outline or the line, as an attribute of SVG."""
+    label: str
+    """What it shows, for those who do not see it."""
+    value: float
+    """What the column is sorted by."""
+    end: tuple[float, float] = (0.0, 0.0)
+    """Where the line ends."""
+
+
+def _coordinate(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+def histograms(board: Board) -> tuple[Mark | None, ...]:
+    """The histogram of the primary scores of each row, whose highest bar fills it; None for a row without one."""
+    return tuple(_histogram(row.histogram) if any(row.histogram) else None for row in board.rows)
+
+
+def _histogram(counts: Sequence[int]) -> Mark:
+    width, highest = HISTOGRAM_WIDTH / BINS, max(counts)
+    bars = "".join(
+        f"M{_coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{_coordinate(_height(count, highest))}"
+        f"h{_coordinate(width - 0.5)}V{HISTOGRAM_HEIGHT}"
+        for number, count in enumerate(counts)
+        if count
+    )
+    total = sum(counts)
+    step = 1 / BINS
+    label = (
+        f"{_percent(counts[0], total)} of the queries score under {step:g}, {_percent(counts[-1], total)} {1 - step:g} "
+        "or more"
+    )
+    return Mark(bars, label, counts[0])
+
+
+def _height(count: int, highest: int) -> float:
+    """The height of a bar: the square root of the count, so that small counts show next to the many queries at 0."""
+    return HISTOGRAM_HEIGHT * math.sqrt(count / highest)
+
+
+def _percent(part: int, whole: int) -> str:
+    """``62 %``; ``under 1 %`` where the share is not 0 but rounds to it."""
+    share = 100 * part / whole
+    return "under 1 %" if 0 < share < 0.5 else f"{share:.0f} %"
+
+
+def sparklines(board: Board) -> tuple[Mark | None, ...]:
+    """The score of each row that counted, all on one scale; None for a row without a scored entry.
+
+    Times go from the first to the last scored entry of the board.
+    """
+    records = [
+        [(when, score) for when, score in counting_scores(board, row) if score is not None] for row in board.rows
+    ]
+    times = [entry.received.timestamp() for row in board.rows for entry in row.entries if entry.state == "scored"]
+    scores = [score for steps in records for _, score in steps]
+    if not scores:
+        return (None,) * len(board.rows)
+    decimals = board.track.shown_decimals
+    ends = min(times), max(times), min(0.0, *scores), max(scores)
+    return tuple(_sparkline(steps, ends, decimals) if steps else None for steps in records)
+
+
+def _sparkline(
+    records: Sequence[tuple[datetime, float]], ends: tuple[float, float, float, float], decimals: int
+) -> Mark:
+    """The scores that counted; `ends` are the first and the last time, and the lowest and the highest score."""
+    start, end, low, high = ends
+    steps = [
+        (
+            scaled(when.timestamp(), start, end, MARGIN, RIGHT, single=1.0),
+            scaled(score, low, high, SPARK_HEIGHT - MARGIN, MARGIN, single=1.0),
+        )
+        for when, score in records
+    ]
+    (x, y), *others = steps
+    path = f"M{_coordinate(x)} {_coordinate(y)}"
+    path += "".join(f"H{_coordinate(right)}V{_coordinate(below)}" for right, below in others)
+    scores = [f"{score:.{decimals}f}" for _, score in records]
+    label = f"{scores[0]} at first" if len(scores) == 1 else f"{scores[0]} at first, {scores[-1]} at last"
+    return Mark(f"{path}H{_coordinate(RIGHT)}", label, records[-1][0].timestamp(), (RIGHT, steps[-1][1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart with its caption."""
+
+    svg: Svg
+    caption: str
+    medium: Svg | None = None
+    """The same chart for a page of medium width, with letters that can be read there; None: it is the same."""
+    narrow: Svg | None = None
+    """The same chart for a phone; None: it is the same."""
+
+
+def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+    """The charts below the table of a board: who led, and since when. None without two scored entries."""
+    teams = [_history(board, row) for row in board.rows]
+    if sum(len(team.entries) for team in teams) < 2:
+        return ()
+    chart = leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals)
+    wide, medium, narrow = (
+        replace(chart, draw=partial(chart.draw, width=width)).svg(cache) for width in (WIDE, MEDIUM, NARROW)
+    )
+    ring = "an improvement" if board.track.has_ladder else "an entry"
+    baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""
+    shown = (
+        f"{board.track.shown_stage.capitalize()} {board.track.primary_measure.kind.name} of the entry that counted at "
+        f"each time; a ring is {ring}{baselines}."
+    )
+    return (Figure(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
+
+
+def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+    """The charts of a board that need more than the scores on the primary measure."""
+    figures = []
+    if board.shake_up is not None:
+        chart = preliminary_against_final(_moves(board), board.columns[0])
+        figures.append(Figure(chart.svg(cache), _moved(board.shake_up)))
+    if board.curves and board.curves[0].precisions:
+        chart = precision_recall([_curve(board, curve.row, curve.precisions) for curve in board.curves])
+        levels = in_words(len(RECALLS))
+        caption = f"Interpolated precision at {levels} levels of recall, the mean over the queries."
+        figures.append(Figure(chart.svg(cache), caption))
+    if board.curves and board.curves[0].r_precisions:
+        curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
+        chart = r_precision_by_cutoff(curves, cutoffs(board.track.list_length))
+        figures.append(Figure(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
+    return tuple(figures)
+
+
+def _history(board: Board, row: Row) -> History:
+    """The scored entries of a row, but for those whose time of receipt is impossible."""
+    scores = (
+        (entry.received, board.shown_scores(entry)[0]) for entry in reversed(row.entries) if entry.state == "scored"
+    )
+    entries = tuple((received, score) for received, score in scores if score is not None)
+    return History(row.team.name, counting_scores(board, row), row.baseline, entries)
+
+
+def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> Curve:
+    return Curve(board.rows[row].team.name, values, board.rows[row].baseline)
+
+
+def _moves(board: Board) -> list[Moved]:
+    return [
+        Moved(row.team.name, row.entry.preliminary[0], row.entry.final[0], row.preliminary_rank, row.rank)
+        for row in board.rows
+        if row.entry is not None
+        and row.rank is not None
+        and row.preliminary_rank is not None
+        and row.entry.preliminary[0] is not None
+        and row.entry.final[0] is not None
+    ]
+
+
+def _moved(shake_up: ShakeUp) -> str:
+    """How far the teams moved, and whether chance would move them as far."""
+    low, high = shake_up.expected_range
+    moved = f"{counted(shake_up.moved, 'team')} moved, by {shake_up.mean_move:.1f} ranks in the mean over all teams"
+    chance = f"random preliminary queries would move them by {low:.1f} to {high:.1f}"
+    if shake_up.mean_move > high:
+        return f"{moved}: more than chance explains; {chance}."
+    if shake_up.mean_move < low:
+        return f"{moved}: less than chance would; {chance}."
+    return f"{moved}: no more than chance explains; {chance}."

@@ -1,0 +1,236 @@
+"""Writes the pages into a folder, which can be opened from disk or served as it is."""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+from urllib.parse import unquote, urlsplit
+
+from scorer.errors import ScorerError
+from scorer.files import digest
+from scorer.files.writing import LockedError, content_of, locked, part_of, replace_content
+from scorer.wording import quoted
+
+MANIFEST = ".manifest.json"
+"""Lists the files that renders wrote, and the snapshot that the last complete render shows."""
+
+LOCK = ".lock"
+"""Locked while a render writes into the folder."""
+
+WAIT = 60.0
+"""Seconds that a render waits for another one."""
+
+FRONT_PAGE = "index.html"
+LINK = re.compile(r'\bhref="([^"]*)"')
+"""Of a page that is rendered."""
+
+ASSETS_FOLDER = "static/"
+ASSET_SUFFIXES = (".css", ".js")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What renders left in the folder."""
+
+    files: frozenset[str] = frozenset()
+    """Paths that may exist: a file is listed before it is written and until after it is deleted."""
+    snapshot: str = ""
+    """The name of the snapshot that the last complete render shows; empty before that. It is public, so it must not
+    tell how often the database has changed: that would say during a freeze what arrives."""
+
+    def shows_later(self, snapshot: str, is_later: Callable[[str], bool]) -> bool:
+        """Whether the folder shows a later snapshot, which `is_later` says of its name."""
+        return self.snapshot not in ("", snapshot) and is_later(self.snapshot)
+
+    def encoded(self) -> bytes:
+        document: dict[str, object] = {"written by scorer": sorted(self.files)}
+        if self.snapshot:
+            document["snapshot"] = self.snapshot
+        return (json.dumps(document, indent=1) + "\n").encode()
+
+
+def write(
+    pages: Mapping[str, str | bytes],
+    folder: Path,
+    snapshot: str = "",
+    is_later: Callable[[str], bool] = lambda _: False,
+) -> list[str] | None:
+    """Write the pages, by their relative paths, into the folder, and delete pages of earlier renders.
+
+    Each file is replaced as a whole, and only if its content changes. Style sheets, scripts and files of the organiser
+    come first, then pages and data files that do not exist yet, then the other pages and data files, then
+    ``index.html``, then deletions: a visitor who follows links during a render never reaches a page that does not exist
+    yet. Files that no render wrote are not changed. If a render is killed, the next one completes it. If no content
+    changes, no file does: that the database has changed may be hidden.
+
+    One process writes at a time; another one waits for up to `WAIT` seconds. While the folder is locked, `is_later` is
+    called with the name of the snapshot that the folder shows; it says whether that is later than `snapshot`. Then
+    nothing is written, and the result is None. Otherwise it has the paths written or deleted, sorted.
+
+    Raises ScorerError if the folder cannot be written or stays locked, or if a file that no render wrote has the name
+    of a page.
+    """
+    contents = _encoded(pages)
+    if folder.exists() and not folder.is_dir():
+        raise ScorerError(f"{folder}: cannot write the site (Not a directory)")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
+    with _locked(folder):
+        before = _read_manifest(folder)
+        if before.shows_later(snapshot, is_later):
+            return None
+        return _update(folder, contents, before, Manifest(frozenset(contents), snapshot))
+
+
+def write_first(
+    pages: Mapping[str, str | bytes], folder: Path, snapshot: str, is_later: Callable[[str], bool]
+) -> frozenset[str]:
+    """Write some pages of a site before the others are rendered; `write` completes the site.
+
+    Returns the paths of the pages that they link to and that neither are among them nor exist: if there are any,
+    nothing is written. Nor is anything written where no complete render is, where it is later than `snapshot`, as for
+    `write`, and if no content changes. Raises ScorerError as `write`.
+    """
+    if not manifest_of(folder):
+        return frozenset()
+    missing = frozenset(path for path in set(_linked(pages)) if path not in pages and not (folder / path).exists())
+    if missing:
+        return missing
+    contents = _encoded(pages)
+    with _locked(folder):
+        before = _read_manifest(folder)
+        if before.snapshot and not before.shows_later(snapshot, is_later) and _changed(folder, contents):
+            _refuse_to_overwrite(folder, contents, before.files)
+            replace_content(folder / MANIFEST, Manifest(before.files | contents.keys()).encoded())
+            for path in _in_order(contents, folder):
+                replace_content(folder / path, contents[path])
+    return missing
+
+
+def _encoded(pages: Mapping[str, str | bytes]) -> dict[str, bytes]:
+    return {path: page.encode() if isinstance(page, str) else page for path, page in pages.items()}
+
+
+def _linked(pages: Mapping[str, str | bytes]) -> Iterator[str]:
+    """The paths of the files of the site that HTML pages link to."""
+    for path, page in pages.items():
+        if path.endswith(".html") and isinstance(page, str):
+            for parts in map(urlsplit, set(LINK.findall(page))):
+                if not parts.scheme and parts.path:
+                    yield posixpath.normpath(posixpath.join(posixpath.dirname(path), unquote(parts.path)))
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold the lock of the folder. Raises ScorerError if it stays locked, or for an error of files within."""
+    try:
+        with locked(folder / LOCK, WAIT):
+            yield
+    except LockedError as error:
+        raise ScorerError(str(error)) from error
+    except OSError as error:
+        raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
+
+
+def _update(folder: Path, contents: Mapping[str, bytes], before: Manifest, after: Manifest) -> list[str]:
+    """Write the contents and delete what is no longer wanted; return the changed paths. The caller holds the lock."""
+    _refuse_to_overwrite(folder, contents, before.files)
+    if before.files == after.files and before.snapshot and not _changed(folder, contents):
+        return []
+    replace_content(folder / MANIFEST, Manifest(before.files | after.files).encoded())
+    for path in {MANIFEST, *before.files, *after.files}:
+        with suppress(NotADirectoryError):  # what was a file becomes a folder
+            part_of(folder / path).unlink(missing_ok=True)
+    in_the_way = _in_the_way(before.files - after.files, after.files)
+    deleted = [path for path in sorted(in_the_way) if _delete(folder, path)]
+    written = [path for path in _in_order(contents, folder) if replace_content(folder / path, contents[path])]
+    deleted += [path for path in sorted(before.files - after.files - in_the_way) if _delete(folder, path)]
+    replace_content(folder / MANIFEST, after.encoded())
+    return sorted(written + deleted)
+
+
+def _changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
+    """Whether any file has another content, or is not there."""
+    with suppress(OSError):  # a file is where a folder is needed
+        return any(content_of(folder / path) != content for path, content in contents.items())
+    return True
+
+
+def shows(folder: Path, manifest: str) -> bool:
+    """Whether the folder has the manifest with this digest, as `manifest_of` returns it, and all files of it."""
+    return manifest_of(folder) == manifest and all((folder / path).is_file() for path in _read_manifest(folder).files)
+
+
+def manifest_of(folder: Path) -> str:
+    """The SHA-256 of the manifest of a complete render, in hexadecimal; empty without one."""
+    if not (folder / MANIFEST).is_file() or not _read_manifest(folder).snapshot:
+        return ""
+    return digest(folder / MANIFEST)
+
+
+def _in_the_way(unwanted: AbstractSet[str], wanted: AbstractSet[str]) -> AbstractSet[str]:
+    """The unwanted files that are where a wanted file needs a folder, or in a folder where a wanted file will be."""
+    folders = {str(parent) for path in wanted for parent in PurePosixPath(path).parents}
+    return {
+        path
+        for path in unwanted
+        if path in folders or any(str(parent) in wanted for parent in PurePosixPath(path).parents)
+    }
+
+
+def _in_order(paths: Iterable[str], folder: Path) -> list[str]:
+    """The paths in the order in which they are written."""
+
+    def key(path: str) -> tuple[bool, bool, bool, str]:
+        is_asset = path.startswith(ASSETS_FOLDER) or path.endswith(ASSET_SUFFIXES)
+        return path == FRONT_PAGE, not is_asset, (folder / path).exists(), path
+
+    return sorted(paths, key=key)
+
+
+def _read_manifest(folder: Path) -> Manifest:
+    """The manifest of the folder; an empty one if the folder has none. Its paths are inside the folder."""
+    file = folder / MANIFEST
+    try:
+        document = json.loads(file.read_bytes())
+        files = frozenset(map(str, document["written by scorer"]))
+        snapshot = str(document.get("snapshot", ""))
+    except FileNotFoundError:
+        return Manifest()
+    except (ValueError, LookupError, TypeError) as error:
+        raise ScorerError(f"{file}: not a manifest written by a render; empty {folder} and render again") from error
+    outside = [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
+    if outside:
+        raise ScorerError(
+            f"{file}: lists {quoted(outside[0])}, which is outside of {folder}; empty the folder and render again"
+        )
+    return Manifest(files, snapshot)
+
+
+def _refuse_to_overwrite(folder: Path, contents: Mapping[str, bytes], earlier: frozenset[str]) -> None:
+    """Raise ScorerError if a file that no render wrote has the name of a page and another content."""
+    for path, content in contents.items():
+        if path not in earlier and (folder / path).is_file() and (folder / path).read_bytes() != content:
+            raise ScorerError(
+                f"{folder / path}: a page has the name of this file, which no render wrote; move the file away, or "
+                "render into another folder"
+            )
+
+
+def _delete(folder: Path, path: str) -> bool:
+    """Delete a file, and the folders that are empty then; return whether the file existed."""
+    file = folder / path
+    existed = file.exists()
+    file.unlink(missing_ok=True)
+    for parent in file.relative_to(folder).parents[:-1]:
+        if (folder / parent).is_dir() and not any((folder / parent).iterdir()):
+            (folder / parent).rmdir()
+    return existed

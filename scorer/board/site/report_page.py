@@ -1,0 +1,273 @@
+"""The analysis of tasks as a page: sections with their tables and charts, and the self-contained page of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+from jinja2 import ChoiceLoader
+from markupsafe import Markup
+
+from scorer.board.charts.rankings import (
+    blob_plot,
+    podium_plot,
+    query_boxes,
+    ranking_rules,
+    scores_with_intervals,
+    significance_map,
+    tau_violin,
+)
+from scorer.board.charts.svg import Chart
+from scorer.board.reports import report_text
+from scorer.board.reports.comparisons import decimals_of
+from scorer.board.reports.report_text import BlockView, Captioned, Section, SectionView, TaskView, task_sections
+from scorer.board.site.templates import TemplateFolder, environment_with, has_templates, render_template
+from scorer.files import shipped_templates
+from scorer.lists.solution import Exclude, Solution, Source
+from scorer.options import REPORT_FORMS, RESAMPLES, SEED, Missing, NothingRelevant, ReportForm, Split, Ties, Unjudged
+from scorer.scoring.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks, json_text, report_document
+from scorer.scoring.analysis.compare import Comparison, run_tasks
+from scorer.scoring.evaluation import MeasureNames, measures_named
+from scorer.wording import quoted
+
+STYLES = ("style.css", "report.css")
+"""The style sheets in the page, in this order."""
+
+WIDTH = 600
+"""Of the charts, in pixels; they shrink with the page."""
+
+
+def task_view(analysis: TaskAnalysis, number: int = 1) -> TaskView:
+    """Return the view of a task. Its number makes the anchor unique on a page with several tasks."""
+    return TaskView(
+        report_text.task_title(analysis),
+        f"task-{number}",
+        tuple(_section(section, analysis) for section in task_sections(analysis)),
+    )
+
+
+def report_page(report: Report, templates: Path | None = None) -> str:
+    """Return a report as an HTML file that needs no other file and no script.
+
+    The templates and style sheets of the folder `templates` come before the shipped ones. Raises ScorerError if one
+    cannot be read or rendered.
+    """
+    own = [] if templates is None else [TemplateFolder(templates)]
+    loader = ChoiceLoader([*own, TemplateFolder(shipped_templates())])
+    environment = environment_with(loader, own=templates is not None and has_templates(templates))
+    styles = "\n".join(loader.get_source(environment, name)[0] for name in STYLES)
+    consensus = report_text.consensus(report)
+    context = {
+        "title": report_text.title(report),
+        # A style sheet is not escaped in HTML, and nothing in it may end its element.
+        "styles": Markup(styles.replace("</", "<\\/")),  # noqa: S704
+        "introduction": _section(report_text.introduction(report)),
+        "tasks": [task_view(task, number) for number, task in enumerate(report.tasks, 1)],
+        "consensus": None if consensus is None else _section(consensus),
+        "methods": _section(report_text.methods(report)),
+    }
+    return render_template(environment, "report.html", context)
+
+
+def written(report: Report, form: ReportForm, templates: Path | None = None) -> str:
+    """Return a report in a form, without a final line end; `templates` are for `report_page`."""
+    if form == "json":
+        return json_text(report_document(report))
+    if form == "markdown":
+        return report_text.report_markdown(report)
+    return report_page(report, templates).rstrip("\n")
+
+
+def _section(section: Section, analysis: TaskAnalysis | None = None) -> SectionView:
+    blocks: list[BlockView] = []
+    for block in section.blocks:
+        if isinstance(block, str):
+            blocks.append(BlockView(paragraph=block))
+        elif isinstance(block, Captioned):
+            blocks.append(BlockView(table=block.table, caption=block.caption))
+        elif analysis is not None:
+            blocks.append(BlockView(chart=CHARTS[block.chart](analysis).svg(), caption=block.caption))
+    return SectionView(section.title, tuple(blocks))
+
+
+# The charts
+
+
+def _intervals(analysis: TaskAnalysis) -> Chart:
+    return scores_with_intervals(
+        analysis.names,
+        analysis.means.tolist(),
+        [(low, high) for low, high in analysis.resampling.percentile.tolist()],
+        _measure(analysis),
+        decimals_of(analysis),
+        width=WIDTH,
+    )
+
+
+def _significance(analysis: TaskAnalysis) -> Chart:
+    what = analysis.task.words.algorithm
+    return significance_map(analysis.names, analysis.better, what=what, width=WIDTH)
+
+
+def _blobs(analysis: TaskAnalysis) -> Chart:
+    resampling = analysis.resampling
+    return blob_plot(
+        analysis.names,
+        resampling.frequencies,
+        [(low, median, high) for low, median, high in resampling.quantiles.tolist()],
+        analysis.ranking.ranks.tolist(),
+        width=WIDTH,
+    )
+
+
+def _tau(analysis: TaskAnalysis) -> Chart:
+    return tau_violin(analysis.task.name, analysis.resampling.taus, width=WIDTH)
+
+
+def _rules(analysis: TaskAnalysis) -> Chart:
+    ranks = {rule: ranking.ranks.tolist() for rule, ranking in analysis.rules.items() if ranking.is_defined}
+    return ranking_rules(analysis.names, ranks, width=WIDTH)
+
+
+def _boxes(analysis: TaskAnalysis) -> Chart:
+    return query_boxes(analysis.names, analysis.task.values, _measure(analysis), width=WIDTH)
+
+
+def _podium(analysis: TaskAnalysis) -> Chart:
+    return podium_plot(
+        analysis.names,
+        analysis.task.values,
+        _measure(analysis),
+        smaller_is_better=not analysis.task.larger_is_better,
+        width=WIDTH,
+    )
+
+
+def _measure(analysis: TaskAnalysis) -> str:
+    return analysis.task.measure or "Value"
+
+
+CHARTS: Mapping[str, Callable[[TaskAnalysis], Chart]] = {
+    "intervals": _intervals,
+    "significance": _significance,
+    "blobs": _blobs,
+    "tau": _tau,
+    "rules": _rules,
+    "boxes": _boxes,
+    "podium": _podium,
+}
+"""The charts of a task, by the names that `board.reports.report_text` has for them."""
+
+
+def figures(comparison: Comparison) -> dict[str, Chart]:
+    """Return the charts of a report as objects, by name; a notebook draws a chart that is shown.
+
+    Parameters
+    ----------
+    comparison
+        The result of `compare`.
+
+    Returns
+    -------
+    dict
+        Each chart by its name, as "boxes", the scores of each query. Its `svg().text` is the picture as SVG, and its
+        `description` says what it shows.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}
+    >>> charts = scorer.figures(scorer.compare({"q1": {"d1": 2}, "q2": {"d2": 1}}, runs, "AP"))
+    >>> list(charts)
+    ['intervals', 'significance', 'blobs', 'tau', 'rules', 'boxes', 'podium']
+    >>> charts["boxes"].svg().text[:4]
+    '<svg'
+    """
+    return {name: chart(comparison.analysis) for name, chart in CHARTS.items()}
+
+
+def report(
+    solution: Source | Solution,
+    runs: Mapping[str, Source],
+    measures: MeasureNames,
+    *,
+    form: ReportForm = "html",
+    title: str = "runs",
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    all_pairs: bool = False,
+    tukey: bool = False,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    exclude: Exclude | None = None,
+    rel: float | None = None,
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> str:
+    """Report on the ranking of submissions: how certain it is, which differences are significant, how stable ranks are.
+
+    Parameters
+    ----------
+    solution
+        As for `evaluate`.
+    runs
+        At least two submissions by name, each as for `evaluate`.
+    measures
+        One or several measures whose aggregate is a mean, as in "nDCG@10"; the report has a part for each of them.
+    form
+        "html" is one file without scripts; "markdown"; "json" has all numbers.
+    title
+        The report is called "Analysis of" this.
+    resamples, seed, all_pairs
+        As for `compare`.
+    tukey
+        Whether to add the randomised Tukey HSD test, which takes longer.
+    split, missing, ties, nothing_relevant, unjudged, exclude, rel, solution_format, submission_format
+        As for `evaluate`.
+
+    Returns
+    -------
+    str
+        The report, without a final line end.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two submissions, the name of one is not text, or a setting is not an allowed word.
+    MeasureError
+        A measure is unknown, or its aggregate is not a mean.
+    SolutionError, SubmissionsError
+        The solution or some submissions cannot be read or are invalid.
+    ScorerError
+        A measure is undefined for all queries.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}}
+    >>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}
+    >>> scorer.report(solution, runs, "AP", form="markdown").splitlines()[0]
+    '# Analysis of runs'
+    """
+    if form not in REPORT_FORMS:
+        raise ValueError(f"form: found {quoted(str(form))}, expected {', '.join(REPORT_FORMS)}")
+    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
+    tasks, notes = run_tasks(
+        solution,
+        runs,
+        measures_named(measures),
+        split=split,
+        missing=missing,
+        ties=ties,
+        nothing_relevant=nothing_relevant,
+        unjudged=unjudged,
+        exclude=exclude,
+        rel=rel,
+        solution_format=solution_format,
+        submission_format=submission_format,
+    )
+    lines = [line for run in notes.values() for line in run]
+    return written(analysed_tasks(title, tasks, settings, "drop", lines), form)

@@ -1,0 +1,519 @@
+"""The templates and their sandbox, and what the organiser adds to the site: pages in Markdown, and files."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from posixpath import normpath
+from traceback import walk_tb
+from types import CodeType
+from typing import Any, ClassVar
+from urllib.parse import unquote
+
+from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
+from jinja2.bccache import Bucket, BytecodeCache
+from jinja2.sandbox import ImmutableSandboxedEnvironment
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from markupsafe import Markup
+
+from scorer.errors import ScorerError
+from scorer.files import shipped_templates
+from scorer.files.writing import PART
+from scorer.settings.tracks import PAGES, SCHEMES, STATIC, Challenge, Link, split_url
+from scorer.wording import (
+    counted,
+    day_and_month,
+    exact_time,
+    in_words,
+    iso_time,
+    long_time,
+    printable,
+    quoted,
+    shortened,
+    utc_time,
+)
+
+DEEPEST = 6
+"""The lowest level of a heading in HTML."""
+
+SUMMARY = 200
+"""How many characters of a text describe a page elsewhere."""
+
+
+@cache
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    parser.validateLink = _is_parsed  # type: ignore[method-assign]
+    return parser
+
+
+def _is_parsed(url: str) -> bool:  # noqa: ARG001  the parser passes it
+    """True: by default the parser leaves links that it refuses as text, but here `check` reports them."""
+    return True
+
+
+def check(text: str, where: str, first_line: int = 0) -> None:
+    """Check the links and the images of a text, which comes from the file or the key `where`.
+
+    Raises ScorerError if one leads elsewhere than `SCHEMES` or a relative path in the site. The message has the line if
+    `first_line`, that of the text in its file, is not 0.
+    """
+    for token, line in _all_tokens(_parser().parse(text)):
+        name = {"link_open": "href", "image": "src"}.get(token.type)
+        address = str(token.attrs.get(name, "")) if name else ""
+        if not name or _is_relative(address) or (name == "href" and _is_safe(address)):
+            continue
+        place = f"{where}:{first_line + line}" if first_line else where
+        what, allowed = (
+            ("a link to", "http, https, mailto and relative links that stay in the site")
+            if name == "href"
+            else ("an image from", "relative paths in the site, such as static/picture.png")
+        )
+        raise ScorerError(f"{place}: found {what} {quoted(address)}; allowed: {allowed}")
+
+
+def to_html(text: str, root: str = "", top: int = 2) -> Markup:
+    """Return a text as HTML. HTML in it is shown as text.
+
+    `check` accepts the text. Relative links start at `root`, the relative path from the page to the folder of the site:
+    "" or "../". The highest heading of the text gets the level `top`, from 1 to 6.
+    """
+    return _rendered(_parser().parse(text), root, top)
+
+
+def first_paragraph(text: str, root: str = "") -> Markup:
+    """Return the paragraph that a text begins with, as HTML; empty if it begins otherwise."""
+    tokens = _parser().parse(text)
+    return _rendered(tokens[: _first_length(tokens)], root, top=2)
+
+
+def further_paragraphs(text: str, root: str = "", top: int = 2) -> Markup:
+    """Return what follows the first paragraph, as HTML; the whole text if it begins otherwise."""
+    tokens = _parser().parse(text)
+    return _rendered(tokens[_first_length(tokens) :], root, top)
+
+
+def _first_length(tokens: Sequence[Token]) -> int:
+    """How many tokens make the paragraph at the beginning: its start, its content and its end."""
+    return 3 if tokens and tokens[0].type == "paragraph_open" else 0
+
+
+def to_text(text: str) -> str:
+    """Return the first paragraph of a text without its markup, on one line, shortened to `SUMMARY` characters."""
+    tokens = _parser().parse(text)
+    for before, token in pairwise(tokens):
+        if before.type == "paragraph_open" and (plain := _plain(token)):
+            return shortened(plain, SUMMARY)
+    return ""
+
+
+def split_title(text: str) -> tuple[str, str, int] | None:
+    """Split off the heading of level 1 that a text begins with; None if the text begins otherwise.
+
+    Return the heading without its markup, the text after it, and the number of lines before that text.
+    """
+    tokens = _parser().parse(text)
+    if len(tokens) < 2 or tokens[0].tag != "h1" or tokens[0].map is None or not (title := _plain(tokens[1])):
+        return None
+    end = tokens[0].map[1]
+    return title, "\n".join(text.split("\n")[end:]), end
+
+
+def _rendered(tokens: Sequence[Token], root: str, top: int) -> Markup:
+    """Return tokens of the parser as HTML."""
+    levels = [int(token.tag[1:]) for token in tokens if token.type == "heading_open"]
+    shift = top - min(levels, default=top)
+    for token, _ in _all_tokens(tokens):
+        _adapt(token, root, shift)
+    parser = _parser()
+    # The renderer escapes text and attributes, and the parser passes on no HTML.
+    return Markup(parser.renderer.render(tokens, parser.options, {}))  # noqa: S704
+
+
+def _all_tokens(tokens: Sequence[Token], line: int = 0) -> Iterator[tuple[Token, int]]:
+    """Each token and those in it, with the line that its block begins in, from 0."""
+    for token in tokens:
+        start = token.map[0] if token.map else line
+        yield token, start
+        yield from _all_tokens(token.children or (), start)
+
+
+def _adapt(token: Token, root: str, shift: int) -> None:
+    """Adapt a token to the page: relative links, levels of headings, and cells of tables without inline styles."""
+    for name in ("href", "src"):
+        address = str(token.attrs.get(name, ""))
+        if address and not address.startswith("#") and _is_relative(address):
+            token.attrs[name] = root + address
+    if token.type in ("heading_open", "heading_close"):
+        token.tag = f"h{min(int(token.tag[1:]) + shift, DEEPEST)}"
+    if token.type in ("th_open", "td_open"):
+        side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
+        if side:
+            token.attrs["class"] = side
+    if token.type == "th_open":
+        token.attrs["scope"] = "col"
+
+
+def _plain(inline: Token) -> str:
+    """Return the text of a paragraph or a heading."""
+    parts = ("\n" if token.type.endswith("break") else token.content for token in inline.children or ())
+    return " ".join("".join(parts).split())
+
+
+def _is_safe(address: str) -> bool:
+    parts = split_url(address)
+    return parts is not None and parts.scheme in SCHEMES and (bool(parts.netloc) or parts.scheme == "mailto")
+
+
+def _is_relative(address: str) -> bool:
+    """Whether an address is relative to the folder of the site and stays in it, on a server and on disk."""
+    parts = split_url(address)
+    if parts is None or parts.scheme or parts.netloc or address.startswith("/"):
+        return False
+    # To browsers, %2e is a dot; to some servers, a backslash is a slash.
+    path = normpath(unquote(parts.path).replace("\\", "/"))
+    return ":" not in parts.path.partition("/")[0] and not path.startswith("/") and path.split("/")[0] != ".."
+
+
+MOST_BYTES = 1_000_000
+"""How large a page may be."""
+
+TAKEN = frozenset({"404", "index", "measures", "timeline", "verification"})
+"""Names of other pages."""
+
+_NAME = re.compile(r"(?:(\d{1,9})[-_. ])?([a-z0-9][a-z0-9-]{0,59})\.md")
+
+STATIC_FOLDER = "static"
+"""The folder of the other files in the site."""
+
+MOST_TOGETHER = 50_000_000
+"""How large they may be together, so that a forgotten data set or film does not make every render slow."""
+
+
+@dataclass(frozen=True, slots=True)
+class MarkdownPage:
+    """A page that the organiser wrote."""
+
+    name: str
+    """Of the file, without the number at its beginning and without ``.md``."""
+    title: str
+    """The first heading."""
+    text: str
+    """What follows the heading, in Markdown."""
+
+    @property
+    def path(self) -> str:
+        """Of the page in the site."""
+        return f"{self.name}.html"
+
+
+def markdown_pages(root: Path) -> tuple[MarkdownPage, ...]:
+    """Read the pages in the folder of a challenge, in the order of the names of their files.
+
+    The number at the beginning of a name decides, then the rest; files without a number come last. Hidden files and
+    symbolic links are left out. Raises ScorerError if a file cannot be read, has no heading or has a link that pages
+    cannot have, or if its name is not possible.
+    """
+    pages: dict[str, tuple[tuple[float, str], MarkdownPage, Path]] = {}
+    for file in sorted((root / PAGES).glob("*.md")):
+        if file.name.startswith(".") or file.is_symlink():
+            continue
+        order, page = _page(file)
+        if page.name in pages:
+            raise ScorerError(f"{file}: has the name of {pages[page.name][2].name} without the number; rename one")
+        pages[page.name] = order, page, file
+    return tuple(page for _, page, _ in sorted(pages.values(), key=lambda item: item[0]))
+
+
+def _page(file: Path) -> tuple[tuple[float, str], MarkdownPage]:
+    """The page of a file, and where it comes among the others."""
+    parts = _NAME.fullmatch(file.name)
+    if parts is None or parts[2] in TAKEN:
+        reason = "is the name of another page" if parts else "cannot be the name of a page"
+        raise ScorerError(
+            f"{file}: {reason}; expected a-z, 0-9 and -, with a number before them for the order, as in 10-rules.md"
+        )
+    text = _text(file)
+    split = split_title(text)
+    if split is None:
+        raise ScorerError(f"{file}:1: found no heading; expected a page that begins with one, as in # Rules")
+    title, rest, lines = split
+    check(rest, str(file), lines + 1)
+    number = float(parts[1]) if parts[1] else float("inf")
+    return (number, parts[2]), MarkdownPage(parts[2], title, rest)
+
+
+def _text(file: Path) -> str:
+    try:
+        with file.open("rb") as stream:
+            content = stream.read(MOST_BYTES + 1)
+    except OSError as error:
+        raise ScorerError(f"{file}: cannot be read ({error.strerror or error})") from error
+    if len(content) > MOST_BYTES:
+        raise ScorerError(f"{file}: has more than {MOST_BYTES:,} bytes, which no page may have")
+    try:
+        # Some editors write a byte order mark. Markdown knows no other line ends than these.
+        return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise ScorerError(f"{file}:{line}: found a byte that is not UTF-8; save the file as UTF-8") from error
+
+
+# Other files
+
+
+def static_files(root: Path) -> dict[str, bytes]:
+    """Read the files below ``templates/static`` of a challenge: the content of each by its path in the site.
+
+    Hidden files and symbolic links are left out, with what is below them. Raises ScorerError if a file cannot be read
+    or has the name of a file that is being written, or if the files are too large.
+    """
+    folder = root / STATIC
+    contents: dict[str, bytes] = {}
+    size = 0
+    for file in _files(folder):
+        path = file.relative_to(folder).as_posix()
+        if path.endswith(PART):
+            raise ScorerError(f"{file}: files that end with {PART} are files of the site in progress; rename it")
+        try:
+            size += file.stat().st_size
+            if size > MOST_TOGETHER:
+                raise ScorerError(
+                    f"{folder}: has more than {MOST_TOGETHER:,} bytes; every render copies these files, so put large "
+                    "files elsewhere and link to them"
+                )
+            contents[f"{STATIC_FOLDER}/{path}"] = file.read_bytes()
+        except OSError as error:
+            raise ScorerError(f"{file}: cannot be read ({error.strerror or error})") from error
+    return contents
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """The regular files below a folder that are not hidden, in a fixed order; none if the folder is a link."""
+    if folder.is_symlink():
+        return
+    for name, folders, files in os.walk(folder, onerror=_refuse):
+        parent = Path(name)
+        folders[:] = sorted(child for child in folders if not child.startswith("."))  # os.walk does not follow links
+        for child in sorted(files):
+            file = parent / child
+            if not child.startswith(".") and file.is_file() and not file.is_symlink():
+                yield file
+
+
+def _refuse(error: OSError) -> None:
+    """Raise ScorerError for a folder that cannot be read, unless there is no such folder."""
+    if not isinstance(error, FileNotFoundError):
+        raise ScorerError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
+
+
+class PageContext:
+    """What one page has, in addition to `EveryPage`. Each subclass is a dataclass, and names its template."""
+
+    template: ClassVar[str]
+    """Its name."""
+
+    def __init_subclass__(cls, template: str) -> None:
+        cls.template = template
+
+
+@dataclass(frozen=True, slots=True)
+class Brand:
+    """What the organiser adds to every page."""
+
+    url: str
+    """The address of the published site, which ends with a slash; empty if it is not set."""
+    service: str
+    """The address of the service to which teams hand in files, which ends with a slash; empty if it is not set."""
+    logo: str
+    """The path of the logo in the site; empty without one."""
+    footer: str
+    """Markdown; the filter `markdown` makes HTML of it."""
+    links: tuple[Link, ...]
+    """The links of the footer, each with `title` and `url`."""
+    style_sheets: tuple[str, ...]
+    """The paths of further style sheets, which come after those of the page."""
+
+
+def brand_of(challenge: Challenge, style_sheets: Sequence[str]) -> Brand:
+    """What the organiser adds to the pages of a challenge."""
+    branding = challenge.branding
+    return Brand(
+        url=branding.url,
+        service=branding.service,
+        logo=f"{STATIC_FOLDER}/{branding.logo}" if branding.logo else "",
+        footer=branding.footer,
+        links=branding.links,
+        style_sheets=tuple(style_sheets),
+    )
+
+
+NO_SCORE = "–"
+
+
+class TemplateFolder(FileSystemLoader):
+    """A folder of templates; a template that cannot be read raises ScorerError."""
+
+    def get_source(self, environment: Environment, template: str) -> tuple[str, str, Callable[[], bool]]:
+        try:
+            return super().get_source(environment, template)
+        except TemplateNotFound:
+            raise
+        except (OSError, UnicodeDecodeError) as error:
+            raise ScorerError(
+                f"{self.searchpath[0]}/{template}: cannot be read ({error}); expected UTF-8 text"
+            ) from error
+
+
+class CompiledTemplates(BytecodeCache):
+    """The templates that this process has compiled, by path and content: each is compiled once."""
+
+    def __init__(self) -> None:
+        self._code: dict[tuple[str, str], CodeType] = {}
+
+    def load_bytecode(self, bucket: Bucket) -> None:
+        bucket.code = self._code.get((bucket.key, bucket.checksum))
+
+    def dump_bytecode(self, bucket: Bucket) -> None:
+        if bucket.code is not None:
+            self._code[bucket.key, bucket.checksum] = bucket.code
+
+
+COMPILED = {is_own: CompiledTemplates() for is_own in (False, True)}
+"""Those of environments with and without own templates, whose code differs."""
+
+
+# The sandbox of templates that are not shipped: an imported bundle may contain them, too
+
+VALUES = (str, bytes, int, float, list, tuple, dict, frozenset, datetime)
+"""Types whose methods a template may call."""
+
+MODULES = (
+    "jinja2",
+    "scorer.scoring.analysis",
+    "scorer.board",
+    "scorer.settings",
+    "scorer.board.charts",
+    "scorer.live",
+    "scorer.measures",
+    "scorer.board.reports",
+    "scorer.board.site",
+    "scorer.store",
+    "scorer.wording",
+)
+"""Where functions are defined that a template may call: macros, and what the context of a page offers."""
+
+
+class Sandbox(ImmutableSandboxedEnvironment):
+    """An environment whose templates read the values of their context, but no file, no network and no other object."""
+
+    def is_safe_callable(self, called: Any) -> bool:
+        """Whether a template may call this."""
+        if not super().is_safe_callable(called):
+            return False
+        method = getattr(called, "__wrapped__", called)  # Jinja wraps the methods that format text
+        if isinstance(getattr(method, "__self__", None), VALUES):
+            return True
+        module = getattr(called, "__module__", None) or type(called).__module__
+        return any(module == name or module.startswith(f"{name}.") for name in MODULES)
+
+
+# Environments
+
+
+def has_templates(folder: Path) -> bool:
+    """Whether a folder has templates that are not the shipped ones."""
+    return folder.resolve() != shipped_templates().resolve() and any(folder.glob("*.html"))
+
+
+def environment_with(loader: ChoiceLoader, *, own: bool) -> Environment:
+    """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters.
+
+    With `own`, templates that are not shipped may be among them; then all are rendered in the sandbox, which is slower.
+    """
+    environment = (Sandbox if own else Environment)(
+        loader=loader,
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        bytecode_cache=COMPILED[own],
+    )
+    environment.filters |= FILTERS
+    return environment
+
+
+def _number(score: float | None, decimals: int) -> str:
+    """A score with this many decimals; a dash for None."""
+    # + 0.0 turns -0.0 into 0.0.
+    return NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
+
+
+def _signed(difference: float, decimals: int) -> str:
+    """A difference with its sign: ``+0.0123``, ``−0.0123``; ``0.0000`` without one."""
+    text = f"{difference:+.{decimals}f}"
+    return text[1:] if float(text) == 0.0 else text.replace("-", "−")
+
+
+def _date(when: datetime) -> str:
+    """A day in UTC: ``2011-04-18``."""
+    return utc_time(when, "day")
+
+
+def _long_day(when: datetime) -> str:
+    """A day in UTC for a sentence: ``8 July 2011``."""
+    return long_time(when).partition(",")[0]
+
+
+def _basename(path: str) -> str:
+    """The last part of a path with forward slashes."""
+    return path.rpartition("/")[2]
+
+
+FILTERS: Mapping[str, Callable[..., str]] = {
+    "counted": counted,
+    "in_words": in_words,
+    "printable": printable,
+    "number": _number,
+    "signed": _signed,
+    "markdown": to_html,
+    "first_paragraph": first_paragraph,
+    "further_paragraphs": further_paragraphs,
+    "stamp": utc_time,
+    "iso": iso_time,
+    "day": day_and_month,
+    "date": _date,
+    "long": long_time,
+    "long_day": _long_day,
+    "exact": exact_time,
+    "basename": _basename,
+}
+"""What templates can apply to a value, in addition to the filters of Jinja."""
+
+
+def render_template(environment: Environment, name: str, context: Mapping[str, object]) -> str:
+    """Render a template.
+
+    Raises ScorerError if the template, or one that it uses, has an error; the message gives the file and the line.
+    """
+    try:
+        return environment.get_template(name).render(context)
+    except TemplateSyntaxError as error:
+        raise ScorerError(f"{error.filename}:{error.lineno}: {error.message}") from error
+    except ScorerError:
+        raise
+    except Exception as error:
+        # A template can raise anything; Jinja2 puts its file and line into the traceback.
+        frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+        in_templates = [f"{file}:{line}" for file, line in frames if file.endswith(".html")]
+        if not in_templates:
+            raise
+        raise ScorerError(f"{in_templates[-1]}: {error}") from error

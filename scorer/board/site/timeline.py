@@ -1,0 +1,252 @@
+"""The timeline as a page and as a feed in the Atom Syndication Format (RFC 4287), and the latest entries of all
+boards.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC
+from heapq import nlargest
+from itertools import groupby
+from uuid import UUID, uuid5
+from xml.etree import ElementTree as ET
+
+from scorer.board.board import Row, counting_scores, score_at
+from scorer.board.site.captions import words_of
+from scorer.board.site.views import BoardView
+from scorer.live.entry import STATE_WORDS, Entry
+from scorer.live.state import NO_LOG, PublishedLog
+from scorer.live.timeline import Happening, Timeline
+from scorer.settings.tracks import Challenge
+from scorer.store.log import RESOLUTION, LogLine
+from scorer.wording import MONTHS, counted, iso_time, ordinal
+
+FEED = "feed.xml"
+
+NAMESPACE = "http://www.w3.org/2005/Atom"
+
+IDS = UUID("6f0a1f5e-3d0c-4a53-9c5b-8f9d1d8f4a27")
+"""The namespace of the ids of feeds and entries."""
+
+FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that XML 1.0 has no notation for (section 2.2)."""
+
+DATES = frozenset({"started", "frozen", "ended", "closed"})
+"""The kinds of happenings that are dates of phases."""
+
+REPLACEMENT = "\ufffd"
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """What happened in a month."""
+
+    name: str
+    """In UTC: ``July 2011``."""
+    anchor: str
+    """Of its section on the page: ``2011-07``."""
+    happenings: tuple[Happening, ...]
+    """The latest first."""
+
+
+def months(happenings: Iterable[Happening]) -> tuple[Month, ...]:
+    """The months of happenings, the latest first, as the happenings are."""
+
+    def month(happening: Happening) -> tuple[int, int]:
+        at = happening.at.astimezone(UTC)
+        return at.year, at.month
+
+    return tuple(
+        Month(f"{MONTHS[number - 1]} {year}", f"{year:04}-{number:02}", tuple(group))
+        for (year, number), group in groupby(happenings, month)
+    )
+
+
+def of_all_tracks(happenings: Sequence[Happening], tracks: int) -> tuple[Happening, ...]:
+    """The happenings, where one that is the same in all of several tracks is one of the whole challenge."""
+    alike: dict[tuple[object, ...], list[Happening]] = defaultdict(list)
+    for happening in happenings:
+        alike[happening.at, happening.kind, happening.text, happening.detail, happening.track == ""].append(happening)
+    merged: dict[int, Happening] = {}
+    for group in alike.values():
+        if group[0].track and len({same.track for same in group}) == tracks > 1:
+            links = {same.link for same in group}
+            one = replace(group[0], track="", link=links.pop() if len(links) == 1 else "")
+            merged |= {id(same): one for same in group}
+    return tuple(dict.fromkeys(merged.get(id(happening), happening) for happening in happenings))
+
+
+def dates(timeline: Timeline, tracks: int) -> tuple[Happening, ...]:
+    """The dates of all phases, past ones and those to come, the first one first."""
+    past = (happening for happening in reversed(timeline.happenings) if happening.kind in DATES)
+    return of_all_tracks([*past, *timeline.upcoming], tracks)
+
+
+def with_known_links(timeline: Timeline, paths: Container[str]) -> Timeline:
+    """The timeline without links to pages that the site does not have: a team has one only while it has entries."""
+
+    def known(happenings: Iterable[Happening]) -> tuple[Happening, ...]:
+        return tuple(happening if happening.link in paths else replace(happening, link="") for happening in happenings)
+
+    return replace(timeline, happenings=known(timeline.happenings), upcoming=known(timeline.upcoming))
+
+
+# The feed
+
+
+def feed(challenge: Challenge, happenings: Sequence[Happening], log: PublishedLog = NO_LOG) -> str:
+    """The feed of happenings, the latest first.
+
+    The ids of its entries depend on the name of the challenge and on the record, not on the time of the render. Links
+    are relative to the feed where `challenge.toml` does not say the address of the site. The feed has the head of the
+    log, and its entries have the heads of their events, so that subscribers keep heads. At least one
+    happening is needed.
+    """
+    titles = {track.name: track.title for track in challenge.tracks}
+    root = ET.Element("feed", {"xmlns": NAMESPACE})
+    _add(root, "id", _id(challenge.name))
+    _add(root, "title", challenge.name)
+    if log.head is not None:
+        _add(root, "subtitle", _head(log.head))
+    _add(root, "updated", iso_time(happenings[0].at))
+    _add(_add(root, "author"), "name", challenge.name)
+    _link(root, challenge, "self", FEED, "application/atom+xml")
+    _link(root, challenge, "alternate", "timeline.html", "text/html")
+    for happening in happenings:
+        entry = _add(root, "entry")
+        title = f"{titles[happening.track]}: {happening.text}" if happening.track in titles else happening.text
+        exact = happening.at.isoformat(timespec="microseconds")
+        _add(entry, "id", _id(challenge.name, happening.track, happening.kind, happening.index, exact))
+        _add(entry, "title", title)
+        _add(entry, "updated", iso_time(happening.at))
+        _add(entry, "published", iso_time(happening.at))
+        _link(entry, challenge, "alternate", happening.link or "timeline.html")
+        _add(entry, "category", term=happening.kind)
+        line = log.line(happening.index)
+        content = happening.detail or title
+        _add(entry, "content", content if line is None else f"{content}\n{_head(line)}", type="text")
+    ET.indent(root)
+    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
+
+
+def _head(line: LogLine) -> str:
+    return f"Log: event {line.index}, head {line.head.hex()}"
+
+
+def _id(*parts: object) -> str:
+    return uuid5(IDS, json.dumps(parts)).urn
+
+
+def _link(parent: ET.Element, challenge: Challenge, relation: str, path: str, kind: str = "") -> None:
+    attributes = {"rel": relation, "href": f"{challenge.branding.url}{path}"}
+    _add(parent, "link", **attributes, **({"type": kind} if kind else {}))
+
+
+def _add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
+    element = ET.SubElement(parent, name, {key: _legal(value) for key, value in attributes.items()})
+    element.text = _legal(text) or None
+    return element
+
+
+def _legal(text: str) -> str:
+    return FORBIDDEN.sub(REPLACEMENT, text)
+
+
+SHOWN = 6
+"""How many entries the front page lists."""
+
+
+@dataclass(frozen=True, slots=True)
+class LatestEntry:
+    """An entry in the list of the front page."""
+
+    boards: tuple[BoardView, ...]
+    """The boards on which a team received the same at the same time, most often one."""
+    row: Row
+    entry: Entry
+    text: str
+    """What became of it: its score, or why it has none."""
+    lead: str
+    """That it took the lead; empty if it did not."""
+
+    @property
+    def is_rejected(self) -> bool:
+        return self.entry.state == "rejected"
+
+
+def latest_entries(boards: Sequence[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
+    """The entries received last, the latest first; without those whose time of receipt is not confirmed.
+
+    What a team received at the same time and with the same result in several tracks is one.
+    """
+    candidates = [
+        (board, view.row, entry)
+        for board in boards
+        for view in board.rows
+        for entry in view.row.present_entries
+        if entry.state != "misdated"
+    ]
+    latest = nlargest(
+        number * len(boards), candidates, key=lambda shown: (shown[2].received, shown[1].team.slug, shown[2].file)
+    )
+    alike: dict[tuple[object, ...], LatestEntry] = {}
+    for board, row, entry in latest:
+        result = _result(board, row, entry)
+        key = (row.team.slug, entry.received, entry.state == "rejected", *result)
+        if key in alike and board not in alike[key].boards:
+            alike[key] = replace(alike[key], boards=(board, *alike[key].boards))
+        else:
+            alike.setdefault(key, LatestEntry((board,), row, entry, *result))
+    return tuple(alike.values())[:number]
+
+
+def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
+    """The text of an entry, and that it took the lead."""
+    if entry.state == "rejected":
+        return (f", {counted(entry.findings_count, 'error')}" if entry.findings_count else ""), ""
+    if entry.state != "scored":
+        return words_of(entry.state), ""
+    if board.track.hides_scores:
+        return "received", ""
+    if entry.answer is not None and entry.answer != "improvement":
+        return STATE_WORDS[entry.answer].label, ""
+    score = board.board.shown_scores(entry)[0]
+    if score is None:
+        return "score undefined", ""
+    if row.baseline:
+        return f"{_printed(board, score)}, a baseline", ""
+    if row.team.is_excluded:
+        return f"{_printed(board, score)}, {row.team.status}", ""
+    steps = counting_scores(board.board, row)
+    before, after = score_at(steps, entry.received - RESOLUTION), score_at(steps, entry.received)
+    if after != score:
+        return f"{_printed(board, score)}; {_printed(board, after)} still counts", ""
+    others = list(_other_scores(board, row, entry))
+    now = _rank(score, others)
+    then = None if before is None else _rank(before, others)
+    text = _printed(board, score) + ("" if before is None else f", from {_printed(board, before)}")
+    if now == 1 and then != 1 and others:
+        return f"{text}, ", "took the lead"
+    joint = "; " if before is not None else ", "
+    return f"{text}{joint}{'still' if now == then else 'now'} {ordinal(now)}", ""
+
+
+def _printed(board: BoardView, score: float | None) -> str:
+    return "no score" if score is None else f"{score + 0.0:.{board.track.shown_decimals}f}"
+
+
+def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:
+    """The scores of the other teams when an entry was received."""
+    for view in board.rows:
+        if not view.row.baseline and not view.row.team.is_excluded and view.row is not row:
+            score = score_at(counting_scores(board.board, view.row), entry.received)
+            if score is not None:
+                yield score
+
+
+def _rank(score: float, others: list[float]) -> int:
+    return 1 + sum(other > score for other in others)

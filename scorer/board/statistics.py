@@ -1,0 +1,485 @@
+"""Adds the statistics to a board: from the cache, or computed from the stored scores, measure by measure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScore, Row, RowCertainty, ShakeUp, Tier
+from scorer.files import code_digest
+from scorer.live.entry import rounded
+from scorer.measures import Measure
+from scorer.measures.matched import Bools, Floats, Ints
+from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
+from scorer.scoring.analysis.scores import TaskScores, sign_flips_of
+from scorer.scoring.outcomes import QueryMask, split_masks
+from scorer.scoring.statistics import blocks
+from scorer.scoring.statistics.rankings import SETS, rank_ranges, shake_up, split_means, tau_b, tiers
+from scorer.scoring.statistics.resampling import (
+    percentile_intervals,
+    queries_needed,
+    resampled_means,
+    smallest_differences,
+    typical_difference,
+)
+from scorer.store.events import Basis
+from scorer.store.snapshot import Cache, Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureStatistics:
+    """All statistics of one measure. Rows are those of the board with a score on the primary measure, in its order.
+
+    Positions are those among these rows. Rows without a score may be between them on the board.
+    """
+
+    certainty: Certainty | None
+    rows: tuple[RowCertainty, ...]
+    pairs: tuple[Pair, ...] = ()
+    """Of the primary measure; empty for the others, as `extremes`."""
+    extremes: tuple[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]], ...] = ()
+    """The best and the worst queries of each row."""
+    shake_up: ShakeUp | None = None
+    """Of the primary measure of a final board with preliminary queries."""
+
+
+_JSON = TypeAdapter(MeasureStatistics)
+
+
+@dataclass(frozen=True)
+class ScoredRows:
+    """The rows of a board with a score on the primary measure, and where their scores on the queries are."""
+
+    board: Board
+    rows: tuple[Row, ...]
+    view: Snapshot
+    basis: Basis
+    flagged: Bools
+    """[query]: whether it enters the preliminary scores."""
+
+    @cached_property
+    def mask(self) -> QueryMask:
+        """The queries that the scores of the board are means over."""
+        return split_masks(self.flagged)[self.board.track.shown_split]
+
+    def means(self, column: int) -> tuple[float | None, ...]:
+        """The score of each row on a measure, as the board shows it."""
+        return tuple(self.board.shown_scores(row.entry)[column] for row in self.rows)
+
+    def kept(self, cache: Cache) -> Kept:
+        """What is kept of the rows."""
+        digests = tuple(row.entry.digest for row in self.rows if row.entry)
+        return Kept(cache.arrays, (self.basis.solution, self.basis.matching), digests)
+
+    def scores(self, measures: Sequence[Measure], rows: Sequence[int] | None = None) -> list[Floats]:
+        """[row, query]: the scores of some rows, or of all, on each of some measures, over all queries of the solution.
+
+        Raises MeasureError if items tie and a measure has no formula for the track's rule.
+        """
+        if not measures:
+            return []
+        chosen = self.rows if rows is None else [self.rows[row] for row in rows]
+        digests = [row.entry.digest for row in chosen if row.entry]
+        by_digest = dict(self.view.scores(set(digests), self.basis, measures))
+        return [np.array([by_digest[digest][number] for digest in digests]) for number in range(len(measures))]
+
+    def kept_scores(self, measure: Measure, kept: Kept) -> Floats:
+        """[row, query]: the scores on a measure, kept or computed."""
+        kept = kept.within(measure.full)
+        return kept.values("scores", self.flagged.size, lambda rows: self.scores([measure], rows.tolist())[0])
+
+    def key(self, column: int) -> list[object]:
+        """What the statistics of a measure depend on."""
+        track = self.board.track
+        rows = [
+            [row.entry.digest if row.entry else "", row.rank, row.preliminary_rank, mean]
+            for row, mean in zip(self.rows, self.means(column), strict=True)
+        ]
+        rules = [self.basis.solution, self.basis.matching, code_digest()]
+        preliminary = split_masks(self.flagged)["preliminary"].digest
+        shown = [self.mask.digest, preliminary, track.shows_queries, self.board.shows_both]
+        return ["statistics", rules, track.all_measures[column].full, column == 0, track.statistics, shown, rows]
+
+
+def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> Board:
+    """The board, ranked, with the statistics of its measures. Raises StoreError if the database fails."""
+    track = board.track
+    places = [place for place, row in enumerate(board.rows) if board.shown_scores(row.entry)[0] is not None]
+    if not places:
+        return board
+    scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
+    measures = track.all_measures
+    columns = [column for column, measure in enumerate(measures) if measure.kind.aggregation == "mean"]
+    kept = scored.kept(cache)
+    others = [column for column in columns if column and track.statistics == "primary"]
+    by_column = dict(_of_means(scored, others, kept))
+    by_column |= {column: _of_measure(scored, column, kept, cache) for column in columns if column not in by_column}
+    if not track.shows_final:
+        primary_scores, decimals = scored.means(0), track.preliminary_decimals
+        by_column = {column: as_shown(shown, primary_scores, decimals) for column, shown in by_column.items()}
+    # The ids of queries with preliminary scores would show which queries a secret key selects.
+    is_secret = board.split is not None and not board.split.key
+    ids = view.queries(basis.solution).ids if track.per_query == "public" and not is_secret else ()
+    rows = list(board.rows)
+    for number, place in enumerate(places):
+        rows[place] = _with_certainty(scored, number, by_column, ids)
+    by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
+    primary = by_column.get(0, MeasureStatistics(None, ()))
+    return replace(
+        board,
+        rows=tuple(rows),
+        certainty=tuple(
+            by_column[column].certainty if column in by_column else None for column in range(len(measures))
+        ),
+        pairs=primary.pairs,
+        shake_up=primary.shake_up,
+    )
+
+
+SHARE_DECIMALS = 2
+"""Of shares and of p-values while the board shows preliminary scores."""
+
+NEEDED_DIGITS = 2
+"""The significant digits of a number of queries then."""
+
+
+def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], decimals: int) -> MeasureStatistics:
+    """The statistics of preliminary scores, rounded to `decimals` as the scores are, given the shown primary ones.
+
+    More digits would tell about single queries what rounded scores do not. What is published about single queries
+    stays: it is there only if the organiser chose so. Differences are those of the shown scores.
+    """
+
+    def interval(ends: Interval | None) -> Interval | None:
+        return None if ends is None else (_known(ends[0], decimals), _known(ends[1], decimals))
+
+    certainty = statistics.certainty
+    if certainty is not None:
+        tiers = tuple(replace(tier, reach=rounded(tier.reach, decimals)) for tier in certainty.tiers)
+        smallest = rounded(certainty.smallest_difference, decimals)
+        certainty = replace(certainty, tiers=tiers, smallest_difference=smallest)
+    return replace(
+        statistics,
+        certainty=certainty,
+        rows=tuple(
+            replace(row, interval=interval(row.interval), first=rounded(row.first, SHARE_DECIMALS))
+            for row in statistics.rows
+        ),
+        pairs=tuple(
+            replace(
+                pair,
+                difference=_known((scores[pair.row] or 0.0) - (scores[pair.other] or 0.0), decimals),
+                interval=interval(pair.interval),
+                p_value=_known(pair.p_value, SHARE_DECIMALS),
+                queries_needed=needed if needed is None else round(needed, NEEDED_DIGITS - len(str(needed))),
+            )
+            for pair in statistics.pairs
+            for needed in [pair.queries_needed]
+        ),
+    )
+
+
+def _known(value: float, decimals: int) -> float:
+    return rounded(value, decimals) or 0.0
+
+
+def _of_measure(scored: ScoredRows, column: int, kept: Kept, cache: Cache) -> MeasureStatistics:
+    """All statistics of a measure, from the cache or computed."""
+
+    def computed() -> str:
+        return _computed(scored, scored.kept_scores(scored.board.track.all_measures[column], kept), column, kept)
+
+    return _JSON.validate_json(cache.value(scored.key(column), computed))
+
+
+def _computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
+    """The statistics of a measure as JSON."""
+    return _JSON.dump_json(measure_statistics(scored, scores, column, kept)).decode()
+
+
+def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping[int, MeasureStatistics]:
+    """The intervals of the means of some measures, and the histograms.
+
+    Those of an entry do not depend on the others if the measure is defined on the same queries for all. So they are
+    kept: for each measure a number for these queries, the ends of the interval, and the bars of the histogram.
+    """
+    track = scored.board.track
+    measures = [track.all_measures[column] for column in columns]
+
+    def computed(rows: Ints) -> Floats:
+        of_measures = of_means(np.concatenate(scored.scores(measures, rows.tolist())), scored.mask.inside)
+        return np.hstack(np.vsplit(of_measures, len(measures)))
+
+    if not measures:
+        return {}
+    kept = kept.within(scored.mask.digest, *(measure.full for measure in measures))
+    values = kept.values("means", len(measures) * (3 + BINS), computed)
+    found = {}
+    for column, measure, own in zip(columns, measures, np.hsplit(values, len(measures)), strict=True):
+        if (own[:, 0] == own[0, 0]).all():
+            has_histogram = measure.bounded and track.shows_queries
+            rows = [_certainty_of_mean(row, has_histogram=has_histogram) for row in own[:, 1:].tolist()]
+            found[column] = MeasureStatistics(None, tuple(rows))
+    return found
+
+
+def _certainty_of_mean(values: Sequence[float], *, has_histogram: bool) -> RowCertainty:
+    low, high, *bars = values
+    interval = (low, high) if low < high else None
+    return RowCertainty(interval, None, None, None, tuple(map(int, bars)) if has_histogram else ())
+
+
+def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureStatistics:
+    """The statistics with the positions of rows on the board, given that of each scored row."""
+    pairs = tuple(replace(pair, row=places[pair.row], other=places[pair.other]) for pair in statistics.pairs)
+    certainty = statistics.certainty
+    if certainty is not None:
+        tiers = tuple(replace(tier, rows=tuple(places[row] for row in tier.rows)) for tier in certainty.tiers)
+        certainty = replace(certainty, tiers=tiers)
+    return replace(statistics, certainty=certainty, pairs=pairs)
+
+
+def _with_certainty(
+    scored: ScoredRows, number: int, by_column: Mapping[int, MeasureStatistics], ids: Sequence[str]
+) -> Row:
+    """One of the scored rows with its statistics."""
+    primary = by_column.get(0)
+    best, worst = primary.extremes[number] if primary and primary.extremes else ((), ())
+
+    def named(queries: Sequence[ExtremeQuery]) -> tuple[QueryScore, ...]:
+        return tuple(QueryScore(ids[each.query] if ids else "", each.score, each.median) for each in queries)
+
+    columns = range(len(scored.board.columns))
+    return replace(
+        scored.rows[number],
+        certainty=tuple(by_column[column].rows[number] if column in by_column else None for column in columns),
+        best_queries=named(best),
+        worst_queries=named(worst),
+    )
+
+
+_AT_ONCE = 512
+"""Rows whose resampled means are in memory at a time."""
+
+NEIGHBOURS = 3
+"""How many rows above it, and how many below it, a row is compared with."""
+
+
+def measured(
+    scores: Floats, means: Sequence[float | None], is_ranked: Sequence[bool], kept: Kept | None = None
+) -> TaskScores:
+    """The analysis of the scores of rows, [row, query], given their means, rounded as the board shows them."""
+    shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
+    return TaskScores(scores, shown, np.flatnonzero(is_ranked), sign_flips_of(sum(is_ranked)), kept=kept)
+
+
+def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> MeasureStatistics:
+    """The statistics of the measure of a column, given the scores, [row, query], over all queries of the solution.
+
+    `kept` is what is kept of the rows.
+    """
+    track, means = scored.board.track, scored.means(column)
+    measure = track.all_measures[column]
+    queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
+    kept = kept.within(measure.full, number_of(queries))
+    task = measured(scores[:, queries], means, [row.rank is not None for row in scored.rows], kept)
+    ranked = [row for row in task.ranked.tolist() if means[row] is not None]
+    of_ranking = None
+    if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
+        of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
+    of_pairs = () if column else pairs(task, has_counts=track.shows_queries)
+    if column:
+        task.release()
+    has_histogram = track.all_measures[column].bounded and track.shows_queries
+    rows = tuple(row_certainties(task, of_ranking, has_histogram=has_histogram))
+    if column:
+        return MeasureStatistics(of_ranking, rows)
+    # Queries by their positions in the solution.
+    extremes = [
+        tuple(tuple(each._replace(query=int(queries[each.query])) for each in side) for side in sides)
+        for sides in (task.extreme_queries() if track.shows_queries else ())
+    ]
+    return MeasureStatistics(
+        of_ranking,
+        rows,
+        of_pairs,
+        tuple((best, worst) for best, worst in extremes),
+        moves(scored, scores[task.ranked], kept.of(task.ranked.tolist()))
+        if of_ranking and scored.board.shows_both
+        else None,
+    )
+
+
+def of_means(scores: Floats, inside: Bools) -> Floats:
+    """[row, value]: of each row, given its scores over all queries, [row, query], and whether they are in the mean.
+
+    A number for the queries on which the measure is defined, the ends of the interval of the mean, and the bars of the
+    histogram.
+    """
+    defined = ~np.isnan(scores) & inside
+    numbers = np.array([number_of(np.flatnonzero(row)) for row in defined])
+    found = np.empty((len(scores), 3 + BINS))
+    for number in np.unique(numbers):
+        same = np.flatnonzero(numbers == number)
+        for start in range(0, len(same), _AT_ONCE):
+            rows = same[start : start + _AT_ONCE]
+            own = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
+            found[rows, 1:3] = percentile_intervals(resampled_means(own))
+            found[rows, 3:] = [_histogram(row) for row in own]
+    found[:, 0] = numbers
+    return found
+
+
+def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
+    """How far the ranks of the teams moved, and how far chance would move them; None if one has no preliminary rank.
+
+    `scores` are those of the ranked rows, [team, query], over all queries of the solution.
+    """
+    teams = [row for row in scored.rows if row.rank is not None]
+    moved = [abs(row.rank - row.preliminary_rank) for row in teams if row.rank and row.preliminary_rank]
+    if len(moved) < len(teams):
+        return None
+    flagged, final_is_rest = scored.flagged, scored.board.track.final == "rest"
+
+    def computed(rows: Ints) -> Floats:
+        return split_means(scores[rows], flagged, final_is_rest)
+
+    kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
+    means = kept.values("means", 2 * (1 + SETS), computed)
+    chance = shake_up(scores, flagged, final_is_rest, means=means)
+    before, after = (
+        np.array(ranks) for ranks in zip(*((row.preliminary_rank, row.rank) for row in teams), strict=True)
+    )
+    tau = tau_b(before, after)
+    return ShakeUp(
+        moved=sum(map(bool, moved)),
+        mean_move=sum(moved) / len(moved),
+        expected_move=chance.expected_move,
+        expected_range=chance.expected_range,
+        tau=None if math.isnan(tau) else tau,
+    )
+
+
+def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
+    """The certainty of a ranking, given the ranked rows by their scores on this measure, the best first.
+
+    None without two ranked rows, or where no query has a score for all of them.
+    """
+    if len(task.ranked) < 2 or not task.queries:
+        return None
+    smallest = smallest_differences(task.tests, task.queries)
+    typical = typical_difference(smallest, task.tests)
+    places = [int(np.searchsorted(task.ranked, row)) for row in order]
+    return Certainty(
+        queries=task.queries,
+        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(places, task.better)),
+        separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
+        smallest_difference=typical if math.isfinite(typical) else None,
+    )
+
+
+def _tier(task: TaskScores, places: Sequence[int], smallest: Floats) -> Tier:
+    reach = smallest[places[0], task.tests.size[places[0]] > 0]
+    finite = reach.size > 0 and bool(np.isfinite(reach).all())
+    return Tier(tuple(int(task.ranked[place]) for place in places), float(np.median(reach)) if finite else None)
+
+
+def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histogram: bool) -> list[RowCertainty]:
+    """The certainty of each row."""
+    rows = [
+        RowCertainty(interval, None, None, None, _histogram(scores) if has_histogram else ())
+        for interval, scores in zip(_with_width(task.percentile), task.scores, strict=True)
+    ]
+    if of_ranking is None:
+        return rows
+    ranges = rank_ranges(task.better).tolist()
+    first = _first_shares(task).tolist()
+    tier_of = {row: number for number, tier in enumerate(of_ranking.tiers) for row in tier.rows}
+    for row, (best, worst), share in zip(task.ranked.tolist(), ranges, first, strict=True):
+        rows[row] = replace(rows[row], rank_range=(best, worst), tier=tier_of[row], first=share)
+    return rows
+
+
+def _first_shares(task: TaskScores) -> Floats:
+    """[team]: the share of the resamples in which a ranked row has the highest mean."""
+    counts, resamples = np.zeros(len(task.ranked), dtype=np.int64), task.resampled.shape[1]
+    for block in blocks(resamples, _AT_ONCE):
+        means = task.resampled[task.ranked, block]
+        counts += (means == means.max(axis=0)).sum(axis=1)
+    return np.asarray(counts / resamples)
+
+
+def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
+    """Each row with the first ranked one and with its neighbours, on the queries for which both are defined."""
+    listed = _listed_pairs(task)
+    if not len(listed):
+        return ()
+    p_values = task.p_values(*listed.T)
+    task.release()  # p-values need the sums that the tests of all pairs read, and differences need the resamples
+    differences = task.differences(*listed.T)
+    place_of = {int(row): place for place, row in enumerate(task.ranked)}
+    compared = []
+    for (one, other), mean, interval, p_value, counts in zip(
+        listed.tolist(),
+        differences.mean.tolist(),
+        _with_width(differences.interval),
+        p_values.tolist(),
+        differences.outcomes.tolist(),
+        strict=True,
+    ):
+        separable, needed = None, None
+        if one in place_of and other in place_of and task.queries:
+            i, j = place_of[one], place_of[other]
+            separable = bool(task.better[i, j] or task.better[j, i])
+            needed = None if separable else _needed(task, i, j)
+        wins, ties, losses = counts if has_counts else (None, None, None)
+        compared.append(
+            Pair(
+                row=one,
+                other=other,
+                difference=0.0 if math.isnan(mean) else mean,
+                interval=interval,
+                p_value=p_value,
+                is_separable=separable,
+                wins=wins,
+                ties=ties,
+                losses=losses,
+                queries_needed=needed,
+            )
+        )
+    return tuple(compared)
+
+
+def _listed_pairs(task: TaskScores) -> Ints:
+    """[pair, 2]: each row with the first ranked one, which may follow baselines, and with its neighbours."""
+    count = len(task.scores)
+    listed = {(one, other) for one in range(count) for other in range(one + 1, min(one + 1 + NEIGHBOURS, count))}
+    for leader in task.ranked[:1].tolist():
+        listed |= {(min(leader, row), max(leader, row)) for row in range(count) if row != leader}
+    return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
+
+
+def _needed(task: TaskScores, one: int, other: int) -> int | None:
+    """How many queries would separate a pair of teams; None where none do."""
+    needed = queries_needed(float(task.tests.statistic[one, other]), task.tests.critical, task.queries)
+    return math.ceil(needed) if math.isfinite(needed) else None
+
+
+def _with_width(intervals: Floats) -> list[Interval | None]:
+    """The intervals; None for one that is undefined or has no width."""
+    return [
+        (low, high) if math.isfinite(low) and math.isfinite(high) and low < high else None
+        for low, high in intervals.tolist()
+    ]
+
+
+def _histogram(scores: Floats) -> tuple[int, ...]:
+    """How many scores are in each step; a score that is rounded down from the edge of a step belongs to this step."""
+    steps = (scores[~np.isnan(scores)] * BINS + 1e-9).astype(np.int64)
+    return tuple(np.bincount(np.minimum(steps, BINS - 1), minlength=BINS).tolist())

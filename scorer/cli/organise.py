@@ -1,0 +1,600 @@
+"""The commands for decisions of an organiser: ``teams``, ``pick``, ``erratum``, ``amend``, ``split``, ``commit``
+and others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scorer.cli.arguments import (
+    ENTRY_HELP,
+    OrChallenge,
+    Parser,
+    WrongCallError,
+    add_challenge,
+    add_form,
+    add_reason,
+    add_track,
+    moment,
+    open_challenge,
+    open_store,
+    print_message,
+    print_result,
+    requested_track,
+    stated,
+)
+from scorer.cli.submit import add_token, client_of
+from scorer.errors import ChallengeError, SolutionError
+from scorer.wording import counted, iso_time, printable, printable_name, quoted, suggestion, utc_moment, utc_time
+
+if TYPE_CHECKING:
+    from scorer.live.errata import Changes
+    from scorer.live.teams import Team, Token
+    from scorer.store.store import Store
+
+
+def add_time(parser: Parser) -> None:
+    """Add the arguments of ``amend``."""
+    parser.add_argument("entry", help=ENTRY_HELP)
+    parser.add_argument(
+        "--received",
+        required=True,
+        type=moment,
+        metavar="TIME",
+        help="when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z",
+    )
+    add_reason(parser)
+    add_challenge(parser)
+
+
+def amend(entry: str, received: datetime, reason: str, challenge: Path) -> int:
+    """Correct the time at which an entry was received. The decision is recorded with its reason.
+
+    An entry whose time of receipt is impossible, as in the future, does not count until then.
+    """
+    from scorer.organising.picks import amend as amend_time
+
+    with open_store(challenge) as (settings, _, store):
+        state = amend_time(settings, store, entry, received, reason)
+    before, after = map(utc_moment, (state.submission.received, received))
+    print_result(f"{printable_name(state.submission.file)}: received {after}, not {before}; `scorer run` shows it")
+    return 0
+
+
+def commit(challenge: Path) -> int:
+    """Commit to the solutions, the rules and the keys of splits before the challenge starts.
+
+    The site then publishes a SHA-256 of all of them with a secret salt. At the end, `scorer reveal` publishes what it
+    was computed from, and anybody can verify with `scorer verify commitment` that nothing was changed. From now on,
+    runs go on by what is committed, also if a file is changed. Before the start, a changed challenge can be committed
+    again; the site lists all commitments.
+    """
+    from scorer.organising.commitment import commit as commit_files
+    from scorer.store.store import Store
+
+    settings, _ = open_challenge(challenge)
+    with Store.open(settings.database_address) as store:
+        made = commit_files(settings, store)
+    print_result(f"the commitment has the SHA-256 {made.sha256} (event {made.index}); `scorer render` publishes it")
+    return 0
+
+
+ERRATUM_ACTIONS = {
+    "preview": "score all entries by the files as they are now, and print what changes",
+    "apply": "change the board, and publish the erratum with its reason",
+    "cancel": "discard the preview",
+}
+
+
+def add_erratum(parser: Parser) -> None:
+    """Add the arguments of ``erratum``."""
+    described = "; ".join(f"{name}: {about}" for name, about in ERRATUM_ACTIONS.items())
+    parser.add_argument("action", choices=tuple(ERRATUM_ACTIONS), metavar="|".join(ERRATUM_ACTIONS), help=described)
+    parser.add_argument("--reason", metavar="TEXT", help="with apply: why; it is recorded, and visitors read it")
+    parser.add_argument(
+        "--without-missing",
+        action="store_true",
+        help="with apply: leave entries unscored whose files are gone, as after the close of their phase",
+    )
+    add_track(parser)
+    add_challenge(parser)
+
+
+def erratum(action: str, reason: str | None, without_missing: bool, track: str | None, challenge: Path) -> int:
+    """Change the solution or the rules of a track after its first phase has started.
+
+    Once a phase has started, runs go on by the recorded solution and rules, also if the files have changed. A preview
+    scores all entries by the changed files and prints every team's score and rank before and after. Apply changes the
+    whole board in one step. Entries that arrive in between are scored by both.
+    """
+    from scorer.organising.errata import apply, cancel, preview, track_of_erratum
+
+    if (action == "apply") != (reason is not None):
+        raise WrongCallError("apply needs --reason TEXT" if reason is None else "--reason belongs to apply")
+    with open_store(challenge, track) as (settings, _, store):
+        chosen = track_of_erratum(settings, store, track)
+        if action == "preview":
+            print_result(_table(preview(settings, store, chosen)))
+            print_result(f"{chosen.name}: `scorer erratum apply --reason TEXT` publishes it, `cancel` discards it")
+        elif reason is not None:
+            applied, changes = apply(settings, store, chosen, reason, without_missing=without_missing)
+            print_result(
+                f"{_table(changes)}\n{chosen.name}: erratum {applied.number} is applied; `scorer run` shows it"
+            )
+        else:
+            print_result(f"{chosen.name}: erratum {cancel(store, chosen).number} is cancelled")
+    return 0
+
+
+def _table(changes: Changes) -> str:
+    from scorer.wording import Cell, Column, Table, text_table
+
+    before, after = changes.before, changes.after
+    heads = ("team", "rank before", "rank after", f"{before.measure} before", f"{after.measure} after")
+    rows = [
+        [
+            Cell(team.team.name),
+            Cell(team.before.rank),
+            Cell(team.after.rank),
+            Cell(team.before.score, before.decimals),
+            Cell(team.after.score, after.decimals),
+        ]
+        for team in changes.teams
+    ]
+    table = text_table(Table([Column(head, numeric=head != "team") for head in heads], rows))
+    return f"{table}\n{changes.summary}"
+
+
+def add_outcome(parser: Parser) -> None:
+    """Add the arguments of ``forget``."""
+    parser.add_argument("entry", help=ENTRY_HELP)
+    add_reason(parser)
+    add_challenge(parser)
+
+
+def forget(entry: str, reason: str, challenge: Path) -> int:
+    """Drop the outcome of an entry and its kept bytes, so that the next run scores its file again.
+
+    An entry without a file loses its score. The decision is recorded with its reason.
+    """
+    from scorer.organising.picks import forget as forget_outcome
+
+    with open_store(challenge) as (settings, _, store):
+        state, others = forget_outcome(settings, store, entry, reason)
+    same = f", as those of {counted(others, 'other entry', 'other entries')} with the same content" if others else ""
+    dropped = f"{printable_name(state.submission.file)}: its outcome and its kept bytes are dropped{same}"
+    print_result(f"{dropped}; `scorer run` scores it again if its file is there")
+    return 0
+
+
+def add_picks(parser: Parser) -> None:
+    """Add the arguments of ``pick``."""
+    parser.add_argument("entries", nargs="*", metavar="ENTRY", help=ENTRY_HELP)
+    parser.add_argument("--clear", action="store_true", help="remove the picks of --team in --track")
+    parser.add_argument("-t", "--track", metavar="NAME", help="with --clear or --server: the track")
+    parser.add_argument("--team", metavar="TEAM", help="with --clear: the name of the team's folder")
+    parser.add_argument(
+        "--server", metavar="URL", help="for a team: the address of the service; ENTRY is the id of an entry"
+    )
+    parser.add_argument("--reason", default="", metavar="TEXT", help="why; it is recorded, and visitors read it")
+    add_token(parser)
+    add_challenge(parser, "entries")
+
+
+def pick(
+    entries: Sequence[str],
+    clear: bool,
+    track: str | None,
+    team: str | None,
+    server: str | None,
+    reason: str,
+    token_file: Path | None,
+    challenge: Path,
+) -> int:
+    """Pick the entries of a team of which the best one counts, in a track with entry = "picks".
+
+    The entries are those of one team, at most as many as the track's `picks`, and replace its earlier picks. An entry
+    that never counts is refused: one that is rejected, early, late or over the quota, or whose file is gone or replaced
+    since its phase closed. A team can also write a file picks.toml into its folder; of the two, the later one counts.
+    The timeline says that the organisers have picked for a team, and the reason.
+
+    With --server, a team picks its own entries over the service, with its token.
+    """
+    if server is not None:
+        return _pick_over_service(entries, clear, track, team, server, reason, token_file)
+    if token_file is not None:
+        raise WrongCallError("--token-file needs --server")
+    from scorer.board.site.captions import status_words
+    from scorer.organising.picks import clear_picks
+    from scorer.organising.picks import pick as pick_entries
+    from scorer.organising.teams import known_team
+
+    given = (track is not None) + (team is not None)
+    if clear == bool(entries) or given != (2 if clear else 0):
+        raise WrongCallError("expected ENTRY..., or --clear --track NAME --team TEAM")
+    with open_store(challenge) as (settings, _, store):
+        if track is not None and team is not None:
+            folder = known_team(team, store.read(lambda view: view.teams))
+            clear_picks(store, requested_track(settings, track), folder, reason=reason)
+            print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
+        else:
+            folder, picked = pick_entries(settings, store, entries, reason=reason)
+            for entry in picked:
+                if not entry.may_count:
+                    print_message(f"{entry.file}: does not count now ({status_words(entry)})")
+            files = ", ".join(entry.file for entry in picked)
+            print_result(f"{printable_name(folder)}: picks {files}; `scorer run` shows it")
+    return 0
+
+
+def _pick_over_service(
+    entries: Sequence[str],
+    clear: bool,
+    track: str | None,
+    team: str | None,
+    server: str,
+    reason: str,
+    token_file: Path | None,
+) -> int:
+    if clear == bool(entries) or team is not None or reason:
+        raise WrongCallError("expected ENTRY... or --clear, and neither --team nor --reason: the token says who picks")
+    client = client_of(server, token_file)
+    track = track or client.only_track()
+    picked = client.pick(track, entries)
+    print_result(f"{track}: picks {', '.join(map(str, picked))}" if picked else f"{track}: no picks")
+    return 0
+
+
+def add_receipts(parser: Parser) -> None:
+    """Add the arguments of ``receipt``."""
+    parser.add_argument("entries", nargs="*", metavar="ENTRY", help=ENTRY_HELP)
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the receipt of one entry to this file")
+    parser.add_argument(
+        "--all",
+        dest="folder",
+        type=Path,
+        metavar="FOLDER",
+        help="write the receipts of all entries into this folder, as TRACK/TEAM/ID-FILE.receipt.txt; those it has stay",
+    )
+    add_track(parser)
+    add_challenge(parser, "entries")
+
+
+def receipt(
+    entries: Sequence[str], output: Path | None, folder: Path | None, track: str | None, challenge: Path
+) -> int:
+    """Print the signed receipt of an entry, for its team.
+
+    A receipt shows that an entry is in the record and in the log that the site publishes. Its team verifies it with
+    `scorer verify receipt` and the public key receipts.pem of the site. It has the name of the file and its SHA-256,
+    but no score. The receipt of an entry is always the same, so it can be issued again.
+    """
+    from scorer.organising.commitment import named_receipts, write_receipt, write_receipts
+
+    if (folder is None) != bool(entries) or (output is not None and len(entries) != 1):
+        raise WrongCallError("expected ENTRY..., ENTRY with -o FILE, or --all FOLDER")
+    with open_store(challenge, track) as (settings, tracks, store):
+        if folder is not None:
+            written, known = write_receipts(settings, store, tracks, folder)
+            print_result(f"{folder}: {counted(written, 'receipt')} written, {known:,} there already")
+            return 0
+        receipts = named_receipts(settings, store, tracks, entries)
+    if output is not None:
+        write_receipt(output, receipts[0])
+        return 0
+    print_result("".join(receipts).removesuffix("\n"))
+    return 0
+
+
+def add_retries(parser: Parser) -> None:
+    """Add the arguments of ``retry``."""
+    parser.add_argument("entries", nargs="*", metavar="entry", help=f"{ENTRY_HELP}; default: all that have failed")
+    add_challenge(parser, "entries")
+
+
+def retry(entries: list[str], challenge: Path) -> int:
+    """Let the next run try entries again that were not scored because they took too much time or memory.
+
+    An entry is given up after three attempts. This command sets the count back.
+    """
+    from scorer.organising.picks import retry as retry_entries
+
+    with open_store(challenge) as (settings, _, store):
+        count = retry_entries(settings, store, entries)
+    print_result(f"{counted(count, 'failed entry', 'failed entries')}; `scorer run` tries again")
+    return 0
+
+
+def add_revealed(parser: Parser) -> None:
+    """Add the arguments of ``reveal``."""
+    add_track(parser)
+    add_challenge(parser)
+
+
+def reveal(track: str | None, challenge: Path) -> int:
+    """Publish the keys of the splits, and the opening of the commitment. This cannot be undone.
+
+    The keys show which queries were preliminary; the opening shows to what `scorer commit` committed, with the SHA-256
+    of each solution. The decision is recorded. Anybody can then verify both with `scorer verify`. While a track
+    does not show its final scores, nothing is published; with --track, only the key of one track is.
+    """
+    from scorer.organising.commitment import reveal as reveal_all
+
+    with open_store(challenge, track) as (settings, tracks, store):
+        for key in reveal_all(settings, store, tracks):
+            state = "is revealed; `scorer render` publishes it" if key.is_new else "was revealed before"
+            what = f"{key.track}: the key" if key.track else "the commitment"
+            print_result(f"{what} with the SHA-256 {key.sha256} {state}")
+    return 0
+
+
+def add_keys(parser: Parser) -> None:
+    """Add the arguments of ``split``."""
+    add_challenge(parser)
+
+
+def split(challenge: Path) -> int:
+    """Make the secret keys that decide which queries are preliminary, and print their SHA-256.
+
+    A track has such a key if it has the key split in challenge.toml. A key file that exists is never changed. The
+    output also says how many queries of the solution are preliminary; it is meant for the organiser only.
+    """
+    from scorer.organising.phases import make_keys, selected_queries, with_split
+    from scorer.settings.rules import exposure, split_of
+
+    settings, tracks = open_challenge(challenge)
+    for path in make_keys(settings):
+        print_result(f"made {path}: keep it secret, and keep a copy of it until the key is revealed")
+    succeeded = True
+    for track in with_split(tracks):
+        try:
+            chosen = split_of(track)
+            if chosen is None:
+                continue
+            print_result(f"{track.name}: the key has the SHA-256 {chosen.key_sha256}")
+            selected, queries = selected_queries(track, chosen)
+            print_result(f"{track.name}: {selected:,} of {counted(queries, 'query', 'queries')} are preliminary")
+        except (ChallengeError, SolutionError) as error:
+            print_message(str(error))
+            succeeded = False
+        if note := exposure(track.key_path) if track.key_path else None:
+            print_message(note)
+    return 0 if succeeded else 1
+
+
+TEXTS = ("affiliation", "code", "paper")
+KEYS = (*TEXTS, "links")
+"""The keys that ``set`` sets."""
+
+VERSION = 1
+"""Of the structure of the list as JSON."""
+
+
+def add_action(parser: Parser) -> None:
+    """Add the arguments of ``teams``."""
+    parser.add_argument(
+        "action",
+        nargs="?",
+        default="list",
+        choices=OrChallenge(["list", *TEAM_ACTIONS, *OF_TOKENS]),
+        metavar="ACTION",
+        help="list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
+        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key; "
+        "for the service: token TEAM, invite TEAM, tokens (a list), or revoke TOKEN",
+    )
+    parser.add_argument(
+        "values", nargs="*", metavar="VALUE", help="TEAM is the name of the team's folder, as messages show it"
+    )
+    parser.add_argument(
+        "--reason",
+        type=stated,
+        metavar="TEXT",
+        help="why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
+    )
+    parser.add_argument("--label", default="", metavar="TEXT", help="with token and invite: what the token is for")
+    parser.add_argument(
+        "--expires", type=moment, metavar="TIME", help="with token and invite: when it ends, as 2011-04-18T10:00:00Z"
+    )
+    parser.add_argument(
+        "--server",
+        default="",
+        metavar="URL",
+        help="with invite: the address of the service; default: service or url in the table [site] of challenge.toml",
+    )
+    add_form(parser, ("table", "json"), "of the list")
+    add_challenge(parser, "action")
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A decision about a team."""
+
+    values: str
+    """What follows the name of the action, for messages."""
+    done: str
+    """What is printed after the name of the team."""
+    has_reason: bool = True
+
+
+TEAM_ACTIONS = {
+    "rename": Action("TEAM NAME", "is renamed", has_reason=False),
+    "merge": Action("TEAM INTO", "is merged"),
+    "unmerge": Action("TEAM", "is separate again"),
+    "disqualify": Action("TEAM", "is disqualified"),
+    "withdraw": Action("TEAM", "is withdrawn"),
+    "reinstate": Action("TEAM", "is ranked again"),
+    "set": Action("TEAM KEY=VALUE...", "is described", has_reason=False),
+}
+"""By the names of their functions in `scorer.organising.teams`; that of ``set`` is `describe`."""
+
+OF_TOKENS = {"token": 1, "invite": 1, "tokens": 0, "revoke": 1}
+"""The actions on tokens, and how many values each has."""
+
+
+def teams(
+    action: str,
+    values: list[str],
+    reason: str | None,
+    form: str,
+    challenge: Path,
+    label: str,
+    expires: datetime | None,
+    server: str,
+) -> int:
+    """List the teams of a challenge, or decide about one: its name, merges, disqualification, links.
+
+    A decision is written to teams.toml, next to challenge.toml, and recorded with its reason and its time. `scorer run`
+    records changes that were made in the file by hand. `scorer run` or `scorer render` shows them.
+
+    `token` prints a token with which a team hands in files, and `invite` a link that the team opens once to take its
+    token. Either is printed once and kept nowhere: the record has its SHA-256. The team may be new.
+    """
+    if action in OF_TOKENS:
+        return _tokens(action, values, challenge, form, label, expires, server)
+    chosen = TEAM_ACTIONS.get(action)
+    _check(action, chosen, values, reason)
+    with open_store(challenge) as (settings, _, store):
+        if chosen is None:
+            _print_list(store, form)
+            return 0
+        from scorer.organising import teams as decisions
+
+        team, *others = values
+        if action == "set":
+            decisions.describe(settings, store, team, _settings(others))
+        else:
+            stated_reason = [] if reason is None else [reason]
+            getattr(decisions, action)(settings, store, *values, *stated_reason)
+        print_result(f"{printable_name(team)}: {chosen.done}; `scorer render` shows it")
+    return 0
+
+
+def _tokens(
+    action: str, values: Sequence[str], challenge: Path, form: str, label: str, expires: datetime | None, server: str
+) -> int:
+    from scorer.organising import teams as issuing
+
+    if len(values) != OF_TOKENS[action]:
+        raise WrongCallError(f"expected {action}{' and one value' if OF_TOKENS[action] else ''}")
+    with open_store(challenge, create=action in ("token", "invite")) as (settings, _, store):
+        if action == "tokens":
+            _print_tokens(*issuing.listed(store), used=issuing.last_used(store, settings.root), form=form)
+        elif action == "revoke":
+            revoked = issuing.revoke(store, values[0])
+            print_result(f"{printable_name(revoked.team)}: {revoked.use} {revoked.name} is revoked")
+        elif action == "token":
+            print_result(issuing.issue(store, values[0], "token", label, expires))
+        else:
+            address = server or settings.branding.service or settings.branding.url
+            if not address:
+                raise WrongCallError("invite needs --server URL, or url in the table [site] of challenge.toml")
+            code = issuing.issue(store, values[0], "invitation", label, expires)
+            print_result(f"{address.rstrip('/')}/invite#{code}")
+    return 0
+
+
+def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:
+    import json
+
+    from scorer.wording import Cell, Column, Table, text_table
+
+    names = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
+    rows = [
+        (
+            token.name,
+            printable_name(token.team),
+            token.use,
+            token.state(now),
+            printable(token.label),
+            utc_time(token.issued) if token.issued else "",
+            utc_time(token.expires) if token.expires else "",
+            used.get(token.sha256, ""),
+        )
+        for token in listed.values()
+    ]
+    if form == "json":
+        keys = [name.replace(" ", "_") for name in names]
+        document = {"version": VERSION, "tokens": [dict(zip(keys, row, strict=True)) for row in rows]}
+        print_result(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    columns = [Column(name) for name in names]
+    print_result(text_table(Table(columns, [[Cell(text) for text in row] for row in rows])))
+
+
+def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:
+    """Raise WrongCallError if values or the reason are missing or too many."""
+    expected = 0 if chosen is None else len(chosen.values.split())
+    is_open = chosen is not None and chosen.values.endswith("...")
+    if len(values) < expected or (len(values) > expected and not is_open):
+        raise WrongCallError(f"expected {action} {chosen.values}" if chosen else "list takes no values")
+    if chosen and chosen.has_reason and reason is None:
+        raise WrongCallError(f"{action} needs --reason TEXT, which is published")
+    if reason is not None and not (chosen and chosen.has_reason):
+        raise WrongCallError(f"{action} takes no --reason")
+
+
+def _settings(texts: Sequence[str]) -> dict[str, Any]:
+    """The settings in KEY=VALUE; links are separated by spaces, or given one by one."""
+    settings: dict[str, Any] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals or key not in KEYS:
+            hint = suggestion(key, KEYS) if equals else ""
+            raise WrongCallError(f"found {quoted(text)}{hint}, expected KEY=VALUE with one of {', '.join(KEYS)}")
+        if key == "links":
+            settings[key] = [*(settings.get(key) or []), *value.split()] or None
+        else:
+            settings[key] = value if value.strip() else None
+    return settings
+
+
+def _print_list(store: Store, form: str) -> None:
+    import json
+
+    from scorer.live.teams import teams as all_teams
+
+    listed = store.read(lambda view: [team for folder, team in all_teams(view).items() if folder in view.teams])
+    if form == "json":
+        document = {"version": VERSION, "teams": [_document(team) for team in listed]}
+        print_result(json.dumps(document, ensure_ascii=False, indent=1))
+        return
+    from scorer.wording import Cell, Column, Table, text_table
+
+    columns = [Column(name) for name in ("team", "name", "status", "since", "reason")]
+    rows = []
+    for team in listed:
+        status = team.status if team.merged_into is None else f"merged into {printable_name(team.merged_into)}"
+        since = "" if team.since is None else utc_time(team.since)
+        rows.append([Cell(text) for text in (team.folder, team.name, status, since, team.reason)])
+    print_result(text_table(Table(columns, rows)))
+
+
+def _document(team: Team) -> dict[str, Any]:
+    """A team for programs."""
+    return {
+        "team": team.folder,
+        "name": team.name,
+        "affiliation": team.affiliation,
+        "links": list(team.links),
+        "code": team.code,
+        "paper": team.paper,
+        "status": team.status,
+        "merged_into": None if team.merged_into is None else printable_name(team.merged_into),
+        "reason": team.reason,
+        "since": None if team.since is None else iso_time(team.since),
+        "history": [
+            {
+                "index": change.index,
+                "at": None if change.at is None else iso_time(change.at),
+                "kind": change.kind,
+                "before": change.before,
+                "after": change.after,
+                "reason": change.reason,
+            }
+            for change in team.history
+        ],
+    }

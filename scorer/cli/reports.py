@@ -1,0 +1,385 @@
+"""The commands that show results: ``report``, ``leaderboard``, ``entries`` and ``phases``."""
+
+from __future__ import annotations
+
+from argparse import ArgumentTypeError
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from scorer.cli.arguments import (
+    SETTINGS,
+    OrChallenge,
+    Parser,
+    WrongCallError,
+    add_as_of,
+    add_challenge,
+    add_form,
+    add_row_names,
+    add_track,
+    moment,
+    number,
+    open_challenge,
+    open_store,
+    print_message,
+    print_result,
+    selected,
+)
+from scorer.cli.evaluate import (
+    MEASURES_HELP,
+    add_analysis,
+    add_policies,
+    check_no_policies,
+    check_several,
+    tasks_of_files,
+)
+from scorer.errors import ScorerError
+from scorer.files import is_standard_input, is_url, shown
+from scorer.options import REPORT_FORMS
+from scorer.wording import printable, quoted
+
+if TYPE_CHECKING:
+    from scorer.board.board import Board
+    from scorer.options import ReportForm, RowName
+    from scorer.scoring.analysis.analysis import Report, Settings
+    from scorer.scoring.analysis.kept import Na
+    from scorer.store.log import LogLine
+    from scorer.store.snapshot import Snapshot
+
+
+COLUMNS = ("task", "algorithm", "case", "value")
+LARGEST = 1e100
+"""As in `scoring.analysis.tables`, which a help text must not load."""
+
+
+def add_report(parser: Parser) -> None:
+    """Add the arguments of ``report``."""
+    parser.add_argument(
+        "sources",
+        nargs="*",
+        metavar="SOURCE",
+        help="a challenge (a folder with challenge.toml, or that file), or a table: a CSV or Parquet file with the "
+        "columns task, algorithm, case and value, a URL, or - for standard input; without tasks, there is one; "
+        "default: the current folder. "
+        "With --solution: two or more submissions",
+    )
+    add_challenge(parser, "sources")
+    parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: report on submissions")
+    parser.add_argument("-m", "--measure", metavar="MEASURE", help=f"with --solution: {MEASURES_HELP}")
+    add_form(parser, REPORT_FORMS, "of the report")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="the file to write, or - for standard output; default: html is written to a file with the name of the "
+        "source, the others to standard output",
+    )
+    add_track(parser)
+    for column in COLUMNS:
+        parser.add_argument(f"--{column}", metavar="COLUMN", help=f"what the column {column} of a table is called")
+    parser.add_argument("--smaller-is-better", action="store_true", help="smaller values are better; only for a table")
+    parser.add_argument(
+        "--na",
+        type=_na,
+        metavar="NUMBER|drop",
+        help="what to do with missing values of a table: put a number in their place, or drop them; default: they are "
+        "an error",
+    )
+    add_analysis(parser)
+    parser.add_argument("--tukey", action="store_true", help="add the randomised Tukey HSD test, which takes longer")
+    add_row_names(parser)
+    add_policies(parser)
+
+
+def _na(text: str) -> float | Literal["drop"]:
+    if text == "drop":
+        return "drop"
+    try:
+        return number(-LARGEST, LARGEST)(text)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(f"found {quoted(text)}, expected drop or a number up to {LARGEST:g}") from None
+
+
+def report(
+    sources: list[str],
+    challenge: Path,
+    solution: str | None,
+    measure: str | None,
+    form: ReportForm,
+    output: str | None,
+    track: str | None,
+    smaller_is_better: bool,
+    na: Na,
+    task: str | None,
+    algorithm: str | None,
+    case: str | None,
+    value: str | None,
+    seed: int,
+    resamples: int,
+    all_pairs: bool,
+    tukey: bool,
+    row_name: RowName | None,
+    **policies: Any,
+) -> int:
+    """Analyse the ranking of a challenge, of submissions, or of any table of values.
+
+    The report says who is first, how certain the ranking is, which differences are significant, how stable the ranks
+    are under resampling, and how the ranking rules agree. It is one self-contained HTML file, Markdown, or JSON.
+
+    With --solution and --measure, it is about the scores of submissions, which are files.
+    """
+    from scorer.board.site.report_page import written
+    from scorer.scoring.analysis.analysis import Settings
+
+    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
+    named = zip(COLUMNS, (task, algorithm, case, value), strict=True)
+    columns = {column: name for column, name in named if name is not None}
+    about_values = smaller_is_better or na is not None or bool(columns)
+    source = sources[0] if sources else str(challenge)
+    templates = None
+    if solution is not None:
+        if challenge != Path() or track is not None or about_values:
+            raise WrongCallError("--solution reports on files; --challenge, --track, and the options of tables do not")
+        analysis = _of_files(sources, solution, measure, row_name, policies, settings)
+        source = solution
+    else:
+        _check_source(sources, challenge)
+        check_no_policies({"measure": measure, "names": row_name, **policies}, "is for files, with --solution FILE")
+        if _is_challenge(source):
+            if about_values:
+                raise WrongCallError(
+                    "--smaller-is-better, --na and names of columns are for tables; the scores of a challenge need none"
+                )
+            analysis, templates = _of_challenge(Path(source), track, settings)
+        else:
+            analysis = _of_table(source, track, smaller_is_better, na, columns, settings)
+    text = written(analysis, form, templates)
+    if output is None and form == "html":
+        output = _default_output(source)
+    if output is None or output == "-":
+        print_result(text)
+        return 0
+    _write(text, Path(output))
+    print_result(printable(output))
+    return 0
+
+
+def _check_source(sources: Sequence[str], challenge: Path) -> None:
+    """Raise WrongCallError for several sources."""
+    if len(sources) > 1:
+        raise WrongCallError(
+            f"found {len(sources)} sources, expected one; to report on submissions, add --solution FILE"
+        )
+    if sources and challenge != Path():
+        raise WrongCallError(f"expected either a table or --challenge, found both: {quoted(shown(sources[0]))}")
+
+
+def _of_files(
+    paths: list[str],
+    solution: str,
+    measure: str | None,
+    row_name: RowName | None,
+    policies: Mapping[str, Any],
+    settings: Settings,
+) -> Report:
+    """The report of submissions."""
+    from scorer.scoring.analysis.analysis import analysed_tasks
+    from scorer.scoring.evaluation import measures_named
+
+    check_several(paths, "submission")
+    if measure is None:
+        raise WrongCallError("--measure is required to report on files, as in --measure nDCG@10")
+    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(measure), row_name, policies)
+    lines = [line for run in notes.values() for line in run]
+    return analysed_tasks(_title(solution), tasks, settings, "drop", lines)
+
+
+def _is_challenge(source: str) -> bool:
+    if is_standard_input(source) or is_url(source):
+        return False
+    path = Path(source)
+    return path.is_dir() or path.name == SETTINGS
+
+
+def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[Report, Path]:
+    """The report of a challenge, and the folder of its templates."""
+    from scorer.organising.render import track_tasks
+    from scorer.scoring.analysis.analysis import analysed_tasks
+
+    with open_store(folder, track) as (challenge, tracks, store):
+        tasks, notes = store.read(lambda view: track_tasks(view, tracks))
+    print_message(*notes)
+    return analysed_tasks(challenge.name, tasks, settings, "drop", notes), challenge.root / "templates"
+
+
+def _of_table(
+    source: str,
+    track: str | None,
+    smaller_is_better: bool,
+    na: Na,
+    columns: Mapping[str, str],
+    settings: Settings,
+) -> Report:
+    from scorer.scoring.analysis.analysis import analysed_tasks
+    from scorer.scoring.analysis.tables import read_table
+
+    tasks = read_table(source, larger_is_better=not smaller_is_better, columns=columns)
+    chosen = [task for task in tasks if track in (None, task.name)]
+    if not chosen:
+        names = ", ".join(quoted(task.name) for task in tasks[:10])
+        raise WrongCallError(f"--track: the table has no task called {quoted(track or '')}; its tasks are: {names}")
+    try:
+        return analysed_tasks(_title(source), chosen, settings, na)
+    except ScorerError as error:
+        raise ScorerError(f"{printable(shown(source))}: {error}") from error
+
+
+def _title(source: str) -> str:
+    return "standard input" if is_standard_input(source) else Path(shown(source)).name
+
+
+def _default_output(source: str) -> str:
+    """The file that a page is written to: ``data-report.html`` for data.csv, in the current folder."""
+    if is_standard_input(source):
+        return "report.html"
+    path = Path(source).absolute() if not is_url(source) else Path(source.partition("?")[0])
+    path = path.parent if path.name == SETTINGS else path.resolve() if path.is_dir() else path
+    stem = path.name if path.is_dir() else path.name.partition(".")[0]
+    return f"{stem}-report.html" if stem else "report.html"
+
+
+def _write(text: str, path: Path) -> None:
+    from scorer.files.writing import replace_content
+
+    try:
+        replace_content(path, f"{text}\n".encode())
+    except OSError as error:
+        raise ScorerError(f"{printable(str(path))}: cannot be written: {error.strerror or error}") from error
+
+
+BOARD_FORMS = ("table", "json", "csv", "markdown")
+
+
+def add_board(parser: Parser) -> None:
+    """Add the arguments of ``leaderboard``."""
+    add_challenge(parser)
+    add_track(parser)
+    add_form(parser, BOARD_FORMS)
+    add_as_of(parser)
+
+
+def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
+    """Print the board of each track from the stored results, without scoring."""
+    from scorer.live.state import published_log
+    from scorer.organising.render import boards
+
+    with open_store(challenge, track) as (settings, tracks, store):
+
+        def read(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
+            view = selected(whole, as_of)
+            head = published_log(view, settings.tracks).head if form == "json" else None
+            return boards(view, tracks, whole.cache(store.sidecar(settings.root))), head
+
+        shown, head = store.read(read)
+    print_result(_printed(shown, form, head))
+    return 0
+
+
+def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
+    from scorer.board.reports.leaderboard import board_table, to_json, to_markdown
+    from scorer.wording import csv_table, text_table
+
+    if form == "json":
+        # One board is an object, as on the site; several boards are a list of such objects.
+        texts = [to_json(board, head).rstrip("\n") for board in boards]
+        return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
+    if form == "csv":
+        return "\n\n".join(csv_table(board_table(board)) for board in boards)
+    if form == "markdown":
+        return "\n".join(f"## {board.track.title}\n\n{to_markdown(board)}" for board in boards).rstrip("\n")
+    return "\n\n".join(f"{board.track.title}\n{text_table(board_table(board))}" for board in boards)
+
+
+ENTRY_FORMS = ("table", "json", "csv")
+
+
+def add_entries(parser: Parser) -> None:
+    """Add the arguments of ``entries``."""
+    add_challenge(parser)
+    add_track(parser)
+    add_form(parser, ENTRY_FORMS)
+    add_as_of(parser)
+
+
+def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
+    """Print every entry: when it was received, in which phase, its state, and whether it counts.
+
+    The time at which it was recorded is there if a phase had closed since the time of receipt.
+
+    The scores are those that visitors may see: no final scores before their time, and none of a frozen period.
+    """
+    from scorer.board.reports.leaderboard import entries_json, entries_table, misdated_lines
+    from scorer.organising.render import listed_entries
+    from scorer.wording import csv_table, text_table
+
+    with open_store(challenge, track) as (_, tracks, store):
+        listed = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
+    if form == "json":
+        print_result(entries_json(listed))
+    else:
+        print_result((csv_table if form == "csv" else text_table)(entries_table(listed)))
+    if form == "table":
+        print_message(*misdated_lines(entry for track_entries in listed for entry in track_entries.entries))
+    return 0
+
+
+def add_phases(parser: Parser) -> None:
+    """Add the arguments of ``phases``."""
+    parser.add_argument(
+        "action", nargs="?", choices=OrChallenge(["extend"]), metavar="extend", help="give a phase a later end"
+    )
+    parser.add_argument("phase", nargs="?", help="the name of the phase to extend")
+    parser.add_argument("--end", type=moment, metavar="TIME", help="the new end, with its offset from UTC")
+    parser.add_argument("--reason", metavar="TEXT", help="why; it is recorded, and visitors read it")
+    add_track(parser)
+    add_challenge(parser, "action")
+
+
+def phases(
+    action: str | None, phase: str | None, end: datetime | None, reason: str | None, track: str | None, challenge: Path
+) -> int:
+    """Print the phases of the tracks with the exact rules on times; or extend one: scorer phases extend NAME.
+
+    An extension needs --end and --reason. It is recorded; the board shows the old end, the new one and the reason. A
+    phase is extended until it has closed, that is, until its end and its grace have passed. Without --track, it is
+    extended in all tracks that have a phase with this name, or in none of them.
+    """
+    from scorer.live.phases import Phases, phase_lines
+    from scorer.live.state import recorded_lines
+    from scorer.organising.phases import extend
+    from scorer.store.store import Store, now
+    from scorer.wording import utc_moment
+
+    settings, tracks = open_challenge(challenge, track)
+    if action is None:
+        if end is not None or reason is not None:
+            raise WrongCallError("--end and --reason belong to `scorer phases extend NAME`")
+        address = settings.database_address
+        if isinstance(address, Path) and not address.exists():
+            lines = [
+                line for one in tracks for line in phase_lines(Phases(one.phases), one, now(), has_preliminary=True)
+            ]
+        else:
+            with Store.open(address, create=False) as store:
+                lines = store.read(lambda view: [line for one in tracks for line in recorded_lines(view, one)])
+        print_result(*lines)
+        return 0
+    if phase is None or end is None or reason is None:
+        raise WrongCallError("extend needs the name of a phase, --end TIME and --reason TEXT")
+    with Store.open(settings.database_address) as store:
+        extensions = extend(settings, store, track, phase, end, reason)
+    for name, extension in extensions.items():
+        before, after = map(utc_moment, (extension.before, extension.end))
+        print_result(f"{name}: the phase {phase} ends at {after}, not at {before}; `scorer run` shows it")
+    return 0

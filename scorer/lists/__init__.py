@@ -1,0 +1,42 @@
+"""Solutions and submissions: their files, the ranked lists in them, and the match of the two.
+
+`reading` turns bytes into batches of rows, and `formats` has a module for each format. `detection` lists the formats
+and detects that of a file, and `conversion` converts a file to another format. `Counts` says how much of a submission
+the solution has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+FEW_KNOWN = "none or hardly any of its "
+NO_LIST = " queries have no list ("
+ALIKE = "in Unicode's form NFC and without invisible characters, "
+"""These parts of messages identify them in stored results: boards hide what they say until final scores are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """How many queries, lists and items of a submission the solution has."""
+
+    queries: int
+    """The solution's queries; 0 where a board hides which these are."""
+    answered: int
+    """Those for which the submission has a list; all of its lists where a board hides the queries."""
+    unknown: int
+    """The submission's other queries; they are ignored."""
+    items: int
+    """Ranked items of known queries, within the list length."""
+    repeated: int
+    """Items that are listed again in the same list; each item counts once."""
+    overlong: int
+    """Lists that are longer than the list length; the items beyond it are ignored."""
+    in_solution: int | None = None
+    """Those of `items` that are in the solution; None where it was not counted, as without a solution.
+
+    Usually the items that are judged for their own query. If these are fewer than 1 in 100 of `items` and fewer than 1
+    in 10 of the judged items that the lists could hold, then lists with as few of them count with the items that are
+    judged for any query. So the number is 0 exactly if no item is in the solution.
+    """
+    few_known: bool = False
+    """Whether none or hardly any of `items` are in the solution: the ids may be those of something else."""

@@ -1,0 +1,384 @@
+"""All formats, and what the first rows of a file say: its format, whether it is a solution or a submission, its tag."""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from itertools import chain
+from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
+
+from scorer.errors import Findings
+from scorer.files import is_regular
+from scorer.limits import MB, OWN_FILES, Limits
+from scorer.lists.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
+from scorer.lists.formats.writing import SolutionContent, SubmissionContent
+from scorer.lists.reading.arrow import longest
+from scorer.lists.reading.blocks import (
+    BYTE_ORDER_MARK,
+    SAMPLE_BYTES,
+    SAMPLE_LINES,
+    Batch,
+    Block,
+    Graded,
+    Ranked,
+    Reader,
+    blocks,
+    checked,
+    sample,
+)
+from scorer.lists.reading.bytes import Digest, InaccessibleError, LimitError, UnreadableError, open_bytes, read_chunk
+from scorer.lists.reading.tables import AmbiguousError
+from scorer.options import Role
+from scorer.wording import printable, quoted
+
+
+class Format(Protocol):
+    """A notation for solutions and submissions. FORMATS lists the modules that implement it."""
+
+    NAME: str
+    SOLUTION: str
+    """An example of a solution's line."""
+    SUBMISSION: str
+    """An example of a submission's line."""
+    OPTIONS: Mapping[str, str]
+    """The options after the name, as in ``letor:feature=21``, and their meanings."""
+    ONE_BLOCK: bool
+    """Whether a file is read as one block, because its lines cannot be read one by one."""
+    QUERY_ONCE: bool
+    """Whether each query has one row only."""
+    LISTED_IS_RELEVANT: bool
+    """Whether every item that a solution lists is relevant, regardless of its grade."""
+
+    def recognises(self, lines: list[str]) -> bool:
+        """Whether a file with these first lines that are not blank is in this format."""
+        ...
+
+    def graded(self, head: Block, options: Mapping[str, str], /) -> Reader[Graded]:
+        """Return the reader of a solution that begins with the block `head`. Raises UnreadableError."""
+        ...
+
+    def ranked(self, head: Block, options: Mapping[str, str], /) -> Reader[Ranked]:
+        """Return the reader of a submission that begins with the block `head`. Raises UnreadableError."""
+        ...
+
+    def write_solution(self, solution: SolutionContent, options: Mapping[str, str], /) -> bytes:
+        """Return a file with the solution. Raises UnwritableError for what the format cannot hold."""
+        ...
+
+    def write_submission(self, submission: SubmissionContent, options: Mapping[str, str], /) -> bytes:
+        """Return a file with the submission. Raises UnwritableError for what the format cannot hold."""
+        ...
+
+
+FORMATS: dict[str, Format] = {
+    module.NAME: module for module in (parquet, json_document, jsonl, delimited, letor, trec, vlnet)
+}
+"""The formats by name, in the order of detection: the most distinctive first."""
+
+LFS = r"version https://git-lfs\.github\.com"
+FOREIGN: Mapping[str, str] = {
+    LFS: "a pointer of Git LFS, not the file itself; fetch that with git lfs pull",
+    r"<": "a page in HTML or XML, not the file itself; download the file, as by the link to its raw content",
+    r"[{\[(]\s*('|\()": "a value printed by Python; write it as JSON, with json.dump",
+    r"[{\[]": 'JSON of no known form; expected {"query": {"item": number}}, two levels deep, or an object a line',
+}
+"""What a file is that no format recognises, by the beginning of its first line."""
+
+COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str]]] = {
+    module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited)
+}
+"""What formats with named columns read, by the name of the format."""
+
+WORD = re.compile(r"[^\s,;:|{}\[\]\"]+")
+SHAPE = 200
+"""The characters of a line that are compared with the layouts."""
+
+Setting = Literal["solution_format", "submission_format", "exclude", "from"]
+
+
+@dataclass(frozen=True, slots=True)
+class DetectedFormat:
+    """A file's format and its options."""
+
+    format: Format
+    options: Mapping[str, str]
+    hint: str = ""
+    """How to name another format; empty where the user named this one."""
+    setting: Setting = "submission_format"
+    """What names the format."""
+
+    def graded(self, head: Block) -> Reader[Graded]:
+        """Return the reader of a solution that begins with the block `head`."""
+        with self._choosing():
+            return self._doubted(head, _limited(self.format.graded(head, self.options)))
+
+    def ranked(self, head: Block) -> Reader[Ranked]:
+        """Return the reader of a submission that begins with the block `head`."""
+        with self._choosing():
+            return self._doubted(head, _limited(self.format.ranked(head, self.options)))
+
+    def columns(self, head: Block) -> Mapping[str, str]:
+        """Return the names of the columns that are read from a submission, by what they are for, if they have names."""
+        read = COLUMNS_READ.get(self.format.NAME)
+        return {} if read is None else read(head, self.options)
+
+    @contextmanager
+    def _choosing(self) -> Iterator[None]:
+        """Add the option that chooses a column to the error for several."""
+        try:
+            yield
+        except AmbiguousError as error:
+            chosen = ",".join([*(f"{name}={value}" for name, value in self.options.items()), error.choice])
+            choose = f", or {_hint(self.setting, printable(f'{self.format.NAME}:{chosen}'))}"
+            error.args = (f"{error}{choose}",)
+            raise
+
+    def _doubted(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
+        """Like `read`; where the format was detected and no line of the first block can be read, report that."""
+
+        def doubted(block: Block, findings: Findings) -> Batch:
+            before = findings.count
+            with self._choosing():
+                batch = read(block, findings)
+            if self.hint and block is head and findings.count > before and not len(batch.query):
+                found = f"the file looks like {self.format.NAME}, but none of its first lines can be read as such"
+                findings.add(min(problem.line for problem in findings), f"{found}; {self.hint}")
+            return batch
+
+        return doubted
+
+
+def _limited(read: Reader[Batch]) -> Reader[Batch]:
+    """Like `read`, but raises LimitError for an id that is too long, before anything compares it."""
+
+    def limited(block: Block, findings: Findings) -> Batch:
+        batch = read(block, findings)
+        for ids, what in ((batch.query, "a query"), (batch.item, "an item")):
+            length = longest(ids)
+            if length > block.limits.id_bytes:
+                raise LimitError(block.limits, "id_bytes", f"the id of {what} has {length:,} bytes", block.first_line)
+        return batch
+
+    return limited
+
+
+@contextmanager
+def opened(
+    path: str | os.PathLike[str],
+    name: str | None,
+    setting: Setting,
+    digest: Digest | None = None,
+    limits: Limits = OWN_FILES,
+) -> Iterator[tuple[DetectedFormat, Block, Iterator[Block]]]:
+    """Open a file, detect its format, unless it is named, with its options, and split it into blocks.
+
+    `setting` names the format in messages; `digest` is updated with all bytes of the file. Yields the format, the first
+    block that is not blank, and all blocks from that one on. Raises UnreadableError where the file cannot be read, its
+    format cannot be detected, or it exceeds a limit.
+    """
+    with open_bytes(path, digest, limits) as stream:
+        detected = format_named(name, setting) if name else None
+        start = read_chunk(stream)
+        if detected is None:
+            detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
+        if detected is not None and detected.format.ONE_BLOCK:
+            head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
+            if _is_blank(head.content):
+                raise UnreadableError("the file is empty")
+            yield detected, head, iter([head])
+            return
+        rest = blocks(stream, start, limits)
+        first = next((block for block in rest if not _is_blank(block.content)), None)
+        if first is None:
+            raise UnreadableError("the file is empty")
+        yield detected or _detected(first, setting), first, chain([first], rest)
+
+
+def _is_blank(content: bytes) -> bool:
+    return not content or content.isspace()
+
+
+def _document(start: bytes, stream: BinaryIO, limits: Limits) -> bytes:
+    """Return `start` and the rest of the stream. Raises LimitError where they are too long to be read as a whole."""
+    parts, size = [start], len(start)
+    while parts[-1]:
+        if size > limits.document_mb * MB:
+            raise LimitError(limits, "document_mb", f"the document has more than {size // MB:,} MB")
+        parts.append(read_chunk(stream))
+        size += len(parts[-1])
+    return b"".join(parts)
+
+
+def format_named(text: str, setting: Setting = "submission_format") -> DetectedFormat:
+    """Return the format of this name, with its options, as in ``letor:feature=21``. Raises UnreadableError."""
+    name, _, chosen = text.partition(":")
+    if name not in FORMATS:
+        raise UnreadableError(f"no format is called {quoted(name)}; there are {', '.join(reversed(FORMATS))}")
+    options: dict[str, str] = {}
+    # A run tag may have commas; it is the only option of a run.
+    for choice in [chosen] if chosen.startswith("tag=") else chosen.split(",") if chosen else ():
+        option, _, value = choice.partition("=")
+        if option not in FORMATS[name].OPTIONS or not value:
+            known = "; ".join(f"{option}={meaning}" for option, meaning in FORMATS[name].OPTIONS.items())
+            raise UnreadableError(f"found {quoted(choice)} as an option of {name}; it takes {known or 'none'}")
+        options[option] = value
+    return DetectedFormat(FORMATS[name], options, setting=setting)
+
+
+def _detected(first: Block, setting: Setting) -> DetectedFormat:
+    """Return the format that recognises the file's first lines. Raises UnreadableError."""
+    lines = sample(first.content)
+    detected = recognised(lines, setting)
+    if detected is not None:
+        return detected
+    # White space beyond ASCII is blank here only: the readers would take it as an id.
+    found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
+    if foreign := _foreign(found):
+        raise UnreadableError(foreign, first.first_line)
+    columns = f"delimited:query=Q,item=I,{'grade=G' if setting == 'solution_format' else 'score=S'}"
+    closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
+    raise UnreadableError(
+        f"the format cannot be detected from {quoted(found)}; the closest layouts are {closest}; "
+        f"{_hint(setting, f'NAME, as in {columns}')}",
+        first.first_line,
+    )
+
+
+def _foreign(line: str) -> str:
+    """What a file is that begins with a line and is of no format, as a message; empty for any other file."""
+    what = (what for pattern, what in FOREIGN.items() if re.match(pattern, line.strip(), re.IGNORECASE))
+    return next((f"found {quoted(line)}: {each}" for each in what), "")
+
+
+def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
+    """Return the layouts that are most like a line, by the marks between words, each with the name of its format."""
+    from difflib import SequenceMatcher  # noqa: PLC0415 (only for a message)
+
+    kinds = {"solution_format": ("SOLUTION",), "submission_format": ("SUBMISSION",)}.get(
+        setting, ("SOLUTION", "SUBMISSION")
+    )
+    layouts = [
+        (example, name)
+        for name, known in reversed(FORMATS.items())
+        if not known.ONE_BLOCK
+        for kind in kinds
+        for example in getattr(known, kind).split(" or ")
+    ]
+    if "SUBMISSION" in kinds:
+        layouts += [(example, delimited.NAME) for example in delimited.HEADERLESS_EXAMPLES]
+    marks = WORD.sub("w", line[:SHAPE])
+    return sorted(layouts, key=lambda layout: -SequenceMatcher(None, WORD.sub("w", layout[0]), marks).ratio())[:2]
+
+
+def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
+    """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
+    for format_ in FORMATS.values():
+        if one_block <= format_.ONE_BLOCK and lines and not re.match(LFS, lines[0]) and format_.recognises(lines):
+            return DetectedFormat(format_, {}, _hint(setting), setting)
+    return None
+
+
+def _hint(setting: Setting, name: str = "NAME") -> str:
+    """How to name a format."""
+    if setting == "from":
+        return f"name it with --from {name}"
+    if setting == "exclude":
+        return 'write the items of each query as {"query": "q", "items": ["a", "b"]}'
+    return f"name it with --{setting.replace('_', '-')} {name}, or {setting} in challenge.toml"
+
+
+def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits: Limits) -> str:
+    """Why a submission can certainly not be read, by its beginning; empty for any other, and if it is inaccessible."""
+    try:
+        with open_bytes(path, None, limits) as stream:
+            start = read_chunk(stream).removeprefix(BYTE_ORDER_MARK)
+        if _is_blank(start):
+            return "the file is empty"
+        lines = sample(start)
+        if not format_name and recognised(lines, "submission_format", one_block=True) is None:
+            checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
+            return "" if recognised(lines, "submission_format") else _foreign(lines[0] if lines else "")
+    except InaccessibleError:
+        return ""
+    except UnreadableError as error:
+        return str(error)
+    return ""
+
+
+if TYPE_CHECKING:
+    import io
+
+TAG_BYTES = 1 << 12
+"""How much of a file the search for a tag reads."""
+
+
+def roles(path: str | os.PathLike[str]) -> set[Role]:
+    """Return what a file can be, by its first block.
+
+    Nothing if it is invalid as both, if it cannot be read twice, and for LETOR's format, in which the options decide.
+    """
+    found: set[Role] = set()
+    if not is_regular(path):
+        return found
+    try:
+        with opened(path, None, "from") as (detected, head, _):
+            if detected.format is not letor:
+                if _is_read(detected.graded, head):
+                    found.add("solution")
+                if _is_read(detected.ranked, head):
+                    found.add("submission")
+    except UnreadableError:
+        pass
+    return found
+
+
+def _is_read(reader: Callable[[Block], Reader[Batch]], head: Block) -> bool:
+    """Whether the first block has a row, and all of its rows are valid, or several columns may be meant."""
+    findings = Findings()
+    try:
+        return len(reader(head)(head, findings).query) > 0 and not findings
+    except AmbiguousError:
+        return True
+    except UnreadableError:
+        return False
+
+
+def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str | None:
+    """Return the tag of a run in TREC's format, which is detected or named: the sixth column of its first row.
+
+    The tag that the name of the format chooses, if it does. None for a file of another format, and for one that cannot
+    be read twice, such as standard input.
+    """
+    named = format_named(format_name) if format_name else None
+    if not is_regular(path) or (named is not None and named.format is not trec):
+        return None
+    if named is not None and named.options.get("tag", "*") != "*":
+        return named.options["tag"]
+    try:
+        start = _start(path)
+    except (UnreadableError, OSError, EOFError, zlib.error):
+        return None
+    text = start.removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="replace")
+    if len(start) == TAG_BYTES:
+        text = text.rpartition("\n")[0]  # the last line may go on
+    lines = [line for line in text.split("\n") if line.strip()][:SAMPLE_LINES]
+    detected = named or recognised(lines, "from")
+    if detected is None or detected.format is not trec:
+        return None
+    rows = (line.split() for line in lines if not line.startswith("#"))
+    first = next(rows, [])
+    return first[trec.RUN_COLUMNS - 1].strip('"') if len(first) >= trec.RUN_COLUMNS else None
+
+
+def _start(path: str | os.PathLike[str]) -> bytes:
+    """Return the first `TAG_BYTES` of a file after decompression, without expanding more of it."""
+    parts, wanted = [], TAG_BYTES
+    with open_bytes(path) as stream:
+        while wanted and (part := cast("io.BufferedReader", stream).read1(wanted)):
+            parts.append(part)
+            wanted -= len(part)
+    return b"".join(parts)

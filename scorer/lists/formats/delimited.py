@@ -1,0 +1,291 @@
+"""Tables with commas, tabs or semicolons: with a header that names the columns, or in a layout without a header."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.errors import Findings
+from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
+from scorer.lists.reading import compute as pc
+from scorer.lists.reading import tables
+from scorer.lists.reading.arrow import booleans, list_lengths, take, text_lengths
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, sample, trimmed
+from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.tables import NAMES, contradiction, plain
+from scorer.measures.matched import Ints
+from scorer.wording import quoted
+
+HEADERLESS_LAYOUTS = (("query", "items"), ("query", "item", "rank"), ("query", "item", "rank", "score"))
+"""The columns of a submission."""
+HEADERLESS_EXAMPLES = (*map(" ".join, HEADERLESS_LAYOUTS[1:]), 'query,"item item ..."')
+
+MARKS = ("\t", ",", " ")
+"""What may separate columns, by precedence; commas separate a query and its items only."""
+
+
+def headerless_layout(lines: Sequence[str], most: int = 4) -> tuple[str, tuple[str, ...]] | None:
+    """Return the mark between columns and what the columns are, if the lines are of a layout with at most `most`.
+
+    Lines with four columns may as well be qrels.
+    """
+    for mark in MARKS:
+        rows = [[part.strip() for part in found] for found in csv.reader(lines, delimiter=mark)]
+        if not rows or any(not row or not row[0] or set(row[0]) & set(" \t:<{[(|,;") for row in rows):
+            continue
+        if any(plain(name) in NAMES for name in rows[0]):  # a header
+            return None
+        if {*map(len, rows)} == {2} and _have_lists(rows, mark):
+            return mark, HEADERLESS_LAYOUTS[0]
+        for columns in HEADERLESS_LAYOUTS[1:] if mark in "\t " else ():
+            if {*map(len, rows)} == {len(columns)} and len(columns) <= most and _have_ranks(rows):
+                return mark, columns
+    return None
+
+
+def _have_lists(rows: Sequence[Sequence[str]], mark: str) -> bool:
+    """Whether the second column has items. Between commas, one word in each row may as well be something else.
+
+    So may a comma in each query of a TREC file, where the same word is next to all queries.
+    """
+    used = set().union(*(row[1] for row in rows))
+    words = [row[1].split() for row in rows]
+    is_trec = min(map(len, words)) > 3 and len({row[1] for row in words}) == 1 < len(rows)
+    return not (used & set("<{|") or is_trec) and (mark in "\t " or bool(used & set(" ,[(")))
+
+
+def _have_ranks(rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the third column counts the items of each query from 0 or 1.
+
+    In qrels, the second column has the same iteration in most rows, and the third has items in any order.
+    """
+    ranks: dict[str, int] = {}
+    for query, _, text, *_ in rows:
+        rank = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+        if rank not in ((ranks[query] + 1,) if query in ranks else (0, 1)):
+            return False
+        ranks[query] = rank
+    return len({(row[0], row[1]) for row in rows}) == len(rows) and {row[1] for row in rows} not in ({"0"}, {"Q0"})
+
+
+NAME = "delimited"
+SOLUTION = "query,item,grade"
+SUBMISSION = "query,item,score"
+ONE_BLOCK = False
+QUERY_ONCE = False
+LISTED_IS_RELEVANT = False
+
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
+
+OPTIONS: Mapping[str, str] = {**tables.OPTIONS, "delimiter": "comma, tab or semicolon"}
+
+UNFIT_SUBTOPIC = re.compile(r"^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
+UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether the first line is a header with a query and an item column, or all lines are as a layout without one."""
+    return bool(lines) and (_delimiter(lines[0], {}) is not None or headerless_layout(lines, most=3) is not None)
+
+
+def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
+    """Read a solution; without a column for the flag, no query is flagged."""
+    return partial(_graded, _header(head, tables.SOLUTION, options))
+
+
+def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
+    """Return the names of the columns that are read from a submission, by what they are for."""
+    header = _header(head, tables.SUBMISSION, options)
+    return {column: header.names[at] for column, at in header.places.items()} if header.line else {}
+
+
+def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
+    """Read a submission, ordered by its score; by its rank where there is no column for the score; or lists."""
+    return partial(_ranked, _header(head, tables.SUBMISSION, options))
+
+
+def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
+    """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
+    rows = solution.rows(NAME)
+    fitting((row[3] for row in rows), UNFIT_SUBTOPIC, "a subtopic", NAME)
+    more = {"subtopic": bool(solution.subtopics), "flag": bool(solution.flagged)}
+    heads = ["query", "item", "grade", *(head for head, needed in more.items() if needed)]
+    values = (
+        {
+            "query": query,
+            "item": item,
+            "grade": shortest(grade),
+            "subtopic": subtopic,
+            "flag": str(int(query in solution.flagged)),
+        }
+        for query, item, grade, subtopic in rows
+    )
+    return _written(heads, options, ([row[head] for head in heads] for row in values))
+
+
+def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
+    """Write a row for each item, with its score, or with its rank where lists have no scores."""
+    by = "rank" if submission.scores is None else "score"
+    rows = submission.rows(NAME)
+    values = ([query, item, shortest(score) if by == "score" else str(rank)] for query, item, score, rank in rows)
+    return _written(["query", "item", by], options, values)
+
+
+def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[str]]) -> bytes:
+    """Write the rows below these heads, or the names that options give them."""
+    text = io.StringIO()
+    table = csv.writer(text, delimiter=_delimiters(options)[0], lineterminator="\n")
+    table.writerow([options.get(name, name) for name in heads])
+    for row in rows:
+        fitting(row[:2], UNFIT, "a query or an item", NAME)
+        table.writerow(row)
+    return text.getvalue().encode()
+
+
+def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> Header:
+    lines = sample(head.content)
+    if not options and "rank" in wanted and _delimiter(lines[0], {}) is None and (layout := headerless_layout(lines)):
+        mark, names = layout
+        return Header(0, mark, names, _places(names, wanted, {}))
+    return Header.of(head, partial(_delimiter, options=options), partial(_places, wanted=wanted, options=options))
+
+
+def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> Mapping[str, int]:
+    """Return the positions of the columns to read, and of the ranks of a run with scores, which are compared."""
+    found = tables.needed_places(names, wanted, options)
+    ranks = [at for at in tables.places(names, "rank", options) if tables.plain(names[at]) == "rank"]
+    return {**found, "rank": ranks[0]} if "score" in found and len(ranks) == 1 else found
+
+
+def _graded(header: Header, block: Block, findings: Findings) -> Graded:
+    return tables.graded_rows(*header.rows(block, findings), findings)
+
+
+def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
+    fast = header.regular(block)
+    if fast is not None:
+        return fast
+    held, line = header.rows(block, findings)
+    rows = tables.ranked_rows(held, line, findings)
+    if rows.run_score is None or "rank" not in held or len(rows.query) < line.size:
+        return rows
+    return replace(rows, note=contradiction(rows.query, held["rank"], rows.run_score, line))
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of a file."""
+
+    line: int
+    """The number of its line; 0 for a file without one."""
+    delimiter: str
+    names: Sequence[str]
+    """The names of all columns."""
+    places: Mapping[str, int]
+    """The positions of the columns to read."""
+
+    @classmethod
+    def of(
+        cls,
+        head: Block,
+        delimiter_of: Callable[[str], str | None],
+        places_of: Callable[[Sequence[str]], Mapping[str, int]],
+    ) -> Header:
+        """Return the header of a file that begins with `head`. Raises UnreadableError, also where `places_of` does."""
+        lines = Lines.of(head, trim="\r\n")
+        text, line = lines.text[0].as_py(), int(lines.number[0])
+        delimiter = delimiter_of(text)
+        if delimiter is None:
+            raise UnreadableError(
+                f"found {quoted(text)}; expected a header that names a column query and a column item "
+                "(or name these columns, as in delimited:query=session,item=track)",
+                line,
+            )
+        names = head_names(text, delimiter)
+        try:
+            return cls(line, delimiter, names, places_of(names))
+        except UnreadableError as error:
+            error.args, error.line = (f"{error} (in the header)",), line
+            raise
+
+    def regular(self, block: Block) -> Ranked | None:
+        """Return the rows of a block that the fast reader can read; None for any other block."""
+        skip = max(0, self.line - block.first_line + 1)
+        if "score" not in self.places or block.holds(b'"') or skip > 1:
+            return None
+        # Ranks next to scores are compared in the first block only, because they decide nothing.
+        names = ("query", "item", "score", "rank") if skip else ("query", "item", "score")
+        places = {name: self.places[name] for name in names if name in self.places}
+        read = tables.columns(block, self.delimiter, len(self.names), places, "score", skip=skip)
+        if read is None:
+            return None
+        held, score = read
+        query, item = (trimmed(held[name], block) for name in ("query", "item"))
+        if not (text_lengths(query).all() and text_lengths(item).all()):
+            return None
+        line = block.first_line + skip + np.arange(score.size)
+        note = contradiction(query, held["rank"], score, line) if "rank" in held else None
+        return Ranked(query, line, None, item, score, note=note)
+
+    def rows(self, block: Block, findings: Findings) -> tuple[tables.Columns, Ints]:
+        """Return the rows below the header, by column, and their lines; those of another length are reported."""
+        lines = Lines.of(block, trim="\r\n")
+        lines = lines.where(lines.number > self.line)
+        quotes = block.holds(b'"')
+        split = _quoted(lines, self.delimiter, findings) if quotes else pc.split_pattern(lines.text, self.delimiter)
+        lengths = list_lengths(split)
+        whole = lengths == len(self.names)
+        starts = (np.cumsum(lengths) - lengths)[whole]
+        words = pc.list_flatten(split)
+        closed = booleans(split.is_valid())
+        expected = f"{len(self.names)} columns, as in the {'header' if self.line else 'first lines'}"
+        number = lines.where(closed).sound(~whole[closed], findings, expected).number
+        return {name: trimmed(take(words, starts + at), block) for name, at in self.places.items()}, number
+
+
+def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
+    """Return the delimiter with which the header has a query and an item column; None if no character does."""
+    for delimiter in _delimiters(options):
+        names = head_names(header, delimiter)
+        held = {column: name for column, name in options.items() if tables.places(names, column, {column: name})}
+        if tables.places(names, "query", held) and (
+            tables.places(names, "item", held) or tables.has_lists(names, held)
+        ):
+            return delimiter
+    return None
+
+
+def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the delimiters to try; the first one is written."""
+    if "delimiter" not in options:
+        return tuple(DELIMITERS.values())
+    if options["delimiter"] not in DELIMITERS:
+        raise UnreadableError(
+            f"found {quoted(options['delimiter'])} as the delimiter; expected {', '.join(DELIMITERS)}"
+        )
+    return (DELIMITERS[options["delimiter"]],)
+
+
+def head_names(header: str, delimiter: str) -> list[str]:
+    """Return the names of the columns."""
+    return [name.strip().strip('"').strip() for name in header.split(delimiter)]
+
+
+def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:
+    """Read lines with quotes one by one; a line with an open quote is reported, and null."""
+    rows: list[list[str] | None] = []
+    for line, number in zip(lines.text.to_pylist(), lines.number.tolist(), strict=True):
+        try:
+            rows.append(next(csv.reader([line], delimiter=delimiter, strict=True)))
+        except csv.Error:
+            rows.append(None)
+            expected = "every quote closed on its line, and doubled inside quotes"
+            findings.add(number, f"found {quoted(line)}; expected {expected}")
+    return pa.array(rows, pa.list_(pa.string()))

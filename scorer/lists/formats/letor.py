@@ -1,0 +1,197 @@
+"""LETOR and SVMlight: labelled feature vectors. Grades are labels or a feature; run scores are a feature."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.errors import Findings
+from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
+from scorer.lists.reading import compute as pc
+from scorer.lists.reading import tables
+from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, rows_of
+from scorer.lists.reading.bytes import UnreadableError
+from scorer.measures.matched import Bools, Floats, Ints
+from scorer.wording import quoted
+
+NAME = "letor"
+SOLUTION = "label qid:query 1:value 2:value ... # item"
+SUBMISSION = "label qid:query 1:value 2:value ... # item, with the feature to rank by named: letor:feature=N"
+OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, to read instead of the label"}
+ONE_BLOCK = False
+QUERY_ONCE = False
+LISTED_IS_RELEVANT = False
+
+TABLE = "query<tab>item<tab>value value ...<tab>label"
+"""The form of LETOR's first collections."""
+
+VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
+ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
+"""The item at the beginning of a comment; in LETOR 4.0, more follows."""
+
+UNFIT_QUERY = re.compile(r"^$|[# \t\n\v\f\r\0]")
+UNFIT_ITEM = re.compile(r"^$|^docid=|[ \t\n\v\f\r\0]")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether half of the lines have a query after the label, or four columns of which the third is a vector."""
+    rows = [line for line in lines if not line.startswith("#")]
+    return bool(rows) and 2 * sum(bool(VECTOR.match(row.lstrip())) or _is_table_row(row) for row in rows) >= len(rows)
+
+
+def _is_table_row(line: str) -> bool:
+    columns = line.split("\t")
+    vector = columns[2].split() if len(columns) == 4 else []
+    return len(vector) > 1 and all(re.fullmatch(r"[-+.0-9eE]+", value) for value in vector)
+
+
+def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
+    """Read a line for each item, graded by its label or by the feature in the options."""
+    return partial(_graded, _is_table(head), _feature(options))
+
+
+def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
+    """Read a line for each item, scored by the feature in the options. Raises UnreadableError without one."""
+    feature = _feature(options)
+    if feature is None:
+        raise UnreadableError(
+            "feature vectors have no order; name the feature to rank by, as in --submission-format letor:feature=1"
+        )
+    return partial(_ranked, _is_table(head), feature)
+
+
+def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
+    """Write labels without features, and items in comments."""
+    solution.without_flags(NAME)
+    solution.without_subtopics(NAME)
+    rows = solution.rows(NAME)
+    fitting((row[0] for row in rows), UNFIT_QUERY, "a query", NAME)
+    fitting((row[1] for row in rows), UNFIT_ITEM, "an item", NAME)
+    return "".join(f"{shortest(grade)} qid:{query} # {item}\n" for query, item, grade, _ in rows).encode()
+
+
+def write_submission(_submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
+    """Raise UnwritableError, because a submission has no labels."""
+    raise UnwritableError(f"{NAME} holds labels with features, not rankings; write another format")
+
+
+def _feature(options: Mapping[str, str]) -> int | None:
+    if "feature" not in options:
+        return None
+    if not re.fullmatch("[1-9][0-9]{0,8}", options["feature"]):
+        raise UnreadableError(f"found {quoted(options['feature'])} as the feature; expected a whole number from 1")
+    return int(options["feature"])
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class _Vectors:
+    """The parts of the lines of a block."""
+
+    lines: Lines
+    query: pa.StringArray
+    item: pa.StringArray
+    label: pa.StringArray
+    values: pa.ListArray
+    """[line]: its features."""
+    numbered: bool
+    """Whether features have numbers, as in 3:0.5; then those that are 0 may be left out."""
+
+    def feature(self, wanted: int | None, findings: Findings) -> tuple[Floats, Bools]:
+        """Return the label or the feature, and a mask of the lines where it is a number; other lines are reported."""
+        text = self.label if wanted is None else self._numbered(wanted) if self.numbered else self._listed(wanted)
+        value = numbers(text)
+        what = "the label" if wanted is None else f"feature {wanted}"
+        wrong = np.isnan(value)
+        tables.report_wrong(text, wrong, self.lines.number, findings, f"{what}; expected a finite number")
+        return value, ~wrong
+
+    def _numbered(self, wanted: int) -> pa.StringArray:
+        words = pc.list_flatten(self.values)
+        prefix = f"{wanted}:"
+        here = np.flatnonzero(booleans(pc.starts_with(words, prefix)))
+        row = rows_of(list_lengths(self.values), len(self.lines))[here]
+        value = pc.utf8_slice_codeunits(take(words, here), len(prefix))
+        # A feature that is left out is 0, the first of the values below.
+        at = np.zeros(len(self.lines), dtype=np.int64)
+        at[row] = np.arange(1, row.size + 1)
+        return take(joined([texts(["0"]), value]), at)
+
+    def _listed(self, wanted: int) -> pa.StringArray:
+        lengths = list_lengths(self.values)
+        start = np.cumsum(lengths) - lengths
+        words = joined([pc.list_flatten(self.values), texts([""])])
+        return take(words, np.where(lengths >= wanted, start + wanted - 1, len(words) - 1))
+
+
+def _is_table(head: Block) -> bool:
+    """Whether a file that begins with `head` has the form of LETOR's first collections."""
+    lines = Lines.of(head, comments=True)
+    return bool(len(lines)) and not VECTOR.match(lines.text[0].as_py())
+
+
+def _graded(is_table: bool, feature: int | None, block: Block, findings: Findings) -> Graded:
+    rows = _table(block, findings) if is_table else _vectors(block, findings)
+    value, sound = rows.feature(feature, findings)
+    return Graded(keep(rows.query, sound), rows.lines.number[sound], None, None, keep(rows.item, sound), value[sound])
+
+
+def _ranked(is_table: bool, feature: int, block: Block, findings: Findings) -> Ranked:
+    rows = _table(block, findings) if is_table else _vectors(block, findings)
+    value, sound = rows.feature(feature, findings)
+    return Ranked(keep(rows.query, sound), rows.lines.number[sound], None, keep(rows.item, sound), value[sound])
+
+
+def _table(block: Block, findings: Findings) -> _Vectors:
+    """Read lines of four columns."""
+    lines = Lines.of(block)
+    split = pc.split_pattern(lines.text, "\t")
+    lengths = list_lengths(split)
+    wrong = lengths != 4
+    start = (np.cumsum(lengths) - lengths)[~wrong]
+    lines = lines.sound(wrong, findings, f'four columns, "{TABLE}"')
+    words = pc.list_flatten(split)
+    query, item, vector, label = (pc.ascii_trim_whitespace(take(words, start + at)) for at in range(4))
+    empty = (text_lengths(query) == 0) | (text_lengths(item) == 0)
+    lines = lines.sound(empty, findings, "a query and an item")
+    query, item, vector, label = (keep(column, ~empty) for column in (query, item, vector, label))
+    return _Vectors(lines, query, item, label, pc.ascii_split_whitespace(vector), numbered=False)
+
+
+def _vectors(block: Block, findings: Findings) -> _Vectors:
+    """Read lines of a label, a query and numbered features; an item is in the comment, or is the line's number."""
+    lines = Lines.of(block, comments=True)
+    vector, comment = _halves(lines)
+    split = pc.ascii_split_whitespace(vector)
+    lengths = list_lengths(split)
+    words = pc.list_flatten(split)
+    start = np.cumsum(lengths) - lengths
+    second = take(joined([words, texts([""])]), np.where(lengths > 1, start + 1, len(words)))
+    wrong = ~booleans(pc.match_substring_regex(second, "^qid:."))
+    kept = ~wrong
+    lines = lines.sound(wrong, findings, f'"{SOLUTION}"')
+    numbered = texts(map(str, lines.number.tolist()))
+    named = pc.struct_field(pc.extract_regex(keep(comment, kept), ITEM), [0])
+    return _Vectors(
+        lines=lines,
+        query=pc.utf8_slice_codeunits(keep(second, kept), len("qid:")),
+        item=pc.if_else(pc.is_valid(named), named, numbered),
+        label=take(words, start[kept]),
+        values=pc.list_slice(keep(split, kept), 2),
+        numbered=True,
+    )
+
+
+def _halves(lines: Lines) -> tuple[pa.StringArray, pa.StringArray]:
+    """Return the texts before and after the first # of each line."""
+    split = pc.split_pattern(lines.text, "#", max_splits=1)
+    lengths: Ints = list_lengths(split)
+    words = joined([pc.list_flatten(split), texts([""])])
+    start = np.cumsum(lengths) - lengths
+    after = np.where(lengths == 2, start + 1, len(words) - 1)
+    return pc.ascii_trim_whitespace(take(words, start)), pc.ascii_trim_whitespace(take(words, after))

@@ -1,0 +1,270 @@
+"""TREC's formats: qrels for solutions, runs for submissions; a line for each item, columns between white space."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.errors import Findings
+from scorer.lists.formats import delimited
+from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
+from scorer.lists.reading import compute as pc
+from scorer.lists.reading import tables
+from scorer.lists.reading.arrow import equal, keep, list_lengths, numbers, take, text_buffers, texts
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, sample
+from scorer.lists.reading.bytes import UnreadableError, open_bytes, read_chunk
+from scorer.lists.reading.tables import contradiction
+from scorer.measures.matched import Floats, Ints
+from scorer.wording import quoted
+
+NAME = "trec"
+SOLUTION = "query iteration item grade"
+SUBMISSION = "query Q0 item rank score tag"
+OPTIONS: Mapping[str, str] = {
+    "subtopic": "iteration (for qrels whose iteration is the subtopic)",
+    "tag": "the run tag of the rows to read (of a file with several runs), or * (all rows, as in trec_eval)",
+}
+ONE_BLOCK = False
+QUERY_ONCE = False
+LISTED_IS_RELEVANT = False
+
+QRELS_COLUMNS = 4
+RUN_COLUMNS = 6
+
+TAG = "scorer"
+"""The tag of written runs."""
+
+TAIL = 1 << 16
+"""The bytes at either end of a run that are searched for its first or last row."""
+
+QUOTED = re.compile(rb'\s*"[^"\s]+"\s')
+UNFIT_QUERY = re.compile(r"^$|^#|^\ufeff|[ \t\n\v\f\r\0]")
+UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
+
+
+def recognises(lines: list[str]) -> bool:
+    """Whether half of the lines have four columns, the last a number, or at least six, the fifth a number."""
+    rows = [line.split() for line in lines if not line.startswith("#")]
+    return bool(rows) and 2 * sum(map(_is_row, rows)) >= len(rows)
+
+
+def _is_row(columns: list[str]) -> bool:
+    if columns[0].endswith(":") or any(column.endswith(",") for column in columns):
+        return False
+    if len(columns) == QRELS_COLUMNS:
+        return _is_number(columns[3])
+    return len(columns) >= RUN_COLUMNS and _is_number(columns[4])
+
+
+def _is_number(text: str) -> bool:
+    """Whether Python reads a number, including ``nan``; the reader reports that, or a decimal comma, with its line."""
+    try:
+        float(text.strip('"').replace(",", ".", 1))
+    except ValueError:
+        return False
+    return True
+
+
+def _unquoted(block: Block, head: Block) -> Block:
+    """The block without quotes, if the first id of the file is in quotes, as R writes texts."""
+    if not QUOTED.match(head.content):
+        return block
+    return replace(block, content=block.content.replace(b'"', b""))
+
+
+def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
+    """Read relevance judgements (qrels); an option says that the iteration is the subtopic, as in ndeval."""
+    if options.get("subtopic", "iteration") != "iteration":
+        raise UnreadableError(f"found {quoted(options['subtopic'])} as the subtopic; expected iteration")
+    return lambda block, findings: _graded("subtopic" not in options, _unquoted(block, head), findings)
+
+
+def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
+    """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
+    layout = None if options else delimited.headerless_layout(sample(head.content))
+    if layout is not None and len(layout[1]) == QRELS_COLUMNS:
+        return delimited.ranked(head, {})
+    tag = options.get("tag")
+    read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
+    return lambda block, findings: read(_unquoted(block, head), findings)
+
+
+def _first_tag(head: Block) -> tuple[str, int] | None:
+    """Return the tag of the first row and its line; None without a row."""
+    for at, line in enumerate(head.content[:TAIL].split(b"\n")):
+        columns = [column.decode(errors="replace") for column in line.split()]
+        has_space = len(columns) > RUN_COLUMNS and not _is_number(columns[3]) and _is_number(columns[5])
+        if len(columns) >= RUN_COLUMNS and not has_space and not line.startswith(b"#"):
+            return columns[RUN_COLUMNS - 1], head.first_line + at
+    return None
+
+
+def last_tag(path: str | os.PathLike[str]) -> str:
+    """Return the tag of the last row of a run, as trec_eval prints it; empty without one. Raises UnreadableError."""
+    end = b""
+    with open_bytes(path) as stream:
+        while chunk := read_chunk(stream):
+            end = (end + chunk)[-TAIL:]
+    for line in reversed(end.split(b"\n")):
+        columns = line.split()
+        if len(columns) >= RUN_COLUMNS and not columns[0].startswith(b"#"):
+            return columns[RUN_COLUMNS - 1].decode(errors="replace")
+    return ""
+
+
+def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
+    """Write qrels with the subtopic as the iteration, which is 0 without subtopics."""
+    solution.without_flags(NAME)
+    rows = solution.rows(NAME)
+    _check(row[:2] for row in rows)
+    fitting((row[3] for row in rows), UNFIT_ITEM, "a subtopic", NAME)
+    return "".join(f"{query} {subtopic} {item} {shortest(grade)}\n" for query, item, grade, subtopic in rows).encode()
+
+
+def write_submission(submission: SubmissionContent, _options: Mapping[str, str]) -> bytes:
+    """Write a run; lists without scores get descending ones."""
+    rows = submission.rows(NAME)
+    _check(row[:2] for row in rows)
+    lines = (f"{query} Q0 {item} {rank} {shortest(score)} {TAG}\n" for query, item, score, rank in rows)
+    return "".join(lines).encode()
+
+
+def _check(pairs: Iterable[tuple[str, str]]) -> None:
+    for query, item in pairs:
+        fitting([query], UNFIT_QUERY, "a query", NAME)
+        fitting([item], UNFIT_ITEM, "an item", NAME)
+
+
+QRELS = {"query": 0, "item": 2, "value": 3}
+RUN = {"query": 0, "item": 2, "value": 4, "tag": 5}
+"""The columns to read."""
+
+Rows = tuple[Mapping[str, pa.Array], Floats, Ints]
+"""The columns but the value, as text, or the rank as numbers; the values; and the lines."""
+
+
+def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
+    rows = _regular(block, QRELS_COLUMNS, QRELS)
+    if rows is None:
+        with_iteration = {**QRELS, "subtopic": 1}
+        held, value, line = _rows(
+            block, findings, QRELS_COLUMNS, with_iteration, "grade", f'four columns, "{SOLUTION}"'
+        )
+        return Graded(held["query"], line, None, None, held["item"], value, held["subtopic"], is_iteration)
+    held, value, line = rows
+    iteration = _one_iteration(block, held["query"], held["item"])
+    if iteration is None:
+        varying = _regular(block, QRELS_COLUMNS, {**QRELS, "subtopic": 1})
+        iteration = None if varying is None else varying[0]["subtopic"]
+    return Graded(held["query"], line, None, None, held["item"], value, iteration, is_iteration)
+
+
+def _ranked(
+    only: tuple[str, int] | None, chosen: str | None, first_line: int, block: Block, findings: Findings
+) -> Ranked:
+    """Read the rows of a run, of which `only` is the one tag and its line; or those with the chosen tag.
+
+    Ranks are read in the first block only, which begins at `first_line`: they cost time, and decide nothing.
+    """
+    places = RUN if block.first_line > first_line else {**RUN, "rank": 3}
+    rows = _regular(block, RUN_COLUMNS, places)
+    if rows is None:
+        expected = f'six columns, "{SUBMISSION}"'
+        rows = _rows(block, findings, RUN_COLUMNS, places, "score", expected, are_ids_checked=chosen != "*")
+    held, score, line = rows
+    if only is not None:
+        _check_tag(held["tag"], line, *only)
+    if chosen is not None and chosen != "*":
+        kept = equal(held["tag"], chosen)
+        held = {name: keep(column, kept) for name, column in held.items()}
+        score, line = score[kept], line[kept]
+    note = contradiction(held["query"], held["rank"], score, line) if "rank" in held else None
+    return Ranked(held["query"], line, None, held["item"], score, note=note)
+
+
+def _check_tag(tag: pa.StringArray, line: Ints, only: str, first: int) -> None:
+    """Raise UnreadableError where a row has another tag than the first row of the file."""
+    same = equal(tag, only)
+    if same.all():
+        return
+    at = int(np.argmin(same))
+    raise UnreadableError(
+        f"the file has several runs: the run tag is {quoted(only)} from line {first:,} and "
+        f"{quoted(tag[at].as_py())} from line {line[at]:,}; submit one run, or choose the tag to read with --tag TAG "
+        "(--tag '*' reads all rows as one run)",
+        int(line[at]),
+    )
+
+
+def _rows(
+    block: Block,
+    findings: Findings,
+    count: int,
+    places: Mapping[str, int],
+    value: str,
+    expected: str,
+    *,
+    are_ids_checked: bool = False,
+) -> Rows:
+    """Read lines with `count` columns; the lines of a run may have more, but where an id seems to have a space."""
+    lines = Lines.of(block, comments=True)
+    split = pc.ascii_split_whitespace(lines.text)
+    lengths, words = list_lengths(split), pc.list_flatten(split)
+    wrong = lengths < count if "tag" in places else lengths != count
+    if are_ids_checked:
+        more = np.flatnonzero(lengths > count)
+        at = np.cumsum(lengths)[more] - lengths[more]
+        # A space in an id moves the rank and the score one column further.
+        moved = np.isnan(numbers(take(words, at + 3))) & ~np.isnan(numbers(take(words, at + 5)))
+        wrong[more[moved]] = True
+        expected += "; ids have no spaces"
+    lines = lines.sound(wrong, findings, expected)
+    starts = (np.cumsum(lengths) - lengths)[~wrong]
+    held = {name: take(words, starts + place) for name, place in places.items()}
+    number = numbers(held["value"])
+    kept = ~np.isnan(number)
+    tables.report_wrong(held["value"], ~kept, lines.number, findings, f"the {value}; expected a finite number")
+    held = {name: keep(column, kept) for name, column in held.items()}
+    return held, number[kept], lines.number[kept]
+
+
+def _regular(block: Block, count: int, places: Mapping[str, int]) -> Rows | None:
+    """Return the rows of a block without comments, with one character between columns; None for any other block."""
+    tabs, spaces = block.holds(b"\t"), block.holds(b" ")
+    if tabs == spaces or block.holds(b"\v", b"\f") or (block.holds(b"#") and b"\n#" in b"\n" + block.content):
+        return None
+    if tables.has_empty_column(block):
+        return None
+    read = tables.columns(block, "\t" if tabs else " ", count, places, "value")
+    return None if read is None else (*read, block.first_line + np.arange(read[1].size))
+
+
+def _one_iteration(block: Block, query: pa.StringArray, item: pa.StringArray) -> pa.StringArray | None:
+    """Return the iteration of all lines of a regular block, if it is quickly found to be the same, else None.
+
+    It is found where all lines have the same length without their query and item, as in most qrels. This saves time:
+    reading the iterations as texts takes longer than reading the grades.
+    """
+    codes = np.frombuffer(block.content, dtype=np.uint8)
+    queries, items = text_buffers(query)[0], text_buffers(item)[0]
+    end = block.content.find(b"\n") + 1
+    rest = end - int(queries[1]) - int(items[1])
+    if not end or queries[-1] + items[-1] + rest * len(query) != codes.size:
+        return None
+    first = block.content[:end].split()[1]
+    for start in range(0, len(query), tables.PIECE >> 3):  # in pieces that stay in the processor's cache
+        stop = min(start + (tables.PIECE >> 3), len(query))
+        line = items[start:stop] + rest * np.arange(start, stop)
+        place = line + queries[start + 1 : stop + 1] + 1
+        same = codes[line + queries[start:stop] - 1] == ord("\n")
+        if not (same[start == 0 :].all() and all((codes[place + at] == code).all() for at, code in enumerate(first))):
+            return None
+        if (codes[place + len(first)] > ord(" ")).any():
+            return None
+    return texts([first.decode()])

@@ -1,0 +1,536 @@
+"""The ranked lists of a submission, from a file or from dicts, and the ranks of a solution's items in them."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain, compress, pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from scorer.errors import Findings
+from scorer.lists.reading import compute as pc
+from scorer.lists.reading.arrow import (
+    MOST_ROUNDS,
+    ODD,
+    booleans,
+    coded,
+    fingerprints,
+    id_order,
+    joined,
+    keep,
+    take,
+    texts,
+)
+from scorer.lists.reading.blocks import Ranked
+from scorer.lists.solution import UNKNOWN, Excluded, Solution, is_excluded, plain_dicts, plain_numbers
+from scorer.measures.matched import Bools, Floats, Ints, Tied, distinct, ranges
+from scorer.options import Ties
+from scorer.wording import quoted
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RankedLists:
+    """Whole ranked lists. Queries are numbered in order of first appearance; items are in the order of the file.
+
+    A *position* is an index into `order`: the items sorted by list, then by falling run score.
+    """
+
+    queries: pa.StringArray
+    """[list]: ids."""
+    line: Ints
+    """[row]: the line number."""
+    query_of_row: Ints
+    """[row]: its list."""
+    row: Ints
+    """[item]: its row."""
+    query: Ints
+    """[item]: its list."""
+    items: pa.StringArray
+    """[item]: ids."""
+    run_score: Floats | None
+    """[item]: higher scores come first in a list; None: items are ranked as listed."""
+    by_rank: bool
+    """Whether the file states ranks; `run_score` then holds them, negated."""
+    order: Ints
+    """[position]: the item. Items with equal run scores keep the order of the file."""
+    start: Ints
+    """[list + 1]: the position at which each list begins, and the end of the last one."""
+
+    @classmethod
+    def of(cls, batches: Sequence[Ranked], excluded: Excluded | None = None) -> RankedLists:
+        """The lists in the batches without excluded items; the rows of a query may be scattered over the batches."""
+        query_of_row, queries = coded(batch.query for batch in batches)
+        first_row = np.cumsum([0, *(len(batch.query) for batch in batches)])
+        row = _concatenated([batch.row_of_item + first for batch, first in zip(batches, first_row, strict=False)])
+        scores = [-batch.rank.astype(float) if batch.rank is not None else batch.run_score for batch in batches]
+        stated = [score for score in scores if score is not None]
+        run_score = np.concatenate(stated) if stated else None
+        items = joined(batch.item for batch in batches)
+        if excluded is not None:
+            kept = ~is_excluded(excluded, take(queries, query_of_row[row]), items)
+            row, items, run_score = row[kept], keep(items, kept), None if run_score is None else run_score[kept]
+        query = query_of_row[row]
+        return cls(
+            queries=queries,
+            line=_concatenated([batch.line for batch in batches]),
+            query_of_row=query_of_row,
+            row=row,
+            query=query,
+            items=items,
+            run_score=run_score,
+            by_rank=any(batch.rank is not None for batch in batches),
+            order=_order(query, run_score),
+            start=np.concatenate([[0], np.cumsum(np.bincount(query, minlength=len(queries)))]),
+        )
+
+    @property
+    def length(self) -> Ints:
+        """[list]: the number of its items, repeated ones included."""
+        return np.diff(self.start)
+
+    def first_rows(self) -> Ints:
+        """[list]: the row in which its query appears first."""
+        first = np.full(len(self.queries), self.query_of_row.size, dtype=np.int64)
+        np.minimum.at(first, self.query_of_row, np.arange(self.query_of_row.size))
+        return first
+
+    def line_of(self, item: Ints) -> Ints:
+        """The line numbers of these items."""
+        return self.line[self.row[item]]
+
+    def item_name(self, item: int) -> str:
+        """The id of an item, quoted for a message."""
+        return quoted(self.items[int(item)].as_py())
+
+    def query_name(self, item: int) -> str:
+        """The id of an item's query, quoted for a message."""
+        return quoted(self.queries[int(self.query[item])].as_py())
+
+    def ranks(self) -> tuple[Ints, Ints]:
+        """[position]: its list, and its rank there, from 1."""
+        first = np.repeat(self.start[:-1], self.length)
+        return np.repeat(np.arange(self.length.size), self.length), np.arange(1, self.order.size + 1) - first
+
+    def report_repeated_ranks(self, problems: Findings) -> None:
+        """Report ranks that the file gives to two items of a list."""
+        if not self.by_rank or self.run_score is None:
+            return
+        first = np.zeros(self.order.size, dtype=bool)
+        first[self._group_starts()] = True
+        repeated = np.sort(self.order[~first])
+        score = self.run_score
+        problems.add_each(
+            self.line_of(repeated),
+            lambda at: (
+                f"rank {-score[repeated[at]]:.0f} is given twice for query {self.query_name(repeated[at])}; "
+                "give each rank once"
+            ),
+        )
+
+    def tie_groups(self, position: Ints) -> Tied:
+        """The tie groups of the items at these positions."""
+        starts, group = self._groups_at(position)
+        return Tied(starts[group] - self.start[self.query[self.order[position]]], np.diff(starts)[group])
+
+    def rank_of(self, item: Ints, position: Ints, ties: Ties) -> Ints:
+        """The ranks of items at these positions, none of which is repeated in its list."""
+        rank = position - self.start[self.query[item]] + 1
+        if ties != "trec" or self.run_score is None:
+            return rank
+        starts, group = self._groups_at(position)
+        tied = np.flatnonzero(np.diff(starts)[group] > 1)
+        if not tied.size:
+            return rank
+        # Only the tie groups of the given items are sorted by id.
+        groups = distinct(group[tied])
+        which = np.searchsorted(groups, group[tied])
+        members, group_of_member = ranges(starts[groups], starts[groups + 1])
+        by_id = np.lexsort((-id_order(take(self.items, self.order[members])), group_of_member))
+        moved_to = np.empty_like(members)
+        moved_to[by_id] = members
+        first_of_group = np.searchsorted(group_of_member, np.arange(groups.size))
+        rank[tied] += moved_to[first_of_group[which] + position[tied] - starts[groups][which]] - position[tied]
+        return rank
+
+    def _groups_at(self, position: Ints) -> tuple[Ints, Ints]:
+        """Where all tie groups begin, with the end of the last one; and the group of each position."""
+        starts = np.append(self._group_starts(), self.order.size)
+        return starts, np.searchsorted(starts, position, side="right") - 1
+
+    def _group_starts(self) -> Ints:
+        """[tie group]: the position at which the group begins."""
+        query = self.query[self.order]
+        new = query[1:] != query[:-1]
+        if self.run_score is None:
+            return np.arange(query.size)
+        score = self.run_score[self.order]
+        return np.concatenate([[0], np.flatnonzero(new | (score[1:] != score[:-1])) + 1])[: query.size]
+
+
+def within(rank: Ints, tied: Tied | None, list_length: int) -> Bools:
+    """Which items have, or in some order of their tie group would have, a rank within the list length."""
+    return np.asarray((rank if tied is None else tied.before + 1) <= list_length)
+
+
+def _concatenated(parts: Sequence[Ints]) -> Ints:
+    return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
+
+
+def _order(query: Ints, run_score: Floats | None) -> Ints:
+    """The items by list, then by falling run score. Items that are in this order already are not sorted."""
+    same, later = query[1:] == query[:-1], query[1:] > query[:-1]
+    if run_score is None:
+        return np.arange(query.size) if (same | later).all() else np.argsort(query, kind="stable")
+    if (later | (same & (run_score[1:] <= run_score[:-1]))).all():
+        return np.arange(query.size)
+    return np.lexsort((-run_score, query))
+
+
+BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
+"""The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
+
+AT_ONCE = 1 << 17
+"""The least number of items that are looked up together."""
+
+ABSENT = -1
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class FoundItems:
+    """The judged items that were found in ranked lists."""
+
+    query: Ints
+    """[found item]: the query's number in the solution."""
+    rank: Ints
+    """[found item]: from 1."""
+    entry: Ints
+    """[found item]: its index in the solution's `ideal`."""
+    tied: Tied | None = None
+    """[found item]: its tie group, if requested."""
+
+    def where(self, kept: Bools) -> FoundItems:
+        """The found items for which `kept` is true."""
+        tied = None if self.tied is None else self.tied.where(kept)
+        return FoundItems(self.query[kept], self.rank[kept], self.entry[kept], tied)
+
+
+def find(
+    lists: RankedLists,
+    solution: Solution,
+    number: Ints,
+    list_length: int | None,
+    ties: Ties,
+    notes: Findings,
+    *,
+    with_groups: bool = False,
+) -> tuple[FoundItems, int]:
+    """Return the judged items that are in the lists, a repeated one at its first rank, and the number of repetitions.
+
+    `number` is [list]: its query's number in the solution, or `UNKNOWN`. Under a rule for ties that orders by grade,
+    ranks are as listed, and the tie groups are found; `with_groups` finds them under every rule. Each repeated item is
+    noted.
+    """
+    with_groups = with_groups or ties in BY_GRADE
+    found = _by_fingerprint(lists, solution, number, ties, with_groups)
+    if found is None:
+        return _by_id(lists, solution, number, list_length, ties, notes, with_groups)
+    return found if list_length is None else found.where(within(found.rank, found.tied, list_length)), 0
+
+
+def _by_fingerprint(
+    lists: RankedLists, solution: Solution, number: Ints, ties: Ties, with_groups: bool
+) -> FoundItems | None:
+    """As `find`, for lists without repeated items; None where the fingerprints do not rule them out.
+
+    Each item becomes one integer: its list in the high bits, then a hash of its id. The solution's items are looked up
+    among them. If they all differ, no item is repeated. The ids of all matches are compared in the end, so the result
+    is exact.
+    """
+    known = np.flatnonzero(number != UNKNOWN)
+    entry, which = ranges(solution.first_entry[number[known]], solution.first_entry[number[known] + 1])
+    list_of_entry = known[which]
+    keys = _keys(lists, np.repeat(np.arange(lists.length.size), lists.length), fingerprints(lists.items)[lists.order])
+    wanted = _keys(lists, list_of_entry, solution.ids.fingerprints[entry])
+    found: list[Ints] = []
+    for first, last in _stretches(lists):
+        begin = int(lists.start[first])
+        of_stretch = slice(*np.searchsorted(list_of_entry, (first, last)))
+        index = indices_of(wanted[of_stretch], keys[begin : lists.start[last]])
+        if index is None:
+            return None
+        found.append(np.where(index == ABSENT, ABSENT, begin + index))
+    position = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    is_found = np.flatnonzero(position != ABSENT)
+    entry, position = entry[is_found], position[is_found]
+    item = lists.order[position]
+    ids = take(solution.items, solution.ids.item_of_entry[entry])
+    if not booleans(pc.equal(take(lists.items, item), ids)).all():
+        return None
+    tied = lists.tie_groups(position) if with_groups else None
+    return FoundItems(solution.ideal.query[entry], lists.rank_of(item, position, ties), entry, tied)
+
+
+def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """The integers of `_by_fingerprint`."""
+    bits = np.uint64(max(1, len(lists.queries).bit_length()))
+    return (of_list.astype(np.uint64) << (np.uint64(64) - bits)) | (fingerprint >> bits)
+
+
+def _stretches(lists: RankedLists) -> Iterator[tuple[int, int]]:
+    """The first list of each stretch of lists, and that of the next: small tables fit the processor's cache."""
+    edges = np.arange(0, lists.order.size, AT_ONCE)
+    first = distinct(np.searchsorted(lists.start, edges)).tolist()
+    yield from pairwise([*first, lists.length.size])
+
+
+def indices_of(wanted: NDArray[np.uint64], keys: NDArray[np.uint64]) -> Ints | None:
+    """Return the index in `keys` of each wanted key, or ABSENT.
+
+    None if a key repeats, or if the keys collide too often. All keys are written into a table at once, at a hash of
+    each. Of the keys with the same hash, one remains; the others, and the wanted keys that were not found, are left for
+    another table with another hash.
+    """
+    found = np.full(wanted.size, ABSENT)
+    sought, left = np.arange(wanted.size), np.arange(keys.size)
+    for _ in range(MOST_ROUNDS):
+        if not left.size:
+            return found
+        wanted, keys = wanted * ODD, keys * ODD
+        bits = left.size.bit_length() + 1
+        slot, shift = np.arange(left.size, dtype=np.int32), np.uint64(64 - bits)
+        hashes = (keys >> shift).astype(np.int64)
+        table = np.zeros(1 << bits, dtype=np.int32)
+        table[hashes] = slot
+        winner = table[hashes]
+        lost = np.flatnonzero(winner != slot)
+        if (keys[winner[lost]] == keys[lost]).any():
+            return None
+        at = table[(wanted >> shift).astype(np.int64)]
+        hit = keys[at] == wanted
+        found[sought[hit]] = left[at[hit]]
+        missed = np.flatnonzero(~hit)
+        sought, wanted, left, keys = sought[missed], wanted[missed], left[lost], keys[lost]
+    return None
+
+
+def _by_id(
+    lists: RankedLists,
+    solution: Solution,
+    number: Ints,
+    list_length: int | None,
+    ties: Ties,
+    notes: Findings,
+    with_groups: bool,
+) -> tuple[FoundItems, int]:
+    """As `find`, for any lists, by comparing ids."""
+    code, ids = coded([lists.items])
+    order = lists.order
+    if ties == "trec" and lists.run_score is not None:
+        order = np.lexsort((-id_order(ids)[code], -lists.run_score, lists.query))
+    query, rank = lists.ranks()
+    tied = lists.tie_groups(np.arange(order.size)) if with_groups else None
+    kept = number[query] != UNKNOWN
+    if list_length is not None:
+        kept &= within(rank, tied, list_length)
+    order, query, rank = order[kept], query[kept], rank[kept]
+    first = _first_occurrences(lists, order, code, len(ids), rank, notes)
+    entry = solution.ids.entries(number[query], solution.ids.item_codes(ids)[code[order]])
+    found = first & (entry != UNKNOWN)
+    tied = None if tied is None else tied.where(kept).where(found)
+    return FoundItems(number[query[found]], rank[found], entry[found], tied), int((~first).sum())
+
+
+def _first_occurrences(lists: RankedLists, order: Ints, code: Ints, ids: int, rank: Ints, notes: Findings) -> Bools:
+    """Which of the ranked items are the first of their id in their list. The other ones are reported."""
+    key = lists.query[order] * ids + code[order]
+    by_key = np.argsort(key, kind="stable")
+    start = np.append(True, key[by_key][1:] != key[by_key][:-1])[: key.size]
+    first = np.empty(key.size, dtype=bool)
+    first[by_key] = start
+    starts = np.flatnonzero(start)
+    times = np.diff(starts, append=key.size)
+    repeated = starts[times > 1]
+    # One note for each repeated item, at the line of its second occurrence.
+    repeated = repeated[np.argsort(order[by_key[repeated + 1]])]
+    times = times[np.searchsorted(starts, repeated)]
+
+    def text(at: int) -> str:
+        item, first_rank = order[by_key[repeated[at]]], rank[by_key[repeated[at]]]
+        often = "twice" if times[at] == 2 else f"{times[at]:,} times"
+        return (
+            f"item {lists.item_name(item)} is listed {often} for query {lists.query_name(item)} "
+            f"(first at rank {first_rank}); list each item once"
+        )
+
+    notes.add_each(lists.line_of(order[by_key[repeated + 1]]), text)
+    return first
+
+
+CHEAPER = 4
+"""A judged item is looked up in a list in about a quarter of the time of the reverse: judged items are adjacent in
+memory."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class RankedDicts:
+    """Whole ranked lists: dicts from the id of an item to its run score."""
+
+    solution: Solution
+    queries: tuple[str, ...]
+    """[list]: the id of its query."""
+    number: Ints
+    """[list]: its query's number in the solution, or UNKNOWN."""
+    lists: tuple[dict[str, Any], ...]
+    length: Ints
+    """[list]: the number of its items."""
+    run_score: Floats
+    """[item]: in the order of the dicts."""
+    place: Ints
+    """[found item]: the index of its list; ascending."""
+    entry: Ints
+    """[found item]: the index in the solution's `ideal` of the first item of its query with the same grade.
+
+    Such items are the same, but for their ids.
+    """
+    found_score: Floats
+    """[found item]: its run score."""
+    found_ids: list[str]
+    """[found item]: its id."""
+
+    @classmethod
+    def of(cls, source: object, solution: Solution) -> RankedDicts | None:
+        """Return the lists of query -> item -> run score.
+
+        None for everything that the general reader has to convert or to report: lists without run scores, ids that are
+        not plain text, run scores that are not finite numbers, and solutions with subtopics.
+        """
+        if (whole := plain_dicts(source)) is None or solution.ideal.subtopics is not None:
+            return None
+        names, lists = whole
+        lookup = solution.lookup
+        number = [lookup.number.get(name, UNKNOWN) for name in names]
+        run_scores: list[Floats] = []
+        found_score, entry, sizes = array("d"), array("q"), []
+        found_ids: list[str] = []
+        # Each dict is read once, while the processor's cache holds it.
+        for listed, query in zip(lists, number, strict=True):
+            if (numbers := plain_numbers(listed)) is None:
+                return None
+            run_scores.append(numbers)
+            before = len(found_ids)
+            if query != UNKNOWN:
+                judged, first = lookup.grades[query], lookup.first[query]
+                fewer, more = (judged, listed) if len(judged) < CHEAPER * len(listed) else (listed, judged)
+                # Each id is looked up once: most of the time is that of reading ids from memory.
+                values = [*map(more.get, fewer)]
+                is_found = [value is not None for value in values]
+                columns: tuple[list[Any], list[Any]] = (
+                    [*compress(fewer.values(), is_found)],
+                    [*compress(values, is_found)],
+                )
+                grades, own = columns if fewer is judged else columns[::-1]
+                found_score.fromlist(own)
+                entry.fromlist([*map(first.__getitem__, grades)])
+                found_ids += compress(fewer, is_found)
+            sizes.append(len(found_ids) - before)
+        scores = run_scores[0] if len(run_scores) == 1 else np.concatenate(run_scores)
+        if not np.isfinite(scores).all():
+            return None
+        return cls(
+            solution=solution,
+            queries=names,
+            number=np.array(number),
+            lists=lists,
+            length=np.array([*map(len, lists)]),
+            run_score=scores,
+            place=np.arange(len(lists)).repeat(sizes),
+            entry=np.asarray(entry),
+            found_score=np.asarray(found_score),
+            found_ids=found_ids,
+        )
+
+    @property
+    def line(self) -> Ints:
+        """[list]: its place in the dict, from 1."""
+        return np.arange(1, self.length.size + 1)
+
+    def items(self, which: Bools) -> tuple[pa.StringArray, Ints]:
+        """Return the ids of the items in the lists for which `which` is true, and the line of each."""
+        chosen = np.flatnonzero(which)
+        ids = texts(chain.from_iterable(self.lists[place] for place in chosen.tolist()))
+        return ids, np.repeat(self.line[chosen], self.length[chosen])
+
+    def find(self, ties: Ties, *, with_groups: bool) -> FoundItems:
+        """Find the solution's items in the lists; the parameters and the result are those of `find`."""
+        tied = self._tie_groups()
+        rank = tied.before + 1
+        if ties not in BY_GRADE and (in_group := np.flatnonzero(tied.size > 1)).size:
+            rank[in_group] += self._earlier_in_group(in_group, tied, ties)
+        with_groups = with_groups or ties in BY_GRADE
+        return FoundItems(self.number[self.place], rank, self.entry, tied if with_groups else None)
+
+    @property
+    def _start(self) -> Ints:
+        return np.cumsum(self.length) - self.length
+
+    def _tie_groups(self) -> Tied:
+        cost, wanted = self._rising_cost(), -self.found_score
+        if self.length.size == 1:
+            before = cost.searchsorted(wanted)
+            return Tied(before, cost.searchsorted(wanted, "right") - before)
+        start = self._start
+        begin = _first_at(cost, wanted, start[self.place], self.length[self.place])
+        # Whether an item is the last one of its tie group.
+        last = np.append(cost[1:] != cost[:-1], True)
+        last[start + self.length - 1] = True
+        in_group = np.flatnonzero(~last[begin])
+        lasts = np.flatnonzero(last)
+        size = np.ones_like(begin)
+        size[in_group] += lasts[np.searchsorted(lasts, begin[in_group])] - begin[in_group]
+        return Tied(begin - start[self.place], size)
+
+    def _rising_cost(self) -> Floats:
+        """[item]: the negative run scores, ascending in each list."""
+        cost = -self.run_score
+        if self.length.size == 1:
+            cost.sort()
+            return cost
+        place = np.repeat(np.arange(self.length.size), self.length)
+        rising = (place[1:] == place[:-1]) & (cost[1:] < cost[:-1])
+        if rising.any():
+            start, end = self._start, np.cumsum(self.length)
+            for unsorted in distinct(place[1:][rising]).tolist():
+                cost[start[unsorted] : end[unsorted]].sort()
+        return cost
+
+    def _earlier_in_group(self, which: Ints, tied: Tied, ties: Ties) -> Ints:
+        """[item of `which`]: the number of items of its tie group before it."""
+        earlier = []
+        start, current = self._start.tolist(), -1
+        groups: dict[int, dict[str, int]] = {}
+        columns = (column[which].tolist() for column in (self.place, tied.before, tied.size))
+        for nth_found, of, before, size in zip(which.tolist(), *columns, strict=True):
+            if of != current:
+                current, groups, ids = of, {}, [*self.lists[of]]
+                falling = np.argsort(-self.run_score[start[of] : start[of] + len(ids)], kind="stable")
+            if before not in groups:
+                members = [ids[nth] for nth in falling[before : before + size].tolist()]
+                if ties == "trec":
+                    members.sort(reverse=True)
+                groups[before] = {name: nth for nth, name in enumerate(members)}
+            earlier.append(groups[before][self.found_ids[nth_found]])
+        return np.array(earlier, dtype=np.int64)
+
+
+def _first_at(ascending: Floats, wanted: Floats, first: Ints, length: Ints) -> Ints:
+    """[wanted]: the lowest index of the value among so many from `first`, where the array ascends and has the value."""
+    # What comes before `found` is lower. The last value of a list is not, so a step that goes too far is not taken.
+    found, last = first.copy(), first + length - 1
+    for step in (1 << power for power in reversed(range(int(length.max(initial=0)).bit_length()))):
+        found += step * (ascending[np.minimum(found + (step - 1), last)] < wanted)
+    return found

@@ -1,0 +1,287 @@
+"""Solutions and submissions in memory, as Graded and Ranked batches.
+
+DataFrames of pandas, tables of any library that exports Arrow (polars, pyarrow, DuckDB, ...), dicts by query, objects
+with such a dict, as ranx' Qrels and Run, and rows of a query, an item and a number: tuples, dicts, or objects with
+attributes, as in ir_measures and ir_datasets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.errors import Findings
+from scorer.lists.reading import tables
+from scorer.lists.reading.arrow import texts
+from scorer.lists.reading.blocks import Graded, Ranked
+from scorer.lists.reading.bytes import UnreadableError
+from scorer.measures.matched import Floats
+from scorer.wording import quoted
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
+
+ListsByQuery = Mapping[str, Any]
+"""Query -> item -> grade (a solution); query -> item -> run score, or query -> items by rank (a submission)."""
+
+
+@runtime_checkable
+class ArrowTable(Protocol):
+    """An object that exports its columns to Arrow."""
+
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+
+
+class Table(ArrowTable, Protocol):
+    """A table of pyarrow, whose members type checkers do not know."""
+
+    def __getattr__(self, name: str) -> Any: ...
+
+    def __getitem__(self, name: str) -> Any: ...
+
+
+class Frame(Protocol):
+    """A DataFrame of pandas, which need not be installed."""
+
+    @property
+    def iloc(self) -> Any: ...
+
+    @property
+    def columns(self) -> Any: ...
+
+
+class ByQuery(Protocol):
+    """An object of lists by query that is no dict, as ranx' Qrels and Run."""
+
+    def keys(self) -> Iterable[str]: ...
+
+    def to_dict(self) -> ListsByQuery: ...
+
+
+Source = ListsByQuery | ByQuery | Frame | ArrowTable | Iterable[Any]
+"""Everything in memory that can be a solution or a submission."""
+
+
+def graded(source: Source, findings: Findings) -> Graded:
+    """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
+    source = _by_query(source)
+    if not isinstance(source, Mapping):
+        return tables.graded(_table(source, tables.SOLUTION), {}, findings)
+    lists = _lists(source)
+    if not all(isinstance(listed, Mapping) for listed in lists):
+        raise UnreadableError("expected a dict of dicts: query -> item -> grade")
+    return Graded(
+        query=_ids(source, "query"),
+        line=np.arange(1, len(lists) + 1, dtype=np.int64),
+        flag=None,
+        lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
+        item=_ids(chain.from_iterable(lists), "item"),
+        grade=_finite(chain.from_iterable(listed.values() for listed in lists), "grade", findings),
+    )
+
+
+def ranked(source: Source, findings: Findings) -> Ranked:
+    """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
+    source = _by_query(source)
+    if not isinstance(source, Mapping):
+        return tables.ranked(_table(source, tables.SUBMISSION), {}, findings)
+    lists = _lists(source)
+    scored = [isinstance(listed, Mapping) for listed in lists]
+    if any(scored) and not all(scored):
+        raise UnreadableError(
+            "expected run scores (query -> item -> score) or lists (query -> items), for all queries alike"
+        )
+    values = chain.from_iterable(listed.values() for listed in lists) if any(scored) else None
+    return Ranked(
+        query=_ids(source, "query"),
+        line=np.arange(1, len(lists) + 1, dtype=np.int64),
+        lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
+        item=_ids(chain.from_iterable(lists), "item"),
+        run_score=None if values is None else _finite(values, "score", findings),
+    )
+
+
+def _by_query(source: Any) -> Any:
+    """Return an object of lists by query, such as ranx's Qrels and Run, as a dict, and an array as rows.
+
+    Of a dict of tables by split, as Hugging Face's DatasetDict, return the table if there is one only.
+    """
+    if isinstance(source, Mapping) and source and all(map(_is_table, source.values())):
+        if len(source) > 1:
+            raise UnreadableError(f"found tables called {', '.join(quoted(str(name)) for name in source)}; give one")
+        return next(iter(source.values()))
+    if isinstance(source, np.ndarray):
+        rows = source.tolist()
+        return [dict(zip(source.dtype.names, row, strict=True)) for row in rows] if source.dtype.names else rows
+    is_read = isinstance(source, Mapping | Iterable | ArrowTable) or _is_frame(source)
+    if is_read or not all(hasattr(source, name) for name in ("keys", "to_dict")):
+        return source
+    listed = source.to_dict()
+    if not isinstance(listed, Mapping):
+        raise UnreadableError(f"found a {type(source).__name__}; {EXPECTED}")
+    return listed
+
+
+def _lists(source: ListsByQuery) -> list[Any]:
+    lists = list(source.values())
+    kinds = (Mapping, Sequence, np.ndarray)
+    if any(
+        isinstance(listed, str) or not isinstance(listed, kinds) or getattr(listed, "ndim", 1) == 0 for listed in lists
+    ):
+        raise UnreadableError("expected a dict whose values are dicts (item -> number) or lists of items")
+    return lists
+
+
+def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
+    """Return an Arrow table with the columns wanted."""
+    if _is_frame(source):
+        # The columns of a frame may hold anything, so Arrow does not convert them.
+        places = tables.needed_places([*map(str, source.columns)], wanted, {})
+        return _converted({column: source.iloc[:, at] for column, at in places.items()})
+    if isinstance(source, ArrowTable):
+        try:
+            return pa.RecordBatchReader.from_stream(source).read_all()
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
+    if isinstance(source, str | bytes) or not isinstance(source, Iterable):
+        expected = "collect it first, with .collect()" if hasattr(source, "collect") else EXPECTED
+        raise UnreadableError(f"found a {type(source).__name__}; {expected}")
+    return _converted(_row_columns(source, wanted))
+
+
+def _is_table(source: object) -> bool:
+    return _is_frame(source) or isinstance(source, ArrowTable) or hasattr(source, "column_names")
+
+
+def _is_frame(source: object) -> TypeGuard[Frame]:
+    return hasattr(source, "iloc") and hasattr(source, "columns")
+
+
+def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequence[Any]]:
+    """Return rows as columns; the first row decides which there are."""
+    known: dict[object, tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]] = {}
+    first: tuple[str, ...] = ()
+    read: list[tuple[Any, ...]] = []
+    for line, row in enumerate(rows, 1):
+        kind = (type(row), *row) if isinstance(row, Mapping) else type(row)
+        if kind not in known:
+            try:
+                known[kind] = _getter(row, wanted)
+            except UnreadableError as error:
+                raise UnreadableError(str(error), line) from None
+        names, get = known[kind]
+        first = first or names
+        if names != first:
+            raise UnreadableError(f"found a row of {', '.join(names)}; expected {', '.join(first)}, as above", line)
+        if kind in (tuple, list) and len(row) != 3:
+            raise UnreadableError(f"found a row of {len(row)}; expected a query, an item and a {wanted[2]}", line)
+        read.append(get(row))
+    return dict(zip(first or wanted[:3], zip(*read, strict=True) if read else ((), (), ()), strict=True))
+
+
+def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Return the columns of a row, and the function that reads them from all rows of its kind."""
+    fields = getattr(row, "_fields", ())
+    if isinstance(row, tuple | list) and not fields:
+        return wanted[:3], itemgetter(0, 1, 2) if len(row) == 3 else tuple
+    if isinstance(row, Mapping):
+        names = list(row)
+    else:
+        usual = (name for name in dir(row) if name[0] != "_" and tables.plain(name) in tables.NAMES)
+        names = list(fields) or [name for name in usual if not callable(getattr(row, name))]
+    if not names:
+        raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}")
+    try:
+        places = tables.needed_places([*map(str, names)], wanted, {})
+    except UnreadableError as error:
+        held = ", ".join(quoted(str(name)) for name in names)
+        raise UnreadableError(f"found a row that is a {type(row).__name__} with {held}; {error}") from None
+    chosen = [names[at] for at in places.values()]
+    return tuple(places), itemgetter(*chosen) if isinstance(row, Mapping) else attrgetter(*chosen)
+
+
+def _converted(held: Mapping[str, Any]) -> pa.Table:
+    """Return columns of Python's and numpy's values as an Arrow table."""
+    arrays: list[pa.Array | pa.ChunkedArray] = []
+    for name, values in held.items():
+        if name in ("query", "item", "subtopic"):
+            ids = arrow_ids(values) if hasattr(values, "iloc") else None
+            arrays.append(_ids(values, name) if ids is None else ids)
+        elif name == "items":
+            arrays.append(_id_lists(list(values)))
+        elif name in ("flag", "iteration"):
+            arrays.append(texts(map(str, values)))
+        else:
+            number = np.ascontiguousarray(_numbers(values, name))
+            arrays.append(pa.DoubleArray.from_buffers(pa.float64(), number.size, [None, pa.py_buffer(number)]))
+    return pa.Table.from_arrays(arrays, names=list(held))
+
+
+def _id_lists(lists: list[Any]) -> pa.Array:
+    """Return lists of ids, or texts with such lists."""
+    if all(isinstance(each, str) for each in lists):
+        return texts(lists)
+    if any(isinstance(each, str) or not isinstance(each, Sequence | np.ndarray) for each in lists):
+        raise UnreadableError("expected a list of ids in the column items of each row")
+    offsets = np.cumsum([0, *map(len, lists)])
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), _ids(chain.from_iterable(lists), "item"))
+
+
+def arrow_ids(column: pd.Series) -> pa.Array | pa.ChunkedArray | None:
+    """Return the ids in a column of pandas: texts of Arrow, whole numbers, or categories that are one of these.
+
+    None for any other column, and for one with missing values: each of its values has to be looked at.
+    """
+    if hasattr(column, "cat"):
+        codes = column.cat.codes.to_numpy()
+        values = arrow_ids(column.cat.categories.to_series())
+        if values is None or not codes.size or codes.min() < 0:
+            return None
+        whole = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+        return pa.DictionaryArray.from_arrays(pa.array(codes), whole)
+    if hasattr(column.array, "__arrow_array__"):
+        held = pa.array(column.array)
+    elif column.dtype.kind in "iu":
+        held = pa.array(column.to_numpy())
+    else:
+        return None
+    return held if (tables.is_text(held.type) or pa.types.is_integer(held.type)) and not held.null_count else None
+
+
+def _ids(values: Iterable[Any], what: str) -> pa.StringArray:
+    """Return ids as text; whole numbers by their digits. Anything else is refused, because it has no one text."""
+    listed = values.tolist() if hasattr(values, "tolist") else list(values)
+    kinds = set(map(type, listed))
+    odd = {kind for kind in kinds if not issubclass(kind, str | int | np.integer) or kind is bool}
+    if odd:
+        value = next(value for value in listed if type(value) in odd)
+        raise UnreadableError(f"found {quoted(repr(value))} as the id of the {what}; expected text or a whole number")
+    return texts(listed if kinds == {str} else map(str, listed))
+
+
+def _numbers(values: Any, what: str) -> Floats:
+    try:
+        read = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise UnreadableError(f"not every {what} is a number ({error})") from error
+    if read.ndim != 1:
+        raise UnreadableError(f"not every {what} is a number (found a list)")
+    if isinstance(values, tuple) and None in values:
+        raise UnreadableError(f"found None as the {what}; expected a finite number", values.index(None) + 1)
+    return read
+
+
+def _finite(values: Iterable[Any], what: str, findings: Findings) -> Floats:
+    """Return numbers as float64; those that are not finite become findings."""
+    listed = list(values)
+    numbers = _numbers(listed, what)
+    wrong = np.flatnonzero(~np.isfinite(numbers))
+    findings.add_each(wrong + 1, lambda at: f"found {listed[wrong[at]]} as the {what}; expected a finite number")
+    return numbers

@@ -1,0 +1,488 @@
+"""Tables with a row for each item, as batches: the names of columns, fast readers of regular blocks, and stated
+ranks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from scorer.errors import Findings, Problem
+from scorer.lists.reading import compute as pc
+from scorer.lists.reading.arrow import booleans, floats, integers, keep, numbers, run_starts, text_lengths, texts
+from scorer.lists.reading.blocks import BYTE_ORDER_MARK, Block, Graded, Ranked
+from scorer.lists.reading.bytes import UnreadableError
+from scorer.measures.matched import Bools, Floats, Ints
+from scorer.wording import counted, quoted
+
+COLUMNS: Mapping[str, tuple[str, ...]] = {
+    "query": ("query", "query_id", "qid", "topic", "topic_id", "user", "user_id", "customer_id"),
+    "item": (
+        *("item", "item_id", "doc", "doc_id", "docno", "document", "document_id"),
+        *("pid", "passage_id", "corpus_id", "movie_id"),
+    ),
+    "rank": ("rank", "position", "place"),
+    "score": ("score", "run_score", "sim", "similarity", "prediction", "rating"),
+    "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score", "rating"),
+    "items": ("items", "item_ids", "prediction", "predictions", "recommendations"),
+    "flag": ("flag", "preliminary"),
+    "subtopic": ("subtopic", "subtopic_id"),
+    "iteration": ("iteration",),
+}
+"""The usual names of each column, compared by `plain`. Two columns with names for the same are an error."""
+
+QUERY_OF_LIST = "id"
+"""A name of the query in tables with a list of items in each row, as Kaggle has them."""
+
+PREDICTED = ("prediction", "rating")
+"""The names of scores that order a list only where no column has the rank."""
+
+TOOLS: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (
+    ({"query": "qid", "item": "docno"}, ("query", "docid")),  # PyTerrier: text, and a number of its index
+    ({"grade": "grade"}, ("score",)),  # one table for both: the score is the run score
+    ({"score": "score"}, ("rating",)),  # LensKit: the rating is the grade
+    ({"score": "prediction"}, ("rating",)),  # Recommenders: the same
+)
+"""Columns by their exact names, which only together are a known tool's, and its columns that are something else."""
+
+OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
+"""The options that choose a column by its name, as in ``delimited:query=session``: any but the iteration."""
+
+SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration")
+SUBMISSION = ("query", "item", "score", "rank", "items")
+
+RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
+
+
+class AmbiguousError(UnreadableError):
+    """Several columns have names for the same, and no known tool explains them."""
+
+    def __init__(self, wanted: str, names: Sequence[str]) -> None:
+        number = "both" if len(names) == 2 else "all"
+        super().__init__(f"{' and '.join(map(quoted, names))} {number} name the {wanted}; keep one")
+        self.choice = f"{wanted}={names[0]}"
+        """The option of the format that chooses the first one."""
+
+
+def plain(name: str) -> str:
+    """Return a name without case, ``_``, ``-`` and a type, as in ``user_id:token`` of RecBole."""
+    return RECBOLE_TYPE.sub("", name.strip().lower()).replace("_", "").replace("-", "")
+
+
+NAMES = {QUERY_OF_LIST, *(plain(name) for names in COLUMNS.values() for name in names)}
+"""All usual names, as `plain` returns them."""
+
+
+def places(
+    names: Sequence[str], wanted: str, options: Mapping[str, str], usual: Mapping[str, Sequence[str]] = COLUMNS
+) -> list[int]:
+    """Return the positions in `names` of all columns for what is wanted: one, unless none or several may be meant.
+
+    Those of the name that an option gives, if it does; else those of a known tool, else all with usual names.
+    """
+    lower = [name.strip().lower() for name in names]
+    if wanted in options:
+        chosen = options[wanted].strip().lower()
+        exact = [at for at, name in enumerate(lower) if name == chosen]
+        return exact or [at for at, name in enumerate(names) if plain(name) == plain(chosen)]
+    known = {*map(plain, usual[wanted])}
+    found = [at for at, name in enumerate(names) if plain(name) in known]
+    if wanted == "query" and not found and has_lists(names, options):
+        return [at for at, name in enumerate(lower) if name == QUERY_OF_LIST]
+    called = {lower[at] for at in found}
+    for columns, others in TOOLS if len(called) > 1 else ():
+        if wanted in columns and {*columns.values()} <= {*lower} and called <= {columns[wanted], *others}:
+            return [at for at in found if lower[at] == columns[wanted]]
+    return found
+
+
+def has_lists(names: Sequence[str], options: Mapping[str, str]) -> bool:
+    """Whether each row has a list of items, and not one item."""
+    return "items" in options or (not places(names, "item", options) and bool(places(names, "items", options)))
+
+
+def place(
+    names: Sequence[str], wanted: str, options: Mapping[str, str], usual: Mapping[str, Sequence[str]] = COLUMNS
+) -> int | None:
+    """Return the position in `names` of the column for what is wanted; None without one.
+
+    Raises UnreadableError where no column has the name that an option gives, or several columns may be meant.
+    """
+    found = places(names, wanted, options, usual)
+    if not found and wanted in options:
+        raise UnreadableError(
+            f"no column is called {quoted(options[wanted])}; there are {', '.join(map(quoted, names))}"
+        )
+    if len(found) > 1:
+        called = dict.fromkeys(names[at].strip().lower() for at in found)
+        if len(called) == 1:
+            raise UnreadableError(f"several columns are called {quoted(*called)}; give each column its own name")
+        raise AmbiguousError(wanted, [names[at] for at in found])
+    return found[0] if found else None
+
+
+def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
+    """Return the positions in `names` of the columns to read. Raises UnreadableError without one."""
+    number = order_by(names, options) if "rank" in wanted else "grade"
+    lists = "items" in wanted and has_lists(names, options)
+    found = {}
+    for column in ("query", "items") if lists else ("query", "item", number):
+        at = place(names, column, options)
+        if at is None:
+            several = (column,) if column != number else ("score", "rank") if "rank" in wanted else ("grade",)
+            known = ", ".join(name for number in several for name in COLUMNS[number])
+            raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {known}")
+        found[column] = at
+    also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
+    return {**found, **{column: at for column, at in also.items() if at is not None}}
+
+
+def order_by(names: Sequence[str], options: Mapping[str, str]) -> str:
+    """Return the column that orders a submission: the one that an option names, or else the score if there is one."""
+    if ("rank" in options) != ("score" in options):
+        return "rank" if "rank" in options else "score"
+    scores = {plain(names[at]) for at in places(names, "score", options)}
+    if not scores or ("score" not in options and scores <= {*PREDICTED}):
+        return "rank" if places(names, "rank", options) else "score"
+    return "score"
+
+
+PIECE = 1 << 17
+
+
+def columns(
+    block: Block, delimiter: str, count: int, places: Mapping[str, int], number: str, *, skip: int = 0
+) -> tuple[dict[str, pa.Array], Floats] | None:
+    """Read the columns at these positions, of `count`, all but the one called `number` as text; and the numbers.
+
+    A column called rank has numbers, too, which need not be finite. None where a line is not like the others: then the
+    block must be read line by line, which also finds what is wrong with it, if anything is.
+    """
+    from pyarrow import csv  # noqa: PLC0415 (many files need no more than the lines)
+
+    if block.content.startswith(BYTE_ORDER_MARK):  # Arrow would remove it
+        return None
+    names = [str(at) for at in range(count)]
+    types = {**dict.fromkeys(places, pa.string()), number: pa.float64(), "rank": pa.float64()}
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(block.content),
+            read_options=csv.ReadOptions(
+                use_threads=False, block_size=len(block.content) + 1, column_names=names, skip_rows=skip
+            ),
+            parse_options=csv.ParseOptions(delimiter=delimiter, quote_char=False, ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(
+                check_utf8=False,
+                include_columns=[names[at] for at in places.values()],
+                column_types={names[at]: types[name] for name, at in places.items()},
+                null_values=[],
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    read = {name: _whole(table.column(names[at])) for name, at in places.items()}
+    value = floats(read.pop(number))
+    return (read, value) if np.isfinite(value).all() else None
+
+
+def has_empty_column(block: Block) -> bool:
+    """Whether white space follows white space, or begins or ends the block: a column or a line is empty."""
+    content = block.content.replace(b"\r\n", b"\n") if block.holds(b"\r") else block.content
+    codes = np.frombuffer(content, dtype=np.uint8)
+    # In pieces that stay in the processor's cache.
+    for start in range(0, codes.size, PIECE):
+        blank = codes[start : start + PIECE + 1] <= ord(" ")
+        if (blank[1:] & blank[:-1]).any():
+            return True
+    return bool(codes[0] <= ord(" ")) or content.endswith((b" ", b"\t"))
+
+
+def members(block: Block, types: Mapping[str, pa.DataType], needed: Collection[str]) -> dict[str, pa.Array] | None:
+    """Return the members of the block's objects by name, one object on each line; there are those in `types`.
+
+    Those in `needed` have no nulls. None as from `columns`, and where an object has a member that is not in `types`:
+    somebody could name so many that their columns, in every row, take quadratic time.
+    """
+    from pyarrow import json  # noqa: PLC0415 (few files need it)
+
+    # A line within an object would begin a nested value, and those are not read here.
+    lines = block.lines
+    if not booleans(pc.starts_with(lines, "{")).all():
+        return None
+    try:
+        table = json.read_json(
+            pa.BufferReader(block.content),
+            read_options=json.ReadOptions(use_threads=False, block_size=len(block.content) + 1),
+            parse_options=json.ParseOptions(
+                explicit_schema=pa.schema(list(types.items())), unexpected_field_behavior="error"
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+    read = {name: _whole(table.column(name)) for name in table.column_names}
+    if table.num_rows != len(lines) or any(read[name].null_count for name in needed):
+        return None
+    return read if all(_is_read_alike(read[name]) for name in read.keys() - set(needed)) else None
+
+
+def _is_read_alike(column: pa.Array) -> bool:
+    """Whether JSON's readers agree on what a member that is not used holds.
+
+    They differ on NaN, and on numbers beyond float64.
+    """
+    if pa.types.is_floating(column.type):
+        return bool((np.isfinite(floats(column)) | ~booleans(column.is_valid())).all())
+    return True
+
+
+def _whole(column: pa.ChunkedArray) -> pa.Array:
+    return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+
+
+DECIDE = "; the scores decide the order, and the rank column is ignored"
+
+
+def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: Ints) -> Problem | None:
+    """Return the note about ranks, numbers or any texts, that contradict the run scores; None if they agree.
+
+    The adjacent rows of a query are a list. Neighbours in the order of the ranks are compared.
+    """
+    rank = floats(stated) if pa.types.is_floating(stated.type) else numbers(stated)
+    new = np.zeros(rank.size, dtype=bool)
+    new[run_starts(query)] = True
+    same, further, up = ~new[1:], np.diff(rank), np.diff(score)
+    odd = np.flatnonzero(rank != np.floor(rank))
+    are_others = bool(odd.size) or (np.abs(further[same]) != 1).any()
+    if same.any() and (up[same] == 1).all() and are_others and further[same].any():
+        return Problem(
+            0, f"the run scores of each list are 1, 2, 3, ... and its ranks are not: the two look swapped{DECIDE}"
+        )
+    first_odd = int(line[odd[0]]) if odd.size else 0
+    if (further[same] < 0).any():  # the rows of a list are in another order than their ranks
+        order = np.lexsort((rank, np.cumsum(new)))
+        rank, score, line = rank[order], score[order], line[order]
+        further, up = np.diff(rank), np.diff(score)
+    below = same & (further > 0)
+    rising = np.flatnonzero(below & (up > 0)) + 1
+    rows = f"of the first {counted(rank.size, 'row')}{DECIDE}"
+    if rising.size and not (below & (up < 0)).any():
+        return Problem(0, f"the run scores rise with the rank, as distances do; negate distances{DECIDE}")
+    if rising.size:
+        where = f"rank {rank[rising[0]]:g} has a higher run score, {score[rising[0]]:g}, than the rank before it"
+        return Problem(int(line[rising[0]]), f"{where}; so in {rising.size:,} {rows}")
+    return Problem(first_odd, f"the rank is no whole number, in {odd.size:,} {rows}") if odd.size else None
+
+
+ID_IN_LIST = re.compile(r"""'([^']*)'|"([^"]*)"|([^][(){}'",\s]+)""")
+"""An id in a list of Python or JSON, with or without quotes."""
+
+FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+"""The values of a flag, in lower case."""
+
+A_FLAG = "1 (preliminary) or 0"
+A_RANK = "a whole number, 0 or more"
+
+
+def are_ranks(values: Floats) -> Bools:
+    """Return a mask of the numbers that can be ranks. Beyond 2^53, float64 does not hold every whole number."""
+    whole: Bools = values == np.floor(values)
+    return whole & (values >= 0) & (values <= 2.0**53)
+
+
+Columns = Mapping[str, pa.Array]
+"""Columns by what they are for, as `COLUMNS` names it; numbers and flags may be text."""
+
+
+def graded(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
+    """Return the rows of a solution. Raises UnreadableError where a column is missing or has the wrong type."""
+    return graded_rows(_columns(table, SOLUTION, options), _row_numbers(table), findings)
+
+
+def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
+    """Return the rows of a submission. Raises UnreadableError where a column is missing or has the wrong type."""
+    return ranked_rows(_columns(table, SUBMISSION, options), _row_numbers(table), findings)
+
+
+def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
+    """Return the rows of a solution, each with its line; invalid rows are reported and left out."""
+    query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
+    grade = _numbers(held["grade"], "grade", line, findings)
+    flag = _flags(held["flag"], line, findings) if "flag" in held else None
+    divided = held.get("subtopic", held.get("iteration"))
+    subtopic = None if divided is None else _filled_in(divided)
+    sound = _filled(query) & _filled(item) & ~np.isnan(grade)
+    return Graded(
+        query=keep(query, sound),
+        line=line[sound],
+        flag=None if flag is None else flag[sound],
+        lengths=None,
+        item=keep(item, sound),
+        grade=grade[sound],
+        subtopic=None if subtopic is None else keep(subtopic, sound),
+        is_iteration="subtopic" not in held,
+    )
+
+
+def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
+    """Return the rows of a submission, by score, else by rank; invalid rows are reported and left out."""
+    if "items" in held:
+        return _listed_rows(held, line, findings)
+    query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
+    by = "score" if "score" in held else "rank"
+    value = _numbers(held[by], by, line, findings)
+    if by == "rank":
+        wrong = ~np.isnan(value) & ~are_ranks(value)
+        report_wrong(held[by], wrong, line, findings, f"the rank; expected {A_RANK}")
+        value[wrong] = np.nan
+    sound = _filled(query) & _filled(item) & ~np.isnan(value)
+    return Ranked(
+        query=keep(query, sound),
+        line=line[sound],
+        lengths=None,
+        item=keep(item, sound),
+        run_score=value[sound] if by == "score" else None,
+        rank=value[sound].astype(np.int64) if by == "rank" else None,
+    )
+
+
+def _listed_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
+    """Return rows with the items of a query, the best first, as lists or as text."""
+    query, lists = id_texts(held["query"], "query", line, findings), held["items"]
+    if is_text(lists.type):
+        lists = pa.array(map(list_in, lists.to_pylist()), pa.list_(pa.string()))
+    wrong = ~booleans(lists.is_valid())
+    report_wrong(
+        held["items"], wrong, line, findings, 'the items; expected a list of ids, as in "a b", "a,b" or [a, b]'
+    )
+    sound = _filled(query) & ~wrong
+    lists = keep(lists, sound)
+    lengths = integers(pc.list_value_length(lists))
+    item = id_texts(pc.list_flatten(lists), "items", np.repeat(line[sound], lengths), findings)
+    return Ranked(keep(query, sound), line[sound], lengths, item, run_score=None)
+
+
+def list_in(text: str | None) -> list[str] | None:
+    """Return the ids in a text: between commas, else between white space, in brackets or not. None for other texts."""
+    bare = (text or "").strip()
+    if text is None or bare[:1] not in ("[", "("):
+        return None if text is None else [part.strip() for part in bare.split(",")] if "," in bare else bare.split()
+    found = [next(filter(None, match.groups()), "") for match in ID_IN_LIST.finditer(bare[1:-1])]
+    return found if bare[-1] in "])" and not ID_IN_LIST.sub("", bare[1:-1]).strip(" ,\n") else None
+
+
+def _row_numbers(table: pa.Table) -> Ints:
+    return np.arange(1, table.num_rows + 1, dtype=np.int64)
+
+
+def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str]) -> Columns:
+    """Return the columns to read, in one piece each. Raises UnreadableError."""
+    places = needed_places(table.column_names, wanted, options)
+    held = {name: whole_column(table, at) for name, at in places.items()}
+    for name, column in held.items():
+        found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
+        if name in ("query", "item", "subtopic", "iteration"):
+            is_digits = is_number if name == "iteration" else pa.types.is_integer
+            if not (is_text(column.type) or is_digits(column.type)):
+                raise UnreadableError(f"{found}; expected text or whole numbers as ids")
+        elif name == "items":
+            inner = column.type.value_type if is_list(column.type) else None
+            if not (is_text(inner or column.type) or (inner and pa.types.is_integer(inner))):
+                raise UnreadableError(f"{found}; expected lists of text or whole numbers as ids")
+        elif name == "flag":
+            if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
+                raise UnreadableError(f"{found}; expected {A_FLAG} as the flag")
+        elif not is_number(column.type):
+            raise UnreadableError(f"{found}; expected numbers as the {name}")
+    return held
+
+
+def whole_column(table: pa.Table, at: int) -> pa.Array:
+    """Return a column in one piece and without dictionaries."""
+    column = table.column(at)
+    # Empty pieces may lack the buffers that `concat_arrays` reads.
+    pieces = [_resolved(piece) for piece in column.chunks if len(piece)]
+    if not pieces:
+        return pa.array([], pa.string() if pa.types.is_dictionary(column.type) else column.type)
+    return pieces[0] if len(pieces) == 1 else pa.concat_arrays(pieces)
+
+
+def _resolved(piece: pa.Array) -> pa.Array:
+    """Return a piece without a dictionary."""
+    if is_list(piece.type) and pa.types.is_dictionary(piece.type.value_type):
+        return piece.cast(pa.list_(piece.type.value_type.value_type))
+    if not pa.types.is_dictionary(piece.type):
+        return piece
+    values = piece.dictionary
+    # Arrow takes values by their positions from plain strings only.
+    return (values.cast(pa.string()) if is_text(values.type) else values).take(piece.indices)
+
+
+def is_text(type_: pa.DataType) -> bool:
+    """Whether a column of this type has texts."""
+    view = getattr(pa.types, "is_string_view", lambda _: False)
+    return pa.types.is_string(type_) or pa.types.is_large_string(type_) or view(type_)
+
+
+def is_list(type_: pa.DataType) -> bool:
+    """Whether a column of this type has lists."""
+    return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_))
+
+
+def is_number(type_: pa.DataType) -> bool:
+    """Whether a column of this type has numbers."""
+    return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
+
+
+def id_texts(column: pa.Array, what: str, line: Ints, findings: Findings) -> pa.StringArray:
+    """Return ids as text; a missing id is reported, and empty."""
+    ids = _filled_in(column)
+    findings.add_each(line[~_filled(ids)], lambda _: f"no id in the column {what}; expected one in each row")
+    return ids
+
+
+def _filled_in(column: pa.Array) -> pa.StringArray:
+    """Return a column as text, empty for a null."""
+    return pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
+
+
+def _filled(ids: pa.StringArray) -> Bools:
+    return text_lengths(ids) > 0
+
+
+def _numbers(column: pa.Array, what: str, line: Ints, findings: Findings) -> Floats:
+    """Return a column as float64; a value that is no finite number is reported, and NaN."""
+    value = numbers(column) if is_text(column.type) else floats(pc.cast(column, pa.float64(), safe=False))
+    wrong = ~np.isfinite(value)
+    report_wrong(column, wrong, line, findings, f"the {what}; expected a finite number")
+    return np.where(wrong, np.nan, value)
+
+
+def _flags(column: pa.Array, line: Ints, findings: Findings) -> Bools:
+    """Return flags: booleans, 0 and 1, and the words for them; anything else is reported."""
+    if pa.types.is_boolean(column.type) and not column.null_count:
+        return booleans(column)
+    words = column if is_text(column.type) else texts(map(str, column.to_pylist()))
+    words = pc.ascii_lower(pc.ascii_trim_whitespace(pc.coalesce(words.cast(pa.string()), pa.scalar("", pa.string()))))
+    flag, plain = (
+        booleans(pc.is_in(words, value_set=texts(word for word, flag in FLAGS.items() if flag == wanted)))
+        for wanted in (True, False)
+    )
+    report_wrong(words, ~(flag | plain), line, findings, f"the flag; expected {A_FLAG}")
+    return flag
+
+
+def report_wrong(column: pa.Array, wrong: Bools, line: Ints, findings: Findings, role: str) -> None:
+    """Report the wrong values of a column."""
+    at = np.flatnonzero(wrong)
+
+    def found(number: int) -> str:
+        value: Any = column[at[number]].as_py()
+        has_comma = isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").lstrip("+-").isdigit()
+        comma = "; write a decimal point, not a comma" if has_comma else ""
+        return f"found {quoted(value) if isinstance(value, str) else value} as {role}{comma}"
+
+    findings.add_each(line[at], found)

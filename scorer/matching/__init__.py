@@ -1,1 +1,0 @@
-"""The solution, ranked lists, and the match of the two."""

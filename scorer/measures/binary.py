@@ -1,0 +1,606 @@
+"""Measures for which an item is relevant or not: R-precision, relevant items in the first ranks, and their ranks."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+import numpy as np
+
+from scorer.measures.kinds import Measure, Unlike, kind
+from scorer.measures.matched import (
+    About,
+    Floats,
+    Ints,
+    JudgedItems,
+    Level,
+    Matched,
+    Multiple,
+    RankValues,
+    Relevant,
+    Threshold,
+    TieGroups,
+    cumulative,
+    ratio,
+)
+
+_VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example"
+
+_ROUNDED_UP = 0.9
+"""What trec_eval adds to a number of ranks before it drops the fraction."""
+
+
+@kind(
+    name="MARp",
+    title="Mean average R-precision",
+    formula="MARp@z₁,z₂,... = (Rp@z₁ + Rp@z₂ + ...) / number of cut-offs",
+    latex=r"$$\mathrm{MARp} = \frac{1}{n} \sum_{i=1}^{n} \mathrm{Rp@}z_i$$ where $z_1, \dots, z_n$ are the cut-offs.",
+    source=_VLNET,
+)
+def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel: Relevant = "positive") -> Floats:
+    """The share of the z best items that are among the first z of the list; the mean over several cut-offs z.
+
+    An item with the same grade as the last of the z best belongs to relevant(z) too. The denominator remains min(m, z),
+    and the score never exceeds 1. A list shorter than z is not treated specially. In a solution in VL.NET's format,
+    every listed item is relevant, even with grade 0; in other formats, an item is relevant if its grade is positive.
+    With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
+    item.
+    """
+    found = _relevant(matched.found, rel)
+    relevant = matched.total(_relevant(matched.ideal, rel))
+    scores = np.zeros(matched.queries)
+    # In the order of the cut-offs, as in the evaluator of VL.NET.
+    for z in cutoffs:
+        wanted = np.minimum(relevant, z)
+        # An item is in relevant(z) exactly if fewer than min(m, z) relevant items have a higher grade.
+        hits = found.where(found.tie_rank <= wanted[found.query])
+        scores += ratio(matched.count(hits, z), wanted, relevant > 0)
+    return scores / len(cutoffs)
+
+
+@kind(
+    name="Rp",
+    title="R-precision at a cut-off",
+    formula="Rp@z = |relevant(z) ∩ first z items| / min(m, z), where m = number of relevant items of the query, "
+    "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of these",
+    latex=r"$$\mathrm{Rp@}z = \frac{|\mathrm{relevant}(z) \cap \mathrm{first}(z)|}{\min(m, z)}$$ where $m$ is "
+    r"the number of relevant items of the query, $\mathrm{relevant}(z)$ has the $\min(m, z)$ items with "
+    r"the highest grades and all items with the same grade as the last of these, and $\mathrm{first}(z)$ "
+    r"has the first $z$ items of the list.",
+    source=_VLNET,
+)
+def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> Floats:
+    """The share of the z best items of the query that are among the first z items of the list.
+
+    An item with the same grade as the last of the z best belongs to relevant(z) too. The denominator remains min(m, z),
+    and the score never exceeds 1. A list shorter than z is not treated specially. In a solution in VL.NET's format,
+    every listed item is relevant, even with grade 0; in other formats, an item is relevant if its grade is positive.
+    With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
+    item.
+    """
+    return mean_average_r_precision.function(matched, (z,), rel=rel)
+
+
+@kind(
+    name="Rprec",
+    title="R-precision",
+    formula="Rprec = hits@R / R",
+    latex=r"$$\mathrm{Rprec} = \frac{\mathrm{hits}(R)}{R}$$",
+    source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
+    aliases={"R-precision": {}},
+)
+def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """Precision at R, the number of relevant items of the query.
+
+    All relevant items count the same, unlike in Rp. A list shorter than R is not treated specially. Undefined where the
+    query has no relevant item.
+    """
+    wanted = matched.relevant_items(rel)
+    return ratio(matched.count(matched.found.relevant(rel), wanted), wanted, wanted > 0)
+
+
+@kind(
+    name="RprecMult",
+    title="Precision at a multiple of R",
+    formula="RprecMult@m = hits(z) / z, where z = m · R + 0.9 without its fraction",
+    latex=r"$$\mathrm{RprecMult@}m = \frac{\mathrm{hits}(z)}{z}$$ where $z = \lfloor m \cdot R + 0.9 \rfloor$, and "
+    r"$\mathrm{hits}(z)$ is the number of relevant items in the first $z$ ranks.",
+    source="trec_eval",
+)
+def r_precision_at_multiple(matched: Matched, multiple: Multiple, *, rel: Relevant = "positive") -> Floats:
+    """Precision at a multiple of R, the number of relevant items of the query.
+
+    Small multiples show how precise the top of a list is, large ones how complete the list is. With m = 1 it is Rprec.
+    The number of ranks is rounded up unless it exceeds an integer by less than 0.1, as in trec_eval; 0 if no rank is
+    left. Undefined where the query has no relevant item.
+    """
+    wanted = matched.relevant_items(rel)
+    depth = np.floor(multiple * wanted + _ROUNDED_UP)
+    return ratio(matched.count(matched.found.relevant(rel), depth), np.maximum(depth, 1), wanted > 0)
+
+
+def _relevant(hits: JudgedItems, rel: Threshold) -> JudgedItems:
+    """Return the relevant entries. A threshold does not change their tie ranks: all better items are above it too."""
+    relevant = hits.where(hits.tie_rank > 0)
+    return relevant if rel == "positive" else relevant.relevant(rel)
+
+
+Beta = Annotated[float, About("how many times as important recall is as precision", least=0.001, most=1000)]
+
+
+def _worth(item: str) -> About:
+    return About(f"the worth of {item}", least=-1e6, most=1e6)
+
+
+Weight = Annotated[
+    Literal["squared", "plain"],
+    About("whether β is squared in the formula, or not, as in trec_eval's set_F and ir_measures' SetF"),
+]
+Capped = Annotated[
+    Literal["R", "min"],
+    About(
+        "the divisor of the hits: R, or min(R, k), the highest possible number of hits in the first k ranks. Without a "
+        "cut-off, k is the length of the list"
+    ),
+]
+
+_SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
+
+
+@kind(
+    name="P",
+    title="Precision at a cut-off",
+    formula="P@k = hits@k / k",
+    latex=r"$$\mathrm{P@}k = \frac{\mathrm{hits}(k)}{k}$$",
+    source=_SOURCE,
+    aliases={"Precision": {}},
+)
+def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
+    """The share of the first k items that are relevant.
+
+    The divisor is k, also for a shorter list and for a query with fewer relevant items. Undefined where the query has
+    no relevant item.
+    """
+    return ratio(matched.relevant_found(rel, k), k, matched.relevant_items(rel) > 0)
+
+
+@kind(
+    name="R",
+    title="Recall",
+    formula="R@k = hits@k / R, where R = number of relevant items in the solution",
+    latex=r"$$\mathrm{R@}k = \frac{\mathrm{hits}(k)}{R}$$",
+    source=_SOURCE,
+    aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
+)
+def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
+    """The share of the query's relevant items that are in the first k ranks, or anywhere in the list.
+
+    If k is below R, even the best list scores below 1. With denominator=min it scores 1; this is relative_P in
+    trec_eval, and recall, capped recall, calibrated recall or R-precision at k in other tools. Undefined where the
+    query has no relevant item.
+    """
+    wanted = matched.relevant_items(rel)
+    divisor = wanted
+    if denominator == "min":
+        divisor = np.maximum(np.minimum(wanted, matched.retrieved if k is None else k), 1)
+    return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
+
+
+@kind(
+    name="Hits",
+    title="Number of relevant items found",
+    formula="Hits@k = hits@k, the number of relevant items in the first k ranks",
+    latex=r"$$\mathrm{Hits@}k = \mathrm{hits}(k)$$",
+    source="ranx",
+    bounded=False,
+)
+def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
+    """The number of relevant items in the first k ranks, or anywhere in the list.
+
+    The mean over the queries is reported; NumRelRet has the sum. A repeated item counts once. Undefined where the query
+    has no relevant item.
+    """
+    return ratio(matched.relevant_found(rel, k), 1, matched.relevant_items(rel) > 0)
+
+
+@kind(
+    name="F",
+    title="F measure at a cut-off",
+    formula="F@k = (1 + β²) · P@k · R@k / (β² · P@k + R@k)",
+    latex=r"$$\mathrm{F@}k = \frac{(1 + \beta^2) \cdot \mathrm{P@}k \cdot \mathrm{R@}k}{\beta^2 \cdot "
+    r"\mathrm{P@}k + \mathrm{R@}k}$$ where $\beta$ is the parameter beta.",
+    source=_SOURCE,
+    aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}},
+)
+def f_measure(
+    matched: Matched, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+) -> Floats:
+    """The weighted harmonic mean of precision and recall in the first k ranks.
+
+    0 if precision and recall are 0. β is squared by default. Undefined where the query has no relevant item.
+    """
+    factor = beta**2 if weight == "squared" else beta
+    return _harmonic(matched, matched.relevant_found(rel, k), k, factor, rel)
+
+
+@kind(
+    name="SetP",
+    title="Precision of the whole list",
+    formula="SetP = hits / length of the list",
+    latex=r"$$\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$$",
+    source=_SOURCE,
+    aliases={"Set_Precision": {}},
+    whole_list_names={"Precision": {}},
+    redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
+)
+def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The share of the items of the list that are relevant.
+
+    0 for an empty list. A repeated item counts once but lengthens the list. Undefined where the query has no relevant
+    item.
+    """
+    return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.relevant_items(rel) > 0)
+
+
+@kind(
+    name="SetR",
+    title="Recall of the whole list",
+    formula="SetR = hits / R, where R = number of relevant items in the solution",
+    latex=r"$$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$$",
+    source=_SOURCE,
+    aliases={
+        "Set_Recall": {},
+        "set_relative_P": {"denominator": "min"},
+        "SetRelP": {"denominator": "min"},
+    },
+    redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
+)
+def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
+    """The share of the query's relevant items that are in the list.
+
+    The same as R without a cut-off. Undefined where the query has no relevant item.
+    """
+    return recall.function(matched, None, denominator=denominator, rel=rel)
+
+
+def _plain_weight(measure: Measure) -> Measure | None:
+    plain = measure.changed(weight="plain")
+    return None if plain == measure.changed(weight="plain", beta=1) else plain
+
+
+@kind(
+    name="SetF",
+    title="F measure of the whole list",
+    formula="SetF = (1 + β²) · SetP · SetR / (β² · SetP + SetR)",
+    latex=r"$$\mathrm{SetF} = \frac{(1 + \beta^2) \cdot \mathrm{SetP} \cdot \mathrm{SetR}}{\beta^2 \cdot "
+    r"\mathrm{SetP} + \mathrm{SetR}}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$, "
+    r"$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$, and $\beta$ is the parameter beta.",
+    source=_SOURCE,
+    whole_list_names={"F1": {"beta": 1.0}},
+    unlike=(Unlike("ir_measures", "weight", _plain_weight),),
+)
+def set_f_measure(
+    matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+) -> Floats:
+    """The weighted harmonic mean of the precision and the recall of the whole list.
+
+    0 if precision and recall are 0. β is squared by default. trec_eval and ir_measures do not square it; their
+    SetF(beta=2) is SetF(beta=2,weight=plain) here. Undefined where the query has no relevant item.
+    """
+    found, wanted = matched.relevant_found(rel), matched.relevant_items(rel)
+    if weight == "squared":
+        return _harmonic(matched, found, matched.retrieved, beta**2, rel)
+    # The operations of trec_eval in its order, so that a score between two printed ones is rounded as there.
+    precision, recalled = found / np.maximum(matched.retrieved, 1), found / np.maximum(wanted, 1)
+    weighted = beta * precision + recalled
+    return ratio((beta + 1) * precision * recalled / np.where(weighted > 0, weighted, 1), 1, wanted > 0)
+
+
+@kind(
+    name="SetAP",
+    title="Average precision of the list as a set",
+    formula="SetAP = SetP · SetR = hits² / (length of the list · R)",
+    latex=r"$$\mathrm{SetAP} = \mathrm{SetP} \cdot \mathrm{SetR} = \frac{\mathrm{hits}^2}{|\mathrm{list}| \cdot R}$$ "
+    r"where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$ and $\mathrm{SetR} = \frac{\mathrm{hits}}{R}$.",
+    source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
+    aliases={"set_map": {}},
+    closed_form_when_cut=False,
+)
+def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """The precision of the whole list times its recall.
+
+    Equal to AP with the precision of the whole list at every relevant item. 0 for an empty list. Undefined where the
+    query has no relevant item.
+    """
+    wanted = matched.relevant_items(rel)
+    return ratio(matched.relevant_found(rel) ** 2, np.maximum(matched.retrieved, 1) * wanted, wanted > 0)
+
+
+@kind(
+    name="Utility",
+    title="Utility of the list as a set",
+    formula="Utility = relevant · a + other · b + missed · c + rest · d, where a = number of relevant items in the "
+    "list, b = number of other items in the list, c = R − a, d = items − a − b − c",
+    latex=r"$$\mathrm{Utility} = p_1 a + p_2 b + p_3 c + p_4 d$$ where $p_1$ to $p_4$ are the parameters relevant, "
+    r"other, missed and rest. Of the $N$ items of the collection (the parameter items), $a$ are relevant and in "
+    r"the list, $b$ are in the list and not relevant, $c$ are relevant and not in the list, $d$ are the others.",
+    source="trec_eval",
+    bounded=False,
+)
+def utility(
+    matched: Matched,
+    *,
+    relevant: Annotated[float, _worth("a relevant item in the list")] = 1.0,
+    other: Annotated[float, _worth("another item in the list")] = -1.0,
+    missed: Annotated[float, _worth("a relevant item that is not in the list")] = 0.0,
+    rest: Annotated[float, _worth("another item that is not in the list")] = 0.0,
+    items: Annotated[float, About("the number of items in the collection, for rest", least=0, most=1e12)] = 0.0,
+    rel: Relevant = "positive",
+) -> Floats:
+    """The sum of the worth of all items of the collection, by whether they are relevant and whether they are listed.
+
+    By default a relevant item in the list adds 1 and any other item of the list subtracts 1, so scores may be negative.
+    The order of the list does not matter. A repeated item counts once as relevant but lengthens the list. Defined for
+    every query.
+    """
+    hits, wanted = matched.relevant_found(rel), matched.relevant_items(rel)
+    listed = matched.retrieved.astype(np.float64)
+    return (
+        relevant * hits + other * (listed - hits) + missed * (wanted - hits) + rest * (items + hits - listed - wanted)
+    )
+
+
+def _harmonic(matched: Matched, found: Floats, retrieved: Ints | int, weight: float, rel: Threshold) -> Floats:
+    """[query]: F of `found` hits in `retrieved` items, where P = found / retrieved and R = found / wanted."""
+    wanted = matched.relevant_items(rel)
+    return ratio((1 + weight) * found, weight * wanted + retrieved, wanted > 0)
+
+
+Denominator = Annotated[
+    Literal["R", "min", "k", "hits"],
+    About(
+        "the divisor of the sum: R, the number of relevant items in the solution; min(R, k); k; or hits, the number of "
+        "relevant items in the first k ranks. Without a cut-off, k is the length of the list"
+    ),
+]
+Reach = Annotated[
+    Literal["exact", "nearest", "up"],
+    About(
+        "the number of relevant items that reaches a level of recall: level · R, level · R rounded to the nearest "
+        "integer (as in trec_eval 10), or rounded up unless it exceeds an integer by less than 0.1 (as in trec_eval 9)"
+    ),
+]
+
+_BUCKLEY = "Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005"
+_MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4"
+
+
+@kind(
+    name="AP",
+    title="Average precision",
+    formula="AP@k = (sum of P@r over the ranks r ≤ k of relevant items) / R",
+    latex=r"$$\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$$",
+    source=_BUCKLEY,
+    aliases={"MAP": {}, "Average_Precision": {}},
+    closed_form_except={"denominator": "hits"},
+    mean_name="MAP",
+)
+def average_precision(
+    matched: Matched, k: int | None, *, denominator: Denominator = "R", rel: Relevant = "positive"
+) -> Floats:
+    """The mean, over the query's relevant items, of the precision at the rank of each.
+
+    A relevant item that is not in the list adds 0. The sum is divided by R, the number of relevant items in the
+    solution, also with a cut-off, as in trec_eval, ranx and ir_measures. Other tools use another denominator under the
+    same name. Undefined where the query has no relevant item.
+    """
+    wanted = matched.relevant_items(rel)
+    depth = matched.retrieved if k is None else k
+    divisor: Floats | int = wanted
+    if denominator == "min":
+        divisor = np.minimum(wanted, depth)
+    elif denominator == "k":
+        divisor = np.asarray(depth, dtype=np.float64)
+    elif denominator == "hits":
+        divisor = matched.relevant_found(rel, k)
+    return ratio(precision_sum(matched, matched.found.relevant(rel), k), np.maximum(divisor, 1), wanted > 0)
+
+
+def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> Floats:
+    """[query]: the sum of the precision at the ranks of `hits`, all relevant items, up to rank `k`, in rank order.
+
+    In a tie group of n items, c of them relevant, each rank has a relevant item with probability c / n. If the j-th
+    rank has one, (j - 1)(c - 1) / (n - 1) relevant items are expected before it in the group. Source: McSherry and
+    Najork 2008.
+    """
+    hits = hits.top(k)
+    if hits.tied is None:
+        return matched.total(hits, hits.position_in_query() / hits.rank)
+    groups = TieGroups.of(hits, hits.tied)
+    group, rank = matched.group_ranks(groups, k)
+    size, relevant = groups.tied.size[group], groups.hits[group]
+    inside = (rank - groups.tied.before[group] - 1) * (relevant - 1) / np.maximum(size - 1, 1)
+    precision = (groups.earlier[group] + inside + 1) / rank
+    ranked = RankValues(groups.query[group], rank, relevant / size * precision)
+    return matched.total(ranked, ranked.value)
+
+
+@kind(
+    name="GMAP",
+    title="Geometric mean average precision",
+    formula="GMAP = exp of the mean over the queries of ln max(AP, 0.00001)",
+    latex=r"$$\mathrm{GMAP} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} a_q \right)$$ where "
+    r"$a_q = \ln \max(\mathrm{AP}(q), \varepsilon)$, $\mathrm{AP}(q)$ is the $\mathrm{AP@}k$ of query $q$, and "
+    r"$\varepsilon = 0.00001$.",
+    source="Robertson, On GMAP and Other Transformations, CIKM 2006",
+    aliases={"gm_map": {}},
+    aggregation="geometric",
+)
+def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
+    """The geometric mean of average precision over the queries; for one query, its average precision.
+
+    A query with a low score costs more than in the arithmetic mean. An average precision below 0.00001 counts as
+    0.00001, since a single zero would make the geometric mean zero. Undefined where the query has no relevant item.
+    """
+    return average_precision.function(matched, k, rel=rel)
+
+
+@kind(
+    name="RR",
+    title="Reciprocal rank",
+    formula="RR@k = 1 / (smallest rank ≤ k of a relevant item)",
+    latex=r"$$\mathrm{RR@}k = \frac{1}{\min \{ r \le k : \mathrm{rel}(r) = 1 \}}$$",
+    source="Voorhees, The TREC-8 Question Answering Track Report, 1999",
+    aliases={"MRR": {}, "recip_rank": {}, "Reciprocal_Rank": {}},
+    mean_name="MRR",
+)
+def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
+    """One divided by the rank of the first relevant item.
+
+    0 if there is no relevant item up to rank k. Undefined where the query has no relevant item.
+    """
+    first = _first_relevant(matched, k, rel)
+    return ratio(matched.total(first, first.value / first.rank), 1, matched.relevant_items(rel) > 0)
+
+
+@kind(
+    name="Success",
+    title="Success at a cut-off",
+    formula="Success@k = 1 if one of the first k items is relevant, else 0",
+    latex=r"$$\mathrm{Success@}k = \max_{r \le k} \mathrm{rel}(r)$$",
+    source=_BUCKLEY,
+    aliases={"hit_rate": {}},
+)
+def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
+    """1 if one of the first k items is relevant, 0 otherwise.
+
+    Also called hit rate. Undefined where the query has no relevant item.
+    """
+    first = _first_relevant(matched, k, rel)
+    return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
+
+
+@kind(
+    name="SetSuccess",
+    title="Success of the whole list",
+    formula="SetSuccess = 1 if an item of the list is relevant, else 0",
+    latex=r"$$\mathrm{SetSuccess} = \max_r \mathrm{rel}(r)$$",
+    source=_BUCKLEY,
+    whole_list_names={"hit_rate": {}},
+)
+def set_success(matched: Matched, *, rel: Relevant = "positive") -> Floats:
+    """1 if an item of the list is relevant, 0 otherwise.
+
+    Also called hit rate. Undefined where the query has no relevant item.
+    """
+    first = _first_relevant(matched, None, rel)
+    return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
+
+
+def _first_relevant(matched: Matched, k: int | None, rel: Threshold) -> RankValues:
+    """Return the ranks that the query's first relevant item may have, each with its probability.
+
+    In a tie group of n items, c of them relevant, the j-th rank has a relevant item with probability c / (n - j + 1) if
+    no rank of the group before it has one.
+    """
+    hits = matched.found.relevant(rel).top(k)
+    if hits.tied is None:
+        first = hits.position_in_query() == 1
+        query = hits.query[first]
+        return RankValues(query, hits.rank[first], np.ones(query.size))
+    groups = TieGroups.of(hits, hits.tied)
+    groups = groups.where(groups.earlier == 0)
+    group, rank = matched.group_ranks(groups, k)
+    position = rank - groups.tied.before[group]
+    chance = np.minimum(groups.hits[group] / (groups.tied.size[group] - position + 1), 1)
+    none_before = np.where(position == 1, 1, np.roll(cumulative(position, 1 - chance, np.multiply), 1))
+    return RankValues(groups.query[group], rank, none_before * chance)
+
+
+_SAME_REACH = (0.0, 0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0)
+"""Levels at which reach=up and reach=exact agree for every R; at 0.3 and 0.7, floating-point products are too low."""
+
+
+def _reached_up(measure: Measure) -> Measure | None:
+    return None if measure.cutoff in _SAME_REACH else measure.changed(reach="up")
+
+
+@kind(
+    name="IPrec",
+    title="Interpolated precision at a level of recall",
+    formula="IPrec@recall = max of P@r over the ranks r with R@r ≥ recall",
+    latex=r"$$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$$ where $\rho$ is the level "
+    r"of recall.",
+    source=_MANNING,
+    aliases={"iprec_at_recall": {"reach": "nearest"}},
+    unlike=(Unlike("ir_measures", "reach", _reached_up),),
+    closed_form=False,
+)
+def interpolated_precision(
+    matched: Matched, recall: Level, *, reach: Reach = "exact", rel: Relevant = "positive"
+) -> Floats:
+    """The highest precision at any rank with at least this level of recall.
+
+    0 if the list never reaches this recall. The curve is usually drawn at the levels 0.0, 0.1, ..., 1.0. trec_eval
+    rounds the number of items that a level requires; its name iprec_at_recall is read with the rounding of its version
+    10. Undefined where the query has no relevant item.
+    """
+    return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.relevant_items(rel) > 0)
+
+
+@kind(
+    name="11pt_avg",
+    title="Interpolated precision averaged over eleven levels of recall",
+    formula="11pt_avg = (IPrec@0.0 + IPrec@0.1 + ... + IPrec@1.0) / 11",
+    latex=r"$$\text{11pt_avg} = \frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec@} \frac{i}{10}$$ where "
+    r"$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$.",
+    source=_MANNING,
+    aliases={"11pt": {}},
+    closed_form=False,
+)
+def eleven_point_average(matched: Matched, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:
+    """The mean of the interpolated precision at the levels of recall 0.0, 0.1, ..., 1.0.
+
+    An approximation of the area under the curve of precision and recall, as AP is. By default, the number of items is
+    rounded as in trec_eval 10. Undefined where the query has no relevant item.
+    """
+    levels = [_highest_precision(matched, tenth / 10, reach, rel) for tenth in range(11)]
+    return ratio(np.sum(levels, axis=0), 11, matched.relevant_items(rel) > 0)
+
+
+def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Threshold) -> Floats:
+    wanted = matched.relevant_items(rel)
+    hits = matched.found.relevant(rel)
+    position = hits.position_in_query()
+    # Precision falls from one relevant item to the next, so only the ranks of relevant items matter.
+    if reach == "exact":
+        reached = position / wanted[hits.query] >= recall
+    else:
+        reached = position >= np.floor(recall * wanted + (0.5 if reach == "nearest" else 0.9))[hits.query]
+    highest = np.zeros(matched.queries)
+    np.maximum.at(highest, hits.query[reached], (position / hits.rank)[reached])
+    return highest
+
+
+@kind(
+    name="Accuracy",
+    title="Pairwise accuracy",
+    formula="Accuracy@k = share of the pairs of a relevant and another item in the first k ranks whose relevant item "
+    "is ranked higher",
+    latex=r"$$\mathrm{Accuracy@}k = \frac{a}{b}$$ where $b$ is the number of pairs of a relevant item and "
+    r"another one in the first $k$ ranks, and $a$ of them have the relevant item at the higher rank.",
+    source="ir_measures",
+    closed_form=False,
+)
+def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
+    """The probability that a relevant item of the list is ranked before an item that is not relevant.
+
+    Relevant items that are missing from the list do not matter. 0 if the list has no relevant item, 1 if it has no
+    other item. Undefined where the query has no relevant item.
+    """
+    hits = matched.found.relevant(rel).top(k)
+    found = matched.total(hits)
+    others = (matched.retrieved if k is None else np.minimum(matched.retrieved, k)) - found
+    wrong = matched.total(hits, (hits.rank - hits.position_in_query()).astype(np.float64))
+    pairs = found * others
+    share = np.where(pairs > 0, 1 - wrong / np.maximum(pairs, 1), found > 0)
+    return ratio(share, 1, matched.relevant_items(rel) > 0)

@@ -1,0 +1,459 @@
+"""The submission files in the folder of a track, which is not trusted, and the files of deliveries."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import re
+import stat
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from functools import cached_property, partial
+from pathlib import Path, PurePath
+
+from scorer.errors import ChallengeError
+from scorer.files import (
+    A_LINK,
+    NOT_REGULAR,
+    AnyFile,
+    FileBelow,
+    RefusedError,
+    Remote,
+    chunks_of,
+    digest,
+    digest_of,
+    files_in,
+)
+from scorer.files.writing import PART
+from scorer.limits import MB, Limits
+from scorer.live.entry import SubmissionState, delivered_files, recorded
+from scorer.settings.tracks import Track
+from scorer.store.events import ScannedFile, Submission
+from scorer.store.log import unescaped
+from scorer.store.store import Store
+from scorer.wording import printable, printable_name
+
+RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
+"""The beginning of a file's name that states when it was received, in UTC."""
+
+COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
+
+FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
+LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
+"""The range of datetime; the times of some file systems exceed it."""
+
+INCOMING = ".incoming"
+"""The folder, in that of a track, of files that are being handed in."""
+
+LITTER = re.compile(
+    r"\.(incoming|DS_Store|localized|directory|gitkeep|gitignore|gitattributes|git|keep|nfs[0-9a-f]+|Trash(es|-\d+)?|_.*)"
+)
+"""Hidden files and folders that systems, tools and the service create; no upload has such a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class SubmissionFile:
+    """A file of a team. Names are as the system has them; different names are different texts."""
+
+    path: AnyFile
+    file: str
+    """The name of the track and the path in the track's folder."""
+    team: str
+    """The name of the team's folder, or part of the file's name if it is in the track's folder."""
+    received: datetime
+    """UTC: the time at the beginning of the file's name, or else the time of its last change."""
+    status: os.stat_result | None
+    """Of the file when it was listed; None for a remote file."""
+
+
+@dataclass(frozen=True, slots=True)
+class SkippedFile:
+    """A file or folder that cannot be read as a submission."""
+
+    file: str
+    reason: str
+    is_ignored: bool = False
+    """Whether its name is one of those that the track ignores."""
+
+    def __str__(self) -> str:
+        return f"{printable_name(self.file)}: {self.reason}; skipped"
+
+
+@dataclass(frozen=True, slots=True)
+class UploadInProgress:
+    """A file or folder whose name begins with a dot: it is read once it is renamed."""
+
+    file: str
+    more: int = 0
+    """Above 0: `file` is a folder, and so many files in it are meant that are not reported one by one."""
+    upload: SubmissionFile | None = field(default=None, compare=False)
+    """As if the name had no dot; None for a folder."""
+
+    def __str__(self) -> str:
+        name = printable_name(self.file)
+        if self.more:
+            return f"{name}: and {self.more:,} more uploads in progress"
+        return f"{name}: upload in progress (the name begins with a dot); it is read once it is renamed"
+
+
+@dataclass(frozen=True, slots=True)
+class PicksFile:
+    """The file `PICKS` in the folder of a team: which of its entries may count. It is no submission."""
+
+    path: AnyFile
+    file: str
+    team: str
+
+
+PICKS = "picks.toml"
+
+Listed = SubmissionFile | SkippedFile | UploadInProgress
+
+WithFile = tuple[SubmissionFile, Submission]
+"""A submission with its file."""
+
+
+@dataclass(frozen=True)
+class Listing:
+    """What the folder of a track holds, in order of the names."""
+
+    all: tuple[Listed, ...]
+    picks: tuple[PicksFile, ...] = ()
+
+    def __iter__(self) -> Iterator[Listed]:
+        return iter(self.all)
+
+    @cached_property
+    def files(self) -> Mapping[str, SubmissionFile]:
+        """The submissions, by file."""
+        return {file.file: file for file in self.all if isinstance(file, SubmissionFile)}
+
+    def is_missing(self, file: str) -> bool:
+        """Whether a file is gone. A file that cannot be read, or whose folder cannot be read, is not gone."""
+        parts = file.split("/")
+        return file not in self.files and self._unread.isdisjoint(
+            "/".join(parts[:end]) for end in range(1, len(parts) + 1)
+        )
+
+    def recorded(self, state: SubmissionState) -> SubmissionFile | None:
+        """The file of a recorded submission, whose name may have been recorded escaped; None if it is not listed."""
+        file = self.files.get(state.submission.file)
+        return self._unescaped.get(state.submission.file) if file is None and state.was_escaped else file
+
+    @cached_property
+    def _unescaped(self) -> Mapping[str, SubmissionFile]:
+        return {unescaped(name): file for name, file in self.files.items()}
+
+    @cached_property
+    def _unread(self) -> frozenset[str]:
+        return frozenset(file.file for file in self.all if not isinstance(file, SubmissionFile))
+
+
+def submission_files(track: Track) -> Listing:
+    """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
+
+    The files in a folder of a team's folder are the team's, too. Files with names that the track ignores are skipped,
+    and hidden files of systems and tools. Links are skipped, never followed. A missing folder is empty.
+    """
+    folder = track.submissions_path
+    try:
+        if not folder.exists():
+            return Listing(())
+        if isinstance(folder, Remote):
+            listed = tuple(_in_remote(folder, track.name, None))
+        else:
+            listed = tuple(_in_folder(files_in(folder), track.name))
+    except OSError as error:
+        raise ChallengeError(
+            f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
+        ) from error
+    return Listing(
+        tuple(_unless_ignored(file, track.ignore) for file in listed if not isinstance(file, PicksFile)),
+        tuple(file for file in listed if isinstance(file, PicksFile)),
+    )
+
+
+def _unless_ignored(file: Listed, ignored: Iterable[str]) -> Listed:
+    """The file, skipped if its name, or that of a folder in its team's folder, matches one of those to ignore."""
+    parts = file.file.lower().split("/")
+    if isinstance(file, SubmissionFile) and any(
+        fnmatchcase(part, name.lower()) for part in (*parts[2:-1], parts[-1]) for name in ignored
+    ):
+        return SkippedFile(file.file, "no submission by its name (the key ignore)", is_ignored=True)
+    return file
+
+
+def _in_folder(
+    listed: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
+) -> Iterator[Listed | PicksFile]:
+    for below, status in listed:
+        file = f"{shown}/{below.name}"
+        if below.name.startswith("."):
+            yield from _hidden(_listed(below, file, team, status))
+        elif team is not None and below.name == PICKS and file.count("/") == IN_TEAM:
+            yield PicksFile(below, file, team)
+        elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
+            yield _listed(below, file, team, status)
+        elif file.count("/") > IN_TEAM:
+            yield SkippedFile(file, A_FOLDER)
+        else:
+            try:
+                yield from _in_folder(below.list(), file, team or below.name)
+            except OSError as error:
+                yield SkippedFile(file, why_skipped(error))
+
+
+def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Listed:
+    if isinstance(status, OSError):
+        return SkippedFile(file, why_skipped(status))
+    if stat.S_ISLNK(status.st_mode):
+        return SkippedFile(file, A_LINK)
+    if not stat.S_ISREG(status.st_mode):
+        return SkippedFile(file, NOT_REGULAR)
+    return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
+
+
+def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed | PicksFile]:
+    for path in sorted(folder.iterdir(), key=lambda path: path.name):
+        file = f"{shown}/{path.name}"
+        if path.name.startswith("."):
+            yield from _hidden(SubmissionFile(path, file, team or "", received(path.name, 0.0), None))
+            continue
+        if team is not None and path.name == PICKS and file.count("/") == IN_TEAM:
+            yield PicksFile(path, file, team)
+            continue
+        try:
+            if path.is_dir() and file.count("/") <= IN_TEAM:
+                yield from _in_remote(path, file, team or path.name)
+            elif path.is_dir():
+                yield SkippedFile(file, A_FOLDER)
+            elif path.is_file():
+                yield SubmissionFile(path, file, team or _team(path.name), _received_remote(path), None)
+            else:
+                yield SkippedFile(file, NOT_REGULAR)
+        except OSError as error:
+            yield SkippedFile(file, why_skipped(error))
+
+
+A_FOLDER = "a folder in a folder of a team's folder; move its files up into the folder of the team"
+
+IN_TEAM = 2
+"""The slashes in the path of a file in the folder of a team: that of the track comes before."""
+
+
+def _hidden(file: Listed) -> Iterator[UploadInProgress]:
+    """The upload in progress that a file is whose name begins with a dot, unless a system created it."""
+    if not LITTER.fullmatch(file.file.rpartition("/")[2]):
+        yield UploadInProgress(file.file, upload=file if isinstance(file, SubmissionFile) else None)
+
+
+def why_skipped(error: OSError) -> str:
+    """Why a file is skipped, by the error that it raised."""
+    return str(error.strerror) if isinstance(error, RefusedError) else f"cannot be read: {error.strerror}"
+
+
+def _team(file_name: str) -> str:
+    """The team in a file's name: the name without the time and the extension."""
+    stem = PurePath(COMPRESSED.sub("", file_name)).stem
+    return stem[_time(stem)[1] :].strip() or stem.strip() or file_name
+
+
+def _time(name: str) -> tuple[datetime | None, int]:
+    """The time at the beginning of a name and the length of that beginning; (None, 0) if the name has no time."""
+    match = RECEIVED.match(name)
+    if match:
+        try:
+            return datetime.strptime(match[1], "%Y%m%dT%H%M%SZ").replace(tzinfo=UTC), match.end()
+        except ValueError:
+            pass
+    return None, 0
+
+
+def received(name: str, changed: float) -> datetime:
+    """When a file was received, by its name or else by the time of its last change, in seconds since 1970."""
+    stated, _ = _time(name)
+    if stated is not None:
+        return stated
+    return datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)
+
+
+def _received_remote(path: Remote) -> datetime:
+    stated, _ = _time(path.name)
+    changed = None if stated is not None else path.changed()
+    if stated is None and changed is None:
+        raise OSError(
+            errno.ENODATA,
+            "the time of its last change is unknown; begin its name with the time, as in 20110418T100000Z-x.txt",
+        )
+    return received(path.name, changed or 0.0)
+
+
+# Reading
+
+SETTLED = 2.0
+"""Seconds without a change after which a file with the same status is taken to have the same content. Times of file
+systems are coarse: a file that changes twice within one of their steps keeps its status."""
+
+
+def safe_digest(path: AnyFile, limits: Limits) -> str:
+    """SHA-256 of a submission's bytes. Raises RefusedError for a link or a file that is too large, and OSError."""
+    if not isinstance(path, FileBelow):
+        return digest(path)
+    with path.open() as stream:
+        status = os.fstat(stream.fileno())
+        _check_size(status, limits)
+        return _digest(stream, status.st_size)
+
+
+def _digest(stream: io.FileIO, size: int) -> str:
+    """SHA-256 of the bytes of a file of this size. If it grows, one more is read: it may grow without end."""
+    return digest_of(chunks_of(stream, size + 1))
+
+
+def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:
+    """A file and its status with the digest; the inode is 0 if the status must not be used again."""
+    if file.status is None or not isinstance(file.path, FileBelow):
+        return file, ScannedFile(0, 0, 0, 0, 0, safe_digest(file.path, limits))
+    _check_size(file.status, limits)
+    if known is not None and known == _scanned(file.status, known.digest):
+        return file, known
+    with file.path.open() as stream:
+        before = os.fstat(stream.fileno())
+        _check_size(before, limits)
+        started = time.time()
+        sha256 = _digest(stream, before.st_size)
+        after = _scanned(os.fstat(stream.fileno()), sha256)
+    if after != _scanned(before, sha256):
+        raise RefusedError("it changed while it was read; it is read again by the next run")
+    if started - max(before.st_mtime, before.st_ctime) < SETTLED:
+        after = replace(after, inode=0)
+    return replace(file, status=before, received=received(file.path.name, before.st_mtime)), after
+
+
+def check_links(file: SubmissionFile, sha256: str, recorded: str | None, solutions: Collection[str]) -> None:
+    """Refuse a hard link, which may be to a file of anybody, and the bytes of a solution, whose link may be gone.
+
+    A file that is recorded with these bytes stays: others can link to it, too.
+    """
+    if sha256 in solutions:
+        raise RefusedError("has the bytes of a solution; submit a file of your own")
+    if file.status is not None and file.status.st_nlink > 1 and sha256 != recorded:
+        raise RefusedError("a hard link; submit a copy")
+
+
+def _check_size(status: os.stat_result, limits: Limits) -> None:
+    if status.st_size > limits.file_mb * MB:
+        size = f"{status.st_size / MB:,.0f} MB"
+        raise RefusedError(f"the file has {size}; the limit is {limits.file_mb:,} (limits.file_mb)")
+
+
+def _scanned(status: os.stat_result, sha256: str) -> ScannedFile:
+    return ScannedFile(
+        size=status.st_size,
+        mtime_ns=status.st_mtime_ns,
+        ctime_ns=status.st_ctime_ns,
+        inode=status.st_ino,
+        device=status.st_dev,
+        digest=sha256,
+    )
+
+
+RESERVE = 100 * MB
+"""Bytes that stay free on the disk: the database and the site need room, too."""
+
+READY = ".ready"
+"""Ends the name of a complete file in the folder of incoming files while its arrival is being recorded: nothing else
+takes it away."""
+
+ABANDONED = 3600.0
+"""Seconds after which a file in the folder of incoming files was left by a process that was killed."""
+
+
+def submissions_folder(track: Track) -> Path:
+    """The folder of a track's submissions. Raises ChallengeError if it is on another machine."""
+    folder = track.submissions_path
+    if not isinstance(folder, Path):
+        raise ChallengeError(
+            f"tracks.{track.name}.submissions: found {printable(str(folder))}, but files can be handed in only to a "
+            "folder of this machine; name one"
+        )
+    return folder
+
+
+def incoming_folder(track: Track) -> Path:
+    """The folder of files that are being handed in; it is on the file system of the final files."""
+    return submissions_folder(track) / INCOMING
+
+
+def prepare_incoming(store: Store, track: Track) -> Path:
+    """Make the folder of incoming files, and complete what an earlier process left; returns the folder.
+
+    Raises ChallengeError and OSError.
+    """
+    folder = incoming_folder(track)
+    folder.mkdir(parents=True, exist_ok=True)
+    states = store.read(partial(recorded, track=track.name))
+    put_in_place(track, delivered_files(states.values()))
+    return folder
+
+
+def remove_incomplete(folder: Path, seconds: float = ABANDONED) -> None:
+    """Delete what was left in a folder of incoming files, and has not changed for some seconds.
+
+    With 0 seconds, files go that are being received; another process then refuses them. Complete ones stay for longer.
+    """
+    now = time.time()
+    for path in folder.iterdir():
+        with suppress(OSError):
+            least = seconds if path.name.endswith(PART) else max(seconds, ABANDONED)
+            if now - path.stat().st_mtime >= least:
+                path.unlink()
+
+
+def final_path(track: Track, file: str) -> Path:
+    """The path of a file that was handed in, by its name in the record."""
+    return submissions_folder(track).joinpath(*file.split("/")[1:])
+
+
+def put_in_place(track: Track, delivered: Mapping[str, str]) -> None:
+    """Complete deliveries: the event is recorded, and a crash left the file in the folder of incoming files.
+
+    `delivered` has the digests of the files that were handed in. What cannot be completed is missing in the scan. What
+    was abandoned is deleted.
+    """
+    if not isinstance(track.submissions_path, Path) or not incoming_folder(track).is_dir():
+        return
+    paths = {sha256: final_path(track, file) for file, sha256 in delivered.items()}
+    missing = {sha256: path for sha256, path in paths.items() if not path.exists()}
+    for received in sorted(incoming_folder(track).iterdir()) if missing else ():
+        try:
+            sha256 = digest(received)
+            if sha256 in missing:
+                move(received, missing.pop(sha256))
+        except OSError:  # another process has just moved it
+            continue
+    remove_incomplete(incoming_folder(track))
+
+
+def move(received: Path, path: Path) -> None:
+    """Give a received file its final name; afterwards it survives a crash of the machine. Raises OSError."""
+    made = not path.parent.exists()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    received.replace(path)
+    sync_folder(path.parent)
+    if made:
+        sync_folder(path.parent.parent)
+
+
+def sync_folder(folder: Path) -> None:
+    """Write the names in a folder to the disk. Raises OSError."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

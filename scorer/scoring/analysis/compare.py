@@ -1,0 +1,392 @@
+"""compare(): the differences between a few submissions, how certain they are, and the queries that decide them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from scorer.errors import MeasureError, ScorerError
+from scorer.lists.solution import Exclude, Solution, Source
+from scorer.measures import Measure
+from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
+from scorer.scoring.analysis.analysis import (
+    VERSION,
+    Document,
+    Settings,
+    TaskAnalysis,
+    analysed,
+    defined,
+    task_document,
+)
+from scorer.scoring.analysis.kept import Task, Words, without_missing
+from scorer.scoring.evaluation import Evaluation, Several, evaluate, measures_named
+from scorer.scoring.statistics.paired_tests import effect_sizes
+from scorer.wording import Tabular, counted, html_table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+DECISIVE = 5
+"""How many queries a comparison names in each direction."""
+
+
+HEADS = (
+    *("first", "second", "difference", "low", "high", "p_value", "adjusted", "is_significant"),
+    *("effect_size", "wins", "ties", "losses"),
+)
+"""`low` and `high` are the ends of the interval of the difference; the others are named as in `Pair`."""
+
+Value = str | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class DecisiveCase:
+    """A query on which two submissions differ much."""
+
+    case: str
+    """The id of the query."""
+    difference: float
+    """The score of the first submission minus that of the second."""
+    first: float
+    """The score of the first submission."""
+    second: float
+    """That of the second."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two submissions, `first` with the higher mean, or an equal one."""
+
+    first: str
+    """The name of the submission with the higher mean."""
+    second: str
+    """The name of the other."""
+    difference: float
+    """The mean of the differences, over the queries for which both are defined; NaN without any."""
+    interval: tuple[float, float] | None
+    """The 95 % interval of the difference (BCa bootstrap); None where all differences are equal."""
+    p_value: float
+    """Of the two-sided paired randomisation test."""
+    adjusted: float
+    """The p-value adjusted by Holm's method for all pairs; equal to `p_value` if there is one pair."""
+    is_significant: bool
+    """Whether the adjusted p-value is at most 0.05, and the means are not equal."""
+    effect_size: float | None
+    """Cohen's d of paired differences: their mean divided by their standard deviation; None where that is 0."""
+    wins: int
+    """On how many queries the first has the higher score."""
+    ties: int
+    """On how many the scores are equal."""
+    losses: int
+    """On how many the second has the higher score."""
+    decisive: tuple[DecisiveCase, ...]
+    """The queries with the largest differences, up to `DECISIVE` in each direction, the largest first."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison(Tabular):
+    """The result of `compare`."""
+
+    measure: str
+    """The name of the mean that is compared."""
+    pairs: tuple[Pair, ...]
+    """All pairs, in the order of the ranking."""
+    analysis: TaskAnalysis
+    """The analysis of all submissions: rankings by every rule, tests, rank ranges, tiers and stability."""
+    settings: Settings
+    """The seed, the number of resamples, and which pairs are compared."""
+    notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """For each submission, notes about it, such as unknown queries."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The submissions, the best first."""
+        return self.analysis.names
+
+    @property
+    def means(self) -> dict[str, float]:
+        """The mean score of each submission, the best first."""
+        return dict(zip(self.names, self.analysis.means.tolist(), strict=True))
+
+    def pair(self, first: str, second: str) -> Pair:
+        """Return the comparison of two submissions, in any order. Raises KeyError if they were not compared."""
+        for pair in self.pairs:
+            if {pair.first, pair.second} == {first, second} and first != second:
+                return pair
+        raise KeyError((first, second))
+
+    def to_dict(self) -> dict[str, object]:
+        """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
+        differences: Document = {}
+        decisive: Document = {}
+        for pair in self.pairs:
+            differences.setdefault(pair.first, {})[pair.second] = _difference(pair)
+            decisive.setdefault(pair.first, {})[pair.second] = [asdict(case) for case in pair.decisive]
+        return {
+            "version": VERSION,
+            **task_document(self.analysis),
+            "differences": differences,
+            "decisive": decisive,
+            "seed": self.settings.seed,
+            "resamples": self.settings.resamples,
+        }
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame of pandas with a row for each pair; NaN where undefined.
+
+        The columns low and high are the ends of `interval`; the others have the names of the attributes of `Pair`.
+        """
+        import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
+
+        return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(HEADS))
+
+    def _repr_html_(self) -> str:
+        """The tables that a notebook shows."""
+        words, cases = self.analysis.task.words, len(self.analysis.task.cases)
+        over = f"{self.measure} over {counted(cases, words.case, words.cases)}"
+        means = [[name, _shown(value)] for name, value in self.means.items()]
+        return "\n".join([html_table([words.algorithm, "mean"], means, over), super()._repr_html_()])
+
+    def _printed(self) -> tuple[tuple[str, ...], list[list[str]], str]:
+        pairs = [[_shown(value) for value in _row(pair)] for pair in self.pairs]
+        legend = (
+            f"first minus second, with the 95 % interval (BCa, {self.settings.resamples:,} resamples); "
+            "two-sided paired randomisation test, adjusted by Holm's method"
+        )
+        return HEADS, pairs, legend
+
+    def __repr__(self) -> str:
+        means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
+        return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
+
+
+def _difference(pair: Pair) -> Document:
+    return {
+        "difference": defined(pair.difference),
+        "bca": None if pair.interval is None else list(pair.interval),
+        "p": defined(pair.p_value),
+        "holm": defined(pair.adjusted),
+        "significant": pair.is_significant,
+        "effect_size": pair.effect_size,
+        "wins": pair.wins,
+        "ties": pair.ties,
+        "losses": pair.losses,
+    }
+
+
+def _row(pair: Pair) -> list[Value]:
+    """A value for each of `HEADS`; NaN where undefined."""
+    low, high = pair.interval or (math.nan, math.nan)
+    effect_size = math.nan if pair.effect_size is None else pair.effect_size
+    return [
+        *(pair.first, pair.second, pair.difference, low, high, pair.p_value, pair.adjusted, pair.is_significant),
+        *(effect_size, pair.wins, pair.ties, pair.losses),
+    ]
+
+
+def _shown(value: Value) -> str:
+    """A value with four decimals; "-" where it is undefined."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return "-" if math.isnan(value) else f"{value:.4f}"
+    return str(value)
+
+
+WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
+
+
+def compare(
+    solution: Source | Solution,
+    runs: Mapping[str, Source],
+    measure: str | Measure,
+    *,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
+    all_pairs: bool = False,
+    split: Split = "all",
+    missing: Missing = "zero",
+    ties: Ties = "trec",
+    nothing_relevant: NothingRelevant = "skip",
+    unjudged: Unjudged = "nonrelevant",
+    exclude: Exclude | None = None,
+    rel: float | None = None,
+    solution_format: str | None = None,
+    submission_format: str | None = None,
+) -> Comparison:
+    """Compare submissions on one measure.
+
+    Parameters
+    ----------
+    solution
+        As for `evaluate`.
+    runs
+        At least two submissions by name, each as for `evaluate`.
+    measure
+        One measure whose aggregate is a mean, as in "nDCG@10".
+    resamples
+        How many resamples the bootstrap draws.
+    seed
+        The seed of the random numbers; the same seed gives the same result.
+    all_pairs
+        Whether to compare all pairs of more than 60 submissions; otherwise neighbours in the ranking, and the first
+        with all others.
+    split, missing, ties, nothing_relevant, unjudged, exclude, rel, solution_format, submission_format
+        As for `evaluate`.
+
+    Returns
+    -------
+    Comparison
+        For each pair the difference, its interval, p-value, effect size, wins, ties and losses, and the queries that
+        decide it.
+
+    Raises
+    ------
+    ValueError
+        There are fewer than two submissions, the name of one is not text, or a setting is not an allowed word.
+    MeasureError
+        The measure is unknown, means several, or its aggregate is not a mean.
+    SolutionError, SubmissionsError
+        The solution or some submissions cannot be read or are invalid.
+    ScorerError
+        The measure is undefined for all queries.
+
+    Examples
+    --------
+    >>> import scorer
+    >>> solution = {"q1": {"d1": 2}, "q2": {"d2": 1}}
+    >>> scorer.compare(solution, {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}, "AP")
+    Comparison(MAP: a=1.0000, b=0.5000; queries=2)
+    """
+    submissions = _several(runs)
+    name, chosen = one_measure(measure)
+    (task,), notes = run_tasks(
+        solution,
+        submissions,
+        {name: chosen},
+        split=split,
+        missing=missing,
+        ties=ties,
+        nothing_relevant=nothing_relevant,
+        unjudged=unjudged,
+        exclude=exclude,
+        rel=rel,
+        solution_format=solution_format,
+        submission_format=submission_format,
+    )
+    return replace(compared(task, Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)), notes=notes)
+
+
+def _several(runs: Mapping[str, Source]) -> Several:
+    submissions = Several(runs)
+    if len(submissions) < 2:
+        raise ValueError(f"found {counted(len(submissions), 'submission')}; expected at least two")
+    return submissions
+
+
+def run_tasks(
+    solution: Source | Solution, runs: Mapping[str, Source], measures: Mapping[str, Measure], **policies: Any
+) -> tuple[list[Task], dict[str, tuple[str, ...]]]:
+    """Return a task for each measure, with a score of each run on each query; and the notes on each run, by its name.
+
+    `policies` are the options of `evaluate`. Raises ValueError for fewer than two runs, MeasureError for a measure that
+    is not a mean, and the errors of `evaluate`.
+    """
+    submissions = _several(runs)
+    different = {str(measure): (name, measure) for name, measure in measures.items()}
+    for _, measure in different.values():
+        need_mean(measure)
+    evaluations = evaluate(solution, submissions, dict(different.values()), **policies)
+    tasks = [task_of(evaluations, name, measure) for name, measure in different.values()]
+    return tasks, {name: tuple(evaluation.notes.lines(name)) for name, evaluation in evaluations.items()}
+
+
+def one_measure(measure: str | Measure) -> tuple[str, Measure]:
+    """Return the name of a measure and the measure. Raises MeasureError where it is not one mean."""
+    named = measures_named(measure)
+    if len(named) != 1:
+        raise MeasureError(f"{measure} means {', '.join(named) or 'no measure'}; name one measure")
+    ((name, chosen),) = named.items()
+    need_mean(chosen)
+    return name, chosen
+
+
+def need_mean(measure: Measure) -> None:
+    """Raise MeasureError for a measure that is a sum or a geometric mean over the queries."""
+    if measure.kind.aggregation != "mean":
+        what = "a sum" if measure.kind.aggregation == "sum" else "a geometric mean"
+        raise MeasureError(
+            f"{measure} is {what} over the queries; comparisons are about means: choose another measure, such as AP"
+        )
+
+
+def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) -> Task:
+    """Return the scores of submissions as a task. Queries for which all are undefined are left out."""
+    by_query = [list(evaluation.by_query().items()) for evaluation in evaluations.values()]
+    cases = tuple(query for query, _ in by_query[0])
+    values = np.array([[scores[name] for _, scores in each] for each in by_query], dtype=np.float64)
+    values = values.reshape(len(evaluations), len(cases))
+    defined = np.atleast_1d(~np.isnan(values).all(axis=0))
+    if not defined.any():
+        raise ScorerError(f"{measure} is undefined for all queries, so nothing can be compared")
+    return Task(
+        name=str(measure),
+        algorithms=tuple(evaluations),
+        cases=tuple(query for query, kept in zip(cases, defined.tolist(), strict=True) if kept),
+        values=values[:, defined],
+        measure=measure.mean_name,
+        words=WORDS,
+    )
+
+
+def compared(task: Task, settings: Settings) -> Comparison:
+    """Return the comparison of the algorithms of a task; missing values are left out."""
+    analysis = analysed(without_missing(task, "drop"), settings)
+    return Comparison(analysis.task.measure or analysis.task.name, _pairs(analysis), analysis, settings)
+
+
+def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
+    names, test = analysis.names, analysis.tests["randomisation"]
+    first, second = np.nonzero(np.triu(analysis.tested, 1))
+    differences = analysis.scores.differences(first, second)
+    sizes = effect_sizes(analysis.scores.scores)
+    pairs = []
+    for i, j, difference, interval, (wins, ties, losses) in zip(
+        first.tolist(), second.tolist(), *(each.tolist() for each in differences), strict=True
+    ):
+        pairs.append(
+            Pair(
+                first=names[i],
+                second=names[j],
+                difference=difference,
+                interval=None if np.isnan(interval).any() else (interval[0], interval[1]),
+                p_value=float(test.p[i, j]),
+                adjusted=float(test.holm[i, j]),
+                is_significant=bool(test.holm[i, j] <= LEVEL and analysis.means[i] != analysis.means[j]),
+                effect_size=None if np.isnan(sizes[i, j]) else float(sizes[i, j]),
+                wins=wins,
+                ties=ties,
+                losses=losses,
+                decisive=_decisive(analysis, i, j),
+            )
+        )
+    return tuple(pairs)
+
+
+def _decisive(analysis: TaskAnalysis, i: int, j: int) -> tuple[DecisiveCase, ...]:
+    """Return the queries with the largest differences in each direction; of equal ones, those that come first."""
+    values, cases = analysis.task.values, analysis.task.cases
+    differences = np.nan_to_num(values[i] - values[j])
+    rising = np.argsort(differences, kind="stable")
+    falling = np.argsort(-differences, kind="stable")
+    chosen = [at for at in falling[:DECISIVE].tolist() if differences[at] > 0]
+    chosen += [at for at in rising[:DECISIVE].tolist() if differences[at] < 0]
+    chosen.sort(key=lambda at: (-abs(differences[at]), at))
+    return tuple(
+        DecisiveCase(cases[at], float(differences[at]), float(values[i, at]), float(values[j, at])) for at in chosen
+    )

@@ -1,0 +1,352 @@
+"""Task: the values of algorithms on cases, which an analysis is about; and what is kept of a ranking for the next
+one.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import chain
+from typing import Literal, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from scorer.errors import ScorerError
+from scorer.files import code_digest
+from scorer.measures.matched import Floats, Ints
+from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics.all_pairs import AllPairs, Change, Largest, LargestOfAll, LargestOfEach
+from scorer.wording import counted, quoted
+
+_KEY_FLOATS = 4
+"""A key of 32 bytes takes the place of so many numbers."""
+
+_AT_ONCE = 64
+"""Rows whose arrays are loaded at a time in each thread."""
+
+_COMPUTED_AT_ONCE = 256
+"""Rows or pairs whose arrays are computed at a time: those of all rows of a first board take much memory."""
+
+_TOGETHER = 512
+"""Arrays with at most so many values are kept together in a table: one file is read faster than many."""
+
+_MANY_ROWS = 1500
+"""With so many rows, the largest statistics of each row are changed when they are read, not for the board, which needs
+those of all pairs only: they would take longer than all else. Those of fewer rows are changed for the board, while
+little else is in memory."""
+
+_OTHERS = 3
+"""How many times as many rows of a table are kept that another ranking or an earlier one had."""
+
+
+_Largest = TypeVar("_Largest", bound=Largest)
+
+
+class Arrays(Protocol):
+    """Arrays by keys. What is stored may be gone at the next reading."""
+
+    used: set[str]
+    """The keys that were loaded or saved, or that otherwise must stay."""
+
+    def load(self, key: str) -> Floats | None:
+        """Return the array of a key, [value]; None if it is absent."""
+
+    def save(self, key: str, *parts: Floats) -> None:
+        """Store the array of a key: these parts, [value], one after the other."""
+
+
+class MemoryArrays:
+    """Arrays that are kept in memory."""
+
+    def __init__(self) -> None:
+        self.used: set[str] = set()
+        self._stored: dict[str, Floats] = {}
+
+    def load(self, key: str) -> Floats | None:
+        """Return the array of a key, [value]; None if it is absent."""
+        return self._stored.get(key)
+
+    def save(self, key: str, *parts: Floats) -> None:
+        """Store the array of a key: these parts, [value], one after the other."""
+        self._stored[key] = np.concatenate(parts)
+
+
+@dataclass(frozen=True)
+class Kept:
+    """The arrays of the rows of a ranking."""
+
+    arrays: Arrays
+    ranking: tuple[object, ...]
+    """What the arrays of all rows depend on: text and numbers."""
+    rows: tuple[str, ...]
+    """What the arrays of each row depend on besides: rows with the same text have the same scores."""
+
+    def within(self, *parts: object) -> Kept:
+        """The same rows, whose arrays also depend on these parts."""
+        return replace(self, ranking=(*self.ranking, *parts))
+
+    def of(self, rows: Sequence[int]) -> Kept:
+        """Some of the rows, in this order."""
+        return replace(self, rows=tuple(self.rows[row] for row in rows))
+
+    def values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
+        """Return the arrays called `what`, [row, value] with `width` values.
+
+        `compute` returns those of some rows, given their positions, and is called if any are absent.
+        """
+        if width <= _TOGETHER:
+            row_keys = [hashlib.sha256(row.encode()).digest() for row in self.rows]
+            return self._table(self._key("rows", what, width), row_keys, width, compute)
+        keys = self._keys(what, width)
+        found = np.empty((len(keys), width))
+
+        def load(block: slice) -> list[int]:
+            """The places whose values are absent."""
+            absent = []
+            for place, key in enumerate(keys[block], block.start):
+                stored = self.arrays.load(key)
+                if stored is not None and stored.size == width:
+                    found[place] = stored
+                else:
+                    absent.append(place)
+            return absent
+
+        absent = [*chain.from_iterable(in_threads(load, blocks(len(keys), _AT_ONCE)))]
+        for block in blocks(len(absent), _COMPUTED_AT_ONCE):
+            places = absent[block]
+            found[places] = compute(np.array(places))
+            for place in places:
+                self.arrays.save(keys[place], found[place])
+        return found
+
+    def of_pairs(
+        self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
+    ) -> Floats:
+        """Return the values of pairs of rows called `what`, [pair, value] with `width` values.
+
+        `compute` returns those of some pairs, given the positions of their rows, and is called if any are absent.
+        """
+        pairs = zip(first.tolist(), second.tolist(), strict=True)
+        keys = [hashlib.sha256(f"{self.rows[one]} {self.rows[other]}".encode()).digest() for one, other in pairs]
+
+        def computed(absent: Ints) -> Floats:
+            return compute(first[absent], second[absent])
+
+        return self._table(self._key("pairs", what, width), keys, width, computed)
+
+    def _table(self, key: str, keys: Sequence[bytes], width: int, compute: Callable[[Ints], Floats]) -> Floats:
+        """[row, value]: the rows with these keys, of the table that is kept by `key`; computed where absent."""
+        size = _KEY_FLOATS + width
+        last = self.arrays.load(key)
+        before = np.zeros((0, size)) if last is None or last.size % size else last.reshape(-1, size)
+        place_of = {row.tobytes(): place for place, row in enumerate(before[:, :_KEY_FLOATS])}
+        places = np.array([place_of.get(own, -1) for own in keys], dtype=np.int64)
+        table = np.hstack(
+            [np.frombuffer(b"".join(keys), dtype="<f8").reshape(-1, _KEY_FLOATS), np.zeros((len(keys), width))]
+        )
+        table[places >= 0] = before[places[places >= 0]]
+        absent = np.flatnonzero(places < 0)
+        if len(absent):
+            for block in blocks(len(absent), _COMPUTED_AT_ONCE):
+                table[absent[block], _KEY_FLOATS:] = compute(absent[block])
+            present = set(keys)
+            others = [place for own, place in place_of.items() if own not in present][: _OTHERS * len(keys)]
+            self.arrays.save(key, np.vstack([table, before[others]]).ravel())
+        return table[:, _KEY_FLOATS:]
+
+    def all_pairs(self, what: str, width: int, scores: Floats, sums: Floats) -> AllPairs:
+        """Return the largest statistics of the rows: those of the last ranking, changed.
+
+        All scores, [row, query], are defined. `sums`, [row, flip], are the first of the values called `what`, which
+        have this width.
+        """
+        own, flips = self._keys(what, width), sums.shape[1]
+        each_key = self._key("largest of each", flips)
+
+        def changed_each(before: LargestOfEach, rows: Sequence[str]) -> LargestOfEach | None:
+            """None if the sums of a row that is gone are absent."""
+            change = _change(own, rows)
+            found = [self.arrays.load(rows[row]) for row in change.gone.tolist()]
+            of_gone = [stored[:flips] for stored in found if stored is not None and stored.size >= flips]
+            if len(of_gone) < len(found):
+                return None
+            return before.changed(change, np.array(of_gone).reshape(-1, flips), scores, sums)
+
+        @cache
+        def each() -> LargestOfEach:
+            return self._followed(each_key, own, LargestOfEach, changed_each, lambda: LargestOfEach.of(scores, sums))
+
+        if len(own) < _MANY_ROWS:
+            return AllPairs.with_each(each())
+        of_all = self._followed(
+            self._key("largest of all pairs", flips),
+            own,
+            LargestOfAll,
+            lambda before, rows: before.changed(_change(own, rows), scores, sums),
+            lambda: LargestOfAll.of(each(), sums),
+        )
+        self.arrays.used.add(each_key)  # for the next ranking
+        return AllPairs(of_all.size, of_all.values[0], lambda: each().values)
+
+    def _followed(
+        self,
+        key: str,
+        own: Sequence[str],
+        kind: type[_Largest],
+        changed: Callable[[_Largest, Sequence[str]], _Largest | None],
+        computed: Callable[[], _Largest],
+    ) -> _Largest:
+        """The largest statistics of the rows with these keys, kept by `key`: those of the last ranking, if it is the
+        same, or `changed`, given them and the keys of their rows; otherwise those `computed` from nothing.
+        """
+        last, found = _unpacked(self.arrays.load(key)), None
+        if last is not None:
+            rows, size, values = last
+            before = kind(size, values)
+            if rows == own:
+                return before
+            found = changed(before, rows)
+        found = found or computed()
+        keys = np.frombuffer(bytes.fromhex("".join(own)), dtype=np.float64)
+        lengths = np.array([len(own), found.values.shape[1]], dtype=np.float64)
+        self.arrays.save(key, lengths, keys, found.size.ravel(), found.values.ravel())
+        return found
+
+    def _keys(self, what: str, width: int) -> list[str]:
+        return [self._key(what, width, row) for row in self.rows]
+
+    def _key(self, *parts: object) -> str:
+        text = json.dumps([code_digest(), self.ranking, parts], ensure_ascii=True)
+        return hashlib.sha256(text.encode("ascii")).hexdigest()
+
+
+def number_of(queries: Ints) -> float:
+    """A number for a set of queries that no other set is likely to have."""
+    return float(int.from_bytes(hashlib.sha256(queries.astype("<i8").tobytes()).digest()[:6], "little"))
+
+
+def _change(keys: Sequence[str], before: Sequence[str]) -> Change:
+    """How rows with these keys differ from those before. A key that is there several times has as many positions."""
+    free: dict[str, list[int]] = defaultdict(list)
+    for place, key in reversed(list(enumerate(before))):
+        free[key].append(place)
+    stay = [free[key].pop() if free[key] else -1 for key in keys]
+    gone = sorted(place for places in free.values() for place in places)
+    return Change(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64))
+
+
+def _unpacked(array: Floats | None) -> tuple[list[str], Floats, Floats] | None:
+    """The keys of the rows, the sizes and the values that `Kept._followed` has saved; None without them."""
+    if array is None or not array.size:
+        return None
+    count, flips = (int(length) for length in array[:2])
+    ends = np.cumsum([2, count * _KEY_FLOATS, count * count]).tolist()
+    keys = array[ends[0] : ends[1]].tobytes().hex()
+    rows = [keys[start : start + 64] for start in range(0, len(keys), 64)]
+    size = array[ends[1] : ends[2]].copy()  # it is needed for longer than the values, which are most of the file
+    return rows, size.reshape(count, count), array[ends[2] :].reshape(-1, flips)
+
+
+Na = float | Literal["drop"] | None
+"""What a missing value is replaced by; "drop": it is left out; None: it is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """What texts call a task, its algorithms and its cases."""
+
+    task: str = "task"
+    tasks: str = "tasks"
+
+    algorithm: str = "algorithm"
+    algorithms: str = "algorithms"
+    case: str = "case"
+    cases: str = "cases"
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """A value of each algorithm on each case. In a challenge: a track, its teams and its queries."""
+
+    name: str
+    algorithms: tuple[str, ...]
+    cases: tuple[str, ...]
+    values: Floats
+    """[algorithm, case]; NaN where missing."""
+    larger_is_better: bool = True
+    means: tuple[float, ...] | None = None
+    """The mean of each algorithm, rounded to `decimals`, as it is stored; None: means are computed from the values."""
+    ranked: int | None = None
+    """How many algorithms the ranking has that these are part of; None: only these."""
+    decimals: int | None = None
+    """The decimals of the means that decide ranks; None: all digits decide."""
+    measure: str = ""
+    """The measure of the values; empty if it is not known."""
+    words: Words = Words()
+    notes: tuple[str, ...] = ()
+    """Sentences about the data, such as what is missing."""
+    kept: Kept | None = None
+    """What is kept of the algorithms; None: nothing is."""
+
+    @property
+    def scores(self) -> Floats:
+        """The values, with the sign with which larger is better."""
+        return self.values if self.larger_is_better else -self.values
+
+    @property
+    def sign(self) -> float:
+        """1 if larger values are better, otherwise -1."""
+        return 1.0 if self.larger_is_better else -1.0
+
+
+class ExtremeQuery(NamedTuple):
+    """A query on which a row is far above or far below the others."""
+
+    query: int
+    score: float
+    median: float
+    """The median of the other ranked rows."""
+
+
+def without_missing(task: Task, na: Na) -> Task:
+    """Return the task with its missing values treated, and with a note about them.
+
+    With "drop", they stay NaN, which the statistics leave out; a case without any value is removed. Raises ScorerError
+    if values are missing and `na` is None, or if an algorithm has no value.
+    """
+    missing = np.isnan(task.values)
+    count = int(missing.sum())
+    if not count:
+        return task
+    at, case = (int(index) for index in np.argwhere(missing)[0])
+    words = task.words
+    which = "that" if count == 1 else "first that"
+    found = (
+        f"{counted(count, 'value')} of {missing.size:,} {'is' if count == 1 else 'are'} missing, {which} of "
+        f"{words.algorithm} {quoted(task.algorithms[at])} on {words.case} {quoted(task.cases[case])}"
+    )
+    if na is None:
+        raise ScorerError(
+            f"{words.task} {quoted(task.name)}: {found}; expected a value of each {words.algorithm} on each "
+            f"{words.case}. --na NUMBER replaces missing values by a number, --na drop leaves them out"
+        )
+    if na != "drop":
+        note = f"Of the values, {found}. {'It counts' if count == 1 else 'They count'} as {float(na):g}."
+        return replace(task, values=np.where(missing, float(na), task.values), notes=(*task.notes, note))
+    without = [name for name, row in zip(task.algorithms, missing, strict=True) if row.all()]
+    if without:
+        raise ScorerError(
+            f"{words.task} {quoted(task.name)}: {words.algorithm} {quoted(without[0])} has no value; "
+            "remove it, or use --na NUMBER"
+        )
+    kept = np.atleast_1d(~missing.all(axis=0))
+    note = (
+        f"Of the values, {found}. {'It is' if count == 1 else 'They are'} left out: a mean is over the {words.cases} "
+        f"with a value, and two {words.algorithms} are compared on the {words.cases} that both have."
+    )
+    cases = tuple(name for name, is_kept in zip(task.cases, kept, strict=True) if is_kept)
+    return replace(task, values=task.values[:, kept], cases=cases, notes=(*task.notes, note))

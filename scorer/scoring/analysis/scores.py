@@ -1,0 +1,361 @@
+"""What the scores of a task show, the same for boards, analyses and comparisons: intervals, sign flips, and tests
+of pairs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from scorer.measures.matched import Bools, Floats, Ints, rows_of
+from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task
+from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics.paired_tests import holm_matrix, outcomes, t_test, wilcoxon_greater
+from scorer.scoring.statistics.rankings import means as means_of
+from scorer.scoring.statistics.resampling import (
+    FLIPS,
+    SignFlips,
+    Sums,
+    bca_intervals,
+    p_values_of_sums,
+    pair_p_values,
+    percentile_intervals,
+    resampled_means,
+    sign_flips,
+    unit_of,
+)
+
+MOST_FLIPS = 100_000
+"""The largest number of random sign flips of the randomisation test."""
+
+_SUMS = "sums"
+
+_AT_ONCE = 64
+_QUERIES_AT_ONCE = 256
+"""Rows and pairs whose intervals, and queries whose medians, are in memory at a time in each thread."""
+
+EXTREMES = 5
+"""How many of the best queries of a row there are, and how many of the worst."""
+
+
+class Differences(NamedTuple):
+    """The differences of pairs of rows, each over the queries with scores of both."""
+
+    mean: Floats
+    """[pair]; NaN without a query."""
+    interval: Floats
+    """[pair, 2]: BCa; NaN where all differences are equal."""
+    outcomes: Ints
+    """[pair, 3]: on how many queries the first row has the higher, the same and the lower score."""
+
+
+@dataclass(frozen=True, eq=False)
+class TaskScores:
+    """The scores of a task, and what follows from them. Each number is computed when it is read first.
+
+    Draws depend on the number of queries and the seed only, and the flips of a pair also on the size of the ranking: so
+    a row or a pair has the same numbers, whichever other rows there are.
+    """
+
+    scores: Floats
+    """[row, query]: larger is better; NaN where undefined."""
+    means: Floats
+    """[row]: those that decide the ranking, larger is better; NaN where undefined."""
+    ranked: Ints
+    """[team]: the rows that have a rank. The others are baselines, which are compared, but not ranked."""
+    flips: int
+    """Of the randomisation test of pairs."""
+    resamples: int = RESAMPLES
+    seed: int = SEED
+    kept: Kept | None = None
+    """What is kept of rows and pairs from one ranking to the next; None: nothing is."""
+
+    @cached_property
+    def is_complete(self) -> bool:
+        """Whether all rows have a score on all queries."""
+        return not np.isnan(self.scores).any()
+
+    @cached_property
+    def resampled(self) -> Floats:
+        """[row, resample]: the means over the resamples."""
+
+        def means(rows: Ints) -> Floats:
+            return resampled_means(self.scores[rows], self.resamples, self.seed).T
+
+        return self._values("means", self.resamples, means)
+
+    @cached_property
+    def percentile(self) -> Floats:
+        """[row, 2]: the percentile intervals of the means."""
+
+        def intervals(rows: Ints) -> Floats:
+            return percentile_intervals(rows_of(self.resampled, rows).T)
+
+        return self._values(f"percentile of {self.resamples}", 2, intervals)
+
+    @cached_property
+    def bca(self) -> Floats:
+        """[row, 2]: the bias-corrected and accelerated intervals of the means."""
+
+        def intervals(rows: Ints) -> Floats:
+            resampled = self.resampled  # before threads need it
+
+            def of_block(block: slice) -> Floats:
+                return bca_intervals(resampled[rows[block]].T, self.scores[rows[block]])
+
+            return np.concatenate(in_threads(of_block, blocks(max(len(rows), 1), _AT_ONCE)))
+
+        return self._values(f"bca of {self.resamples}", 2, intervals)
+
+    @cached_property
+    def sums(self) -> Sums:
+        """Of the scores, which are all defined."""
+        flips = max(self.flips, FLIPS)
+        if self._kept is not None and flips > FLIPS:
+            flips = MOST_FLIPS  # as for any other size of the ranking that needs more flips
+        values = self._values(_SUMS, flips + 2, lambda rows: _in_one(Sums.of(self.scores[rows], flips, self.seed)))
+        return Sums(values[:, -2], values[:, -1], values[:, :-2])
+
+    def release(self) -> None:
+        """Forget the largest arrays that are kept. `sums` and `resampled` are loaded again when they are read again;
+        `tests` have no draws any more.
+        """
+        found = vars(self)
+        if self._kept is not None:
+            found.pop("sums", None)
+            found.pop("resampled", None)
+            if "tests" in found:
+                found["tests"] = self.tests.without_draws()
+
+    @property
+    def _all(self) -> Ints:
+        """[row]: the positions of all rows."""
+        return np.arange(len(self.scores))
+
+    @cached_property
+    def _kept(self) -> Kept | None:
+        """What is kept of rows that are all complete; None: nothing is, or what a row has depends on the others."""
+        return self.kept.within(self.seed) if self.kept is not None and self.is_complete else None
+
+    def _values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
+        """[row, value]: kept or computed."""
+        return compute(self._all) if self._kept is None else self._kept.values(what, width, compute)
+
+    def of_pairs(
+        self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
+    ) -> Floats:
+        """Return values of pairs of rows, [pair, value]: kept or computed."""
+        return (
+            compute(first, second) if self._kept is None else self._kept.of_pairs(what, width, first, second, compute)
+        )
+
+    def p_values(self, first: Ints, second: Ints) -> Floats:
+        """Return the p-values of the randomisation test of pairs of rows, [pair]."""
+        if not self.is_complete:
+            return pair_p_values(self.scores[first] - self.scores[second], self.flips, self.seed)
+
+        def computed(rows: Ints, others: Ints) -> Floats:
+            return p_values_of_sums(self.sums.with_flips(self.flips), rows, others)[:, None]
+
+        return self.of_pairs(f"p-values of {self.flips}", 1, first, second, computed)[:, 0]
+
+    @cached_property
+    def tests(self) -> SignFlips:
+        """Of all pairs of ranked rows."""
+        scores = rows_of(self.scores, self.ranked)
+        if not self.is_complete:
+            return sign_flips(scores, seed=self.seed)
+        sums = self.sums.with_flips(FLIPS).of_rows(self.ranked)
+        if self._kept is None or unit_of(scores) != 1:
+            return sign_flips(scores, seed=self.seed, sums=sums)
+        width = self.sums.flipped.shape[1] + 2
+        pairs = self._kept.of(self.ranked.tolist()).all_pairs(_SUMS, width, scores, sums.flipped)
+        return sign_flips(scores, seed=self.seed, sums=sums, pairs=pairs)
+
+    @cached_property
+    def above(self) -> Bools:
+        """[team, team]: whether the mean is higher. No test decides that equal means differ, or against the ranking."""
+        means = self.means[self.ranked]
+        return np.asarray(means[:, None] > means[None, :])
+
+    @cached_property
+    def better(self) -> Bools:
+        """[team, team]: whether a ranked row is significantly better than another one, all pairs tested at once."""
+        return np.asarray(self.tests.better() & self.above)
+
+    @cached_property
+    def queries(self) -> int:
+        """How many queries have a score for every ranked row."""
+        return int((~np.isnan(rows_of(self.scores, self.ranked)).any(axis=0)).sum())
+
+    def differences(self, first: Ints, second: Ints) -> Differences:
+        """Return the differences of pairs of rows, first minus second."""
+        values = self.of_pairs(f"differences of {self.resamples}", 6, first, second, self._differences)
+        return Differences(values[:, 0], values[:, 1:3], values[:, 3:].astype(np.int64))
+
+    def _differences(self, first: Ints, second: Ints) -> Floats:
+        """[pair, 6]: the parts of `Differences`."""
+        means = self.resampled if self.is_complete else None  # before threads need them
+
+        def of_block(block: slice) -> Floats:
+            rows, others = first[block], second[block]
+            differences = self.scores[rows] - self.scores[others]
+            if means is None:
+                resampled = resampled_means(differences, self.resamples, self.seed).T
+            else:
+                resampled = means[rows] - means[others]
+            # With one query, it is its only resample.
+            has_interval = self.scores.shape[1] > 1
+            intervals = bca_intervals(resampled.T, differences) if has_interval else np.full((len(rows), 2), np.nan)
+            return np.column_stack([means_of(differences), intervals, outcomes(differences)])
+
+        return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))
+
+    def extreme_queries(self) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
+        """Return, for each row, the queries on which it is the furthest above the other ranked rows, and below them.
+
+        Only queries for which all rows have scores are compared. Of equally far queries, the first ones are listed.
+        """
+        complete = np.flatnonzero(~np.isnan(self.scores).any(axis=0))
+        scores, queries = self.scores[:, complete], complete.tolist()
+        medians = _medians_of_others(scores, self.ranked)
+
+        def listed(row: int, sign: int) -> tuple[ExtremeQuery, ...]:
+            distance = sign * (scores[row] - medians[row])
+            far = np.flatnonzero(distance > 0)
+            if len(far) > EXTREMES:
+                far = far[distance[far] >= np.partition(distance[far], -EXTREMES)[-EXTREMES]]
+            places = far[np.argsort(-distance[far], kind="stable")[:EXTREMES]].tolist()
+            return tuple(ExtremeQuery(queries[at], float(scores[row, at]), float(medians[row, at])) for at in places)
+
+        return [(listed(row, 1), listed(row, -1)) for row in range(len(scores))]
+
+
+def _medians_of_others(scores: Floats, ranked: Ints) -> Floats:
+    """[row, query]: the median of the ranked rows without the row itself; NaN where no other row is ranked."""
+    of_ranked = rows_of(scores, ranked)
+    medians = np.full(scores.shape, np.nan)
+    others = len(ranked) - 1
+    if not len(ranked):
+        return medians
+    if len(ranked) < len(scores):
+        medians[:] = np.median(of_ranked, axis=0)
+    if others < 1:
+        medians[ranked] = np.nan
+        return medians
+
+    def fill(queries: slice) -> None:
+        # A row takes one place in the ascending scores: those from there on move down by one.
+        own = of_ranked[:, queries].T.copy()
+        order = np.argsort(own, axis=1, kind="stable")
+        ascending, place = np.take_along_axis(own, order, axis=1), np.empty(order.shape, dtype=np.int64)
+        np.put_along_axis(place, order, np.arange(len(ranked)), axis=1)
+        middle = np.zeros(own.shape)
+        for index in {(others - 1) // 2, others // 2}:
+            shifted = index + (place <= index)
+            middle += np.take_along_axis(ascending, shifted, axis=1) / len({(others - 1) // 2, others // 2})
+        medians[ranked, queries] = middle.T
+
+    in_threads(fill, blocks(scores.shape[1], _QUERIES_AT_ONCE))
+    return medians
+
+
+def _in_one(sums: Sums) -> Floats:
+    """[row, value]: the flipped sums, the observed sum and the absolute sum."""
+    return np.column_stack([sums.flipped, sums.observed, sums.absolute])
+
+
+MOST_ALGORITHMS = 60
+"""All pairs are tested up to this number of algorithms."""
+
+ONE_SIDED = "wilcoxon"
+"""The test whose p-value is that of the row being better than the column; the others are two-sided."""
+
+
+@dataclass(frozen=True, eq=False)
+class PairTest:
+    """The p-values of a test for all tested pairs."""
+
+    p: Floats
+    """[i, j]; NaN where undefined, and for a pair that is not tested."""
+    holm: Floats
+    """[i, j]: the p-values adjusted by Holm's method over all pairs, NaN as above."""
+
+
+def tested_pairs(count: int, *, all_pairs: bool) -> Bools:
+    """Return which pairs are tested, [i, j], of algorithms that are sorted with the best first.
+
+    All of them up to `MOST_ALGORITHMS`, or with `all_pairs`; otherwise neighbours, and pairs with the best one.
+    """
+    if all_pairs or count <= MOST_ALGORITHMS:
+        return ~np.eye(count, dtype=bool)
+    tested = np.eye(count, k=1, dtype=bool)
+    tested[0, 1:] = True
+    return tested | tested.T
+
+
+def sign_flips_of(count: int) -> int:
+    """Return the number of sign flips for so many algorithms.
+
+    With it, the smallest adjusted p-value of all pairs is at most half the level. Where that would need more than
+    `MOST_FLIPS`, no adjusted p-value can be significant, and the fewest flips are enough.
+    """
+    needed = max(math.ceil(2 * math.comb(count, 2) / LEVEL), FLIPS)
+    return needed if needed <= MOST_FLIPS else FLIPS
+
+
+def sign_flips_for(task: Task) -> int:
+    """Return the number of sign flips for a task: that of its whole ranking, so that each pair has one p-value.
+
+    Only if these are too few for any adjusted p-value of the algorithms of the task to be significant, it is theirs.
+    """
+    count = len(task.algorithms)
+    flips = sign_flips_of(task.ranked or count)
+    return flips if can_be_significant(count, flips) else sign_flips_of(count)
+
+
+def can_be_significant(count: int, flips: int) -> bool:
+    """Whether so many sign flips can make an adjusted p-value of so many algorithms significant."""
+    return math.comb(count, 2) / (flips + 1) <= LEVEL
+
+
+def pair_tests(scores: TaskScores, tested: Bools) -> dict[str, PairTest]:
+    """Return the tests of the pairs that are tested, [i, j], by name: wilcoxon, t, randomisation.
+
+    Holm's method counts all pairs, also those that are not tested: they count as if their p-value were 1. The adjusted
+    p-values of the others are then never too small.
+    """
+    tests = {}
+    for name, p in _p_values(scores, tested).items():
+        filled = np.where(tested, p, 1.0)
+        np.fill_diagonal(filled, np.nan)
+        adjusted = holm_matrix(filled, ordered=name == ONE_SIDED)
+        tests[name] = PairTest(p, np.where(tested, adjusted, np.nan))
+    return tests
+
+
+def _p_values(task: TaskScores, tested: Bools) -> dict[str, Floats]:
+    """The p-values of each test, [i, j]; NaN where not tested."""
+    scores = task.scores
+    first, second = np.nonzero(np.triu(tested))
+    p_values = {name: np.full(tested.shape, np.nan) for name in (ONE_SIDED, "t", "randomisation")}
+    if tested.sum() == tested.size - len(tested):
+        p_values |= {ONE_SIDED: wilcoxon_greater(scores), "t": t_test(scores)}
+    else:
+
+        def computed(rows: Ints, others: Ints) -> Floats:
+            pairs = [scores[[i, j]] for i, j in zip(rows.tolist(), others.tolist(), strict=True)]
+            return np.array([[*wilcoxon_greater(pair)[[0, 1], [1, 0]], t_test(pair)[0, 1]] for pair in pairs])
+
+        better, worse, either = task.of_pairs("tests", 3, first, second, computed).T
+        p_values[ONE_SIDED][first, second], p_values[ONE_SIDED][second, first] = better, worse
+        p_values["t"][first, second] = p_values["t"][second, first] = either
+    randomised = task.p_values(first, second)
+    p_values["randomisation"][first, second] = p_values["randomisation"][second, first] = randomised
+    return p_values

@@ -1,0 +1,167 @@
+"""What executors share: their protocol, files and outcomes; the executors of this machine; and the check of a file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Generator, Sequence
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import pyarrow as pa
+
+from scorer.errors import system_failure
+from scorer.files import AnyFile, chunks_of, is_standard_input
+from scorer.files.writing import temporary_folder
+from scorer.limits import MB, Limits
+from scorer.lists.solution import Excluded, Solution
+from scorer.scoring.executors import GoOn, always
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, Summary
+from scorer.scoring.submission import NEEDS_MEMORY, check, score
+from scorer.wording import QUOTED, printable
+
+FileOutcome = Summary | Rejected | Failed
+
+
+@dataclass(frozen=True, slots=True)
+class FileToScore:
+    """The file of a submission."""
+
+    path: AnyFile
+    digest: str
+    """SHA-256 of its content, in hexadecimal."""
+
+
+FileOutcomes = Generator[tuple[int, FileOutcome], None, None]
+"""For each file, its index among the files and its outcome. Closing the generator stops the work."""
+
+
+class Executor(Protocol):
+    """Scores files."""
+
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
+        """Yield the index of each file and its outcome, in the order in which they are done, each within the limits."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scoring:
+    """What a worker needs to score files."""
+
+    solution: Solution
+    rules: Rules
+    limits: Limits
+    threads: int
+    """How many threads may score a large file."""
+
+
+def outcome_of(scoring: Scoring, file: FileToScore) -> FileOutcome:
+    """Score one file. Exceptions become a Failed."""
+    try:
+        outcome = score(
+            scoring.solution,
+            file.path,
+            scoring.rules,
+            threads=scoring.threads,
+            digest=file.digest,
+            limits=scoring.limits,
+        )
+    except Exception as error:
+        return unexpected(error)
+    return outcome.summary() if isinstance(outcome, Scored) else outcome
+
+
+def too_slow(limits: Limits) -> Failed:
+    """The outcome of a file that took longer than the limit."""
+    return Failed(f"it took longer than {limits.seconds:g} seconds", "time")
+
+
+def unexpected(error: Exception) -> Failed:
+    """The outcome of a file that reveals a bug, or a system that fails: neither keeps the others from being scored."""
+    failure = system_failure(error)
+    if isinstance(failure, MemoryError):
+        return Failed(NEEDS_MEMORY, "memory")
+    text = printable(str(failure or error))[:QUOTED]
+    if isinstance(failure or error, OSError | ImportError):
+        return Failed(f"the system failed while it was scored: {text}")
+    return Failed(f"scorer failed on it ({type(error).__name__}: {text}); `scorer evaluate` shows where", "lost")
+
+
+@dataclass(frozen=True, slots=True)
+class Processes:
+    """Scores files in `count` processes of this machine; fewer files have more threads each."""
+
+    count: int
+
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
+        """See `Executor`."""
+        if not files:
+            return
+        from scorer.scoring.executors.isolation import (
+            isolated,  # what it needs is loaded only where something is scored
+        )
+
+        threads = max(1, (os.cpu_count() or 1) // min(self.count, len(files)))
+        scoring = Scoring(solution, rules, limits, threads)
+        with closing(isolated(outcome_of, scoring, files, limits, count=self.count, go_on=go_on)) as outcomes:
+            yield from outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Serial:
+    """Scores one file after the other in this process, large files with threads.
+
+    It lacks the protection of a process for each file: `seconds` and `memory_mb` are not enforced, and a file that
+    crashes Python ends the run.
+    """
+
+    def results(
+        self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
+    ) -> FileOutcomes:
+        """See `Executor`."""
+        scoring = Scoring(solution, rules, limits, os.cpu_count() or 1)
+        for index, file in enumerate(files):
+            if not go_on():
+                return
+            yield index, outcome_of(scoring, file)
+
+
+def checked(
+    queries: Solution | None,
+    path: str | os.PathLike[str],
+    rules: Rules,
+    limits: Limits,
+    *,
+    candidates: pa.StringArray | None = None,
+    excluded: Excluded | None = None,
+) -> FileOutcome:
+    """As `scorer.scoring.submission.check`, in a child process within the limits. A valid file gives a Summary."""
+    from scorer.scoring.executors.isolation import isolated  # which imports this module
+
+    check_file = partial(check, queries, rules=rules, candidates=candidates, excluded=excluded, limits=limits)
+    with ExitStack() as stack:
+        if is_standard_input(path):
+            # The child has no standard input.
+            path = stack.enter_context(temporary_folder()) / "standard input"
+            _copy_standard_input(path, limits)
+        outcomes = stack.enter_context(closing(isolated(_outcome, check_file, [path], limits)))
+        return next(outcome for _, outcome in outcomes)
+
+
+def _copy_standard_input(target: Path, limits: Limits) -> None:
+    """Copy standard input into a file, up to the first byte that makes it too large."""
+    with target.open("wb") as copy:
+        for chunk in chunks_of(sys.stdin.buffer, limits.file_mb * MB + 1):
+            copy.write(chunk)
+
+
+def _outcome(check_file: Callable[[str | os.PathLike[str]], Outcome], path: str | os.PathLike[str]) -> FileOutcome:
+    outcome = check_file(path)
+    return outcome.summary() if isinstance(outcome, Scored) else outcome

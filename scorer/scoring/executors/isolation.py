@@ -1,0 +1,335 @@
+"""Isolation: a function called in child processes, within limits on time, memory, open files and temporary space.
+
+The children are forked from a server process that has imported this package and used nothing of it. A fork of a process
+that has used Arrow can deadlock, because it copies locks that threads hold.
+"""
+
+from __future__ import annotations
+
+import atexit
+import multiprocessing
+import multiprocessing.process
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import cache
+from multiprocessing import resource_tracker
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from typing import Any, TypeVar
+
+import psutil
+
+from scorer.files.writing import temporary_folder
+from scorer.limits import MB, Limits
+from scorer.lists.match import MAX_PARTITIONS
+from scorer.scoring.executors import GoOn, always
+from scorer.scoring.executors.base import too_slow, unexpected
+from scorer.scoring.outcomes import Failed
+
+PRELOADED = [
+    "scorer.scoring.executors.fork_server",
+    "scorer.scoring.executors.base",
+    "pyarrow.compute",
+    "pyarrow.csv",
+    "pyarrow.json",
+]
+"""What the server imports, so that a child starts at once."""
+
+LOOK_EVERY = 0.05
+"""Seconds between two looks at the time and the memory of the children."""
+
+SPARE_MEMORY = 2_000 * MB
+"""What a child may allocate beyond its limit without using it: reading CSV maps some 1,500 MB and uses little of it."""
+
+OPEN_FILES = MAX_PARTITIONS + 256
+
+START_TIME = 60.0
+"""Seconds in which a child must have started and received what the jobs share."""
+
+MAX_BROKEN_STARTS = 3
+"""How many children in a row may fail to start."""
+
+GROWTH = 4
+"""A child is replaced once it holds more than one part in so many of its memory after a job."""
+
+MAX_SOCKET_FOLDER = 70
+"""The longest name of a folder for temporary files, in bytes, in which the server can have its socket."""
+
+_WORKING, _STARTED = object(), object()
+
+Job = TypeVar("Job")
+Answer = TypeVar("Answer")
+
+
+def isolated(
+    function: Callable[[Any, Job], Answer],
+    shared: Any,
+    jobs: Sequence[Job],
+    limits: Limits,
+    *,
+    count: int = 1,
+    go_on: GoOn = always,
+) -> Generator[tuple[int, Answer | Failed], None, None]:
+    """Call ``function(shared, job)`` for each job, each within the limits, in up to `count` children at a time.
+
+    The function is one of a module. Each child receives `shared` once; `seconds` and `memory_mb` limit each job, in
+    addition to the memory of `shared`. Yields the index of a job and its answer, in the order in which they are done:
+    Failed if the job exceeded a limit, its child died, or no child could be started. Once `go_on` is false, no
+    further job is begun. Closing the generator stops all children.
+    """
+    with temporary_folder() as folder:
+        crew = _Crew(function, shared, jobs, limits, folder, go_on)
+        try:
+            yield from crew.answers(min(count, len(jobs)))
+        finally:
+            for child in crew.children:
+                child.stop()
+
+
+@dataclass(slots=True, eq=False)
+class _Child:
+    """A child process, as its parent sees it."""
+
+    process: BaseProcess
+    system: psutil.Process | None
+    """The same, as the system sees it, also if the server that forked it is gone; None if it ended at once."""
+    connection: Connection
+    folder: Path
+    begun: float
+    """When it was started, or its job was sent."""
+    job: int | None = None
+    """The index of its job; None while it starts."""
+    memory: int = 0
+    """The bytes of memory that it had before its first job."""
+
+    @property
+    def resident(self) -> int:
+        """The bytes of memory that it has; 0 if it is gone."""
+        try:
+            return int(self.system.memory_info().rss) if self.system else 0
+        except psutil.Error:
+            return 0
+
+    def stop(self) -> None:
+        """Kill it, and remove its temporary files."""
+        with suppress(psutil.Error):
+            if self.system is not None:
+                self.system.kill()
+        self.process.join()
+        self.connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+class _Crew:
+    """The children that do some jobs."""
+
+    def __init__(
+        self,
+        function: Callable[[Any, Any], Any],
+        shared: Any,
+        jobs: Sequence[Any],
+        limits: Limits,
+        folder: Path,
+        go_on: GoOn,
+    ) -> None:
+        self.children: list[_Child] = []
+        self._work = (function, shared, limits)
+        self._jobs = jobs
+        self._limits = limits
+        self._folder = folder
+        self._go_on = go_on
+        self._waiting = deque(range(len(jobs)))
+        self._started = 0
+        self._broken_starts = 0
+        self._refusal = ""
+        """What the system says about the last child that could not be started."""
+
+    def answers(self, count: int) -> Iterator[tuple[int, Any]]:
+        while (busy := sum(child.job is not None for child in self.children)) or self._waiting:
+            wanted = min(count, len(self._waiting) + busy)
+            while self._broken_starts < MAX_BROKEN_STARTS and len(self.children) < wanted:
+                self._start()
+            if not self.children:
+                reason = f"no process can be started to score it{self._refusal}"
+                yield from ((job, Failed(reason)) for job in self._waiting)
+                return
+            ready = wait([child.connection for child in self.children], LOOK_EVERY)
+            for child in list(self.children):
+                outcome = self._message(child) if child.connection in ready else self._look(child)
+                if outcome is _WORKING:
+                    continue
+                job = child.job
+                if self._waiting and not self._go_on():
+                    self._waiting.clear()
+                if isinstance(outcome, Failed) or not self._waiting or self._has_grown(child):
+                    self.children.remove(child)
+                    child.stop()
+                else:
+                    self._send(child)  # before the outcome is handled, which may take a while
+                if outcome is not _STARTED and job is not None:
+                    yield job, outcome
+
+    def _start(self) -> None:
+        """Start a child. If the system refuses, the other children go on."""
+        self._started += 1
+        folder = self._folder / str(self._started)
+        try:
+            folder.mkdir()
+            process, connection = _started_process(*self._work, str(folder))
+        except (OSError, EOFError) as error:
+            self._broken_starts += 1
+            self._refusal = f": {os.strerror(error.errno) if isinstance(error, OSError) and error.errno else error}"
+            return
+        try:
+            system = psutil.Process(process.pid)
+        except psutil.Error:
+            system = None
+        self.children.append(_Child(process, system, connection, folder, time.monotonic()))
+
+    def _send(self, child: _Child) -> None:
+        """Send the next job. If the child has died, the job fails once that is seen."""
+        child.job, child.begun = self._waiting.popleft(), time.monotonic()
+        with suppress(OSError):
+            child.connection.send(self._jobs[child.job])
+
+    def _message(self, child: _Child) -> Any:
+        """The answer of a child, or Failed if it has died; `_STARTED` if it has only started."""
+        try:
+            answer = child.connection.recv()
+        except (EOFError, OSError):
+            child.process.join(1)
+            return self._lost(child, f"died ({_ending(child.process.exitcode)})")
+        if child.job is None:
+            self._broken_starts = 0
+            child.memory = child.resident
+            return _STARTED
+        return answer
+
+    def _look(self, child: _Child) -> Any:
+        """Failed if a child exceeds a limit; `_WORKING` if it does not."""
+        seconds = time.monotonic() - child.begun
+        if child.job is None:
+            return self._lost(child, "does not start") if seconds > START_TIME else _WORKING
+        if seconds > self._limits.seconds:
+            return too_slow(self._limits)
+        if child.resident - child.memory > self._limits.memory_mb * MB:
+            return Failed(f"it took more than {self._limits.memory_mb:,} MB of memory", "memory")
+        return _WORKING
+
+    def _lost(self, child: _Child, how: str) -> Failed:
+        self._broken_starts += child.job is None
+        return Failed(f"the process that scored it {how}", "lost")
+
+    def _has_grown(self, child: _Child) -> bool:
+        return child.resident - child.memory > self._limits.memory_mb * MB // GROWTH
+
+
+def _started_process(*work: Any) -> tuple[BaseProcess, Connection]:
+    """A child that does the work, and the connection to it. Raises OSError and EOFError."""
+    context: Any = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
+    if os.name == "posix":
+        _make_server_folder()
+        context.set_forkserver_preload(PRELOADED)
+    ours, theirs = context.Pipe()
+    with theirs:
+        process = context.Process(target=_serve, args=(theirs, *work), daemon=True)
+        try:
+            with _without_interrupt():
+                process.start()
+        except BaseException:
+            ours.close()
+            raise
+    return process, ours
+
+
+@cache
+def _make_server_folder() -> None:
+    """Make the server put its socket in a folder that a later run removes if this process is killed."""
+    parent = Path(tempfile.gettempdir())
+    if len(os.fsencode(parent)) > MAX_SOCKET_FOLDER:
+        parent = Path("/tmp")  # noqa: S108 (the folder in it is private)
+    stack = ExitStack()
+    process: Any = multiprocessing.process.current_process()
+    process._config["tempdir"] = str(stack.enter_context(temporary_folder(parent)))
+    atexit.register(stack.close)
+
+
+@contextmanager
+def _without_interrupt() -> Iterator[None]:
+    """Block the signal of Ctrl-C. Processes that are started in the meantime never get it: their parent ends them."""
+    if os.name != "posix":
+        yield
+        return
+    resource_tracker.ensure_running()  # its start would end the block
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+def _ending(code: int | None) -> str:
+    """The exit code of a process in words."""
+    if code is not None and code < 0:
+        try:
+            return f"signal {signal.Signals(-code).name}"
+        except ValueError:
+            return f"signal {-code}"
+    return f"exit code {code}"
+
+
+def _serve(
+    connection: Connection, function: Callable[[Any, Any], Any], shared: Any, limits: Limits, folder: str
+) -> None:
+    """In a child: say that it has started, then answer one job after the other, until the parent closes the pipe."""
+    _confine(limits, folder)
+    with suppress(EOFError, OSError):  # the parent has closed the pipe, or is gone
+        connection.send(None)
+        while True:
+            job = connection.recv()
+            try:
+                answer = function(shared, job)
+            except Exception as error:
+                answer = unexpected(error)
+            connection.send(answer)
+
+
+def _confine(limits: Limits, folder: str) -> None:
+    """In a child: limit what it can do to the machine, and end it when its parent ends, however that happens."""
+    tempfile.tempdir = folder
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        try:
+            threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
+        except RuntimeError:
+            os._exit(1)  # the system starts no more threads; the parent sees a child that does not start
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = getattr(psutil.Process().memory_info(), "data", 0)
+    wanted = {
+        resource.RLIMIT_DATA: used + limits.memory_mb * MB + SPARE_MEMORY,
+        resource.RLIMIT_FSIZE: limits.temporary_mb * MB,
+        resource.RLIMIT_NOFILE: OPEN_FILES,
+        resource.RLIMIT_CORE: 0,
+    }
+    for which, value in wanted.items():
+        _, most = resource.getrlimit(which)
+        bounded = value if most == resource.RLIM_INFINITY else min(value, most)
+        resource.setrlimit(which, (bounded, most))
+
+
+def _end_with(sentinel: int) -> None:
+    wait([sentinel])
+    os._exit(1)

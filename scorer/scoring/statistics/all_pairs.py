@@ -1,0 +1,319 @@
+"""The largest statistics of the pairs of submissions under each draw of signs, which grow and shrink with the
+ranking.
+
+Each number belongs to one pair of submissions, or is the largest of such numbers. So the order in which submissions
+come and go does not matter: what is changed has the same bits as what is computed from nothing. Sums of scores are
+exact before they are rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from scorer.measures.matched import Floats, Ints, ratio
+from scorer.scoring.statistics import blocks, in_threads
+
+ROUNDING = 1e-12
+"""Two numbers that differ by at most this share of what they are computed from count as equal."""
+
+_BITS = 52
+"""Sums of multiples of a unit are exact in double precision up to 2^52 units."""
+
+
+def magnitude(values: Floats) -> float:
+    """Return the power of two next to the largest absolute value, so that squares of quotients by it do not overflow.
+
+    Division by it is exact. 1 if all values are 0 or NaN.
+    """
+    # Without an array of absolute values: scores of many submissions take much memory.
+    largest = max(float(np.fmax.reduce(values, None, initial=0.0)), -float(np.fmin.reduce(values, None, initial=0.0)))
+    return float(np.ldexp(1.0, np.frexp(largest)[1] - 1)) if largest else 1.0
+
+
+class ExactSums:
+    """Scores of submissions, prepared for weighted sums.
+
+    The scores are split into two parts. All values of a submission in a part are multiples of a unit, which is a power
+    of two and so large that no sum exceeds 2^52 units; so each sum of a part is exact. Of a score less than 2^-78 of
+    the submission's largest score is lost.
+    """
+
+    masks: Floats
+    """[mask, query]: 1 where a score is defined, else 0; each distinct row of the submissions once."""
+    mask_of: Ints
+    """[submission]: the index of its mask."""
+
+    def __init__(self, scores: Floats, most: int) -> None:
+        """Prepare `scores`, [submission, query] with NaN where undefined, for weights.
+
+        The absolute weights of a sum are at most `most` in total.
+        """
+        defined = ~np.isnan(scores)
+        if not len(scores) or (defined == defined[0]).all():
+            distinct, mask_of = defined[:1], np.zeros(len(scores), dtype=np.int64)
+        else:
+            distinct, mask_of = np.unique(defined, axis=0, return_inverse=True)
+        self.masks, self.mask_of = distinct.astype(np.float64), mask_of.reshape(-1)
+        self._parts = _parts(np.where(defined, scores, 0.0), max(most, 1))
+
+    def sums(self, weights: Floats) -> Floats:
+        """Return the sums, [set, submission], for sets of weights, [set, query], which are whole numbers."""
+        first, *others = (weights @ part.T for part in self._parts)
+        for other in others:
+            first += other
+        return first
+
+    def means(self, weights: Floats) -> Floats:
+        """Return the means, [set, submission]; NaN where the weights of all defined scores are 0."""
+        sums, sizes = self.sums(weights), (weights @ self.masks.T)[:, self.mask_of]
+        return ratio(sums, sizes, sizes > 0)
+
+    def masked_sums(self, weights: Floats) -> Floats:
+        """Return the sums over the queries of each mask, [mask, submission, set]."""
+        found = np.empty((len(self.masks), len(self.mask_of), len(weights)))
+        for sums, mask in zip(found, self.masks, strict=True):
+            sums[:] = self.sums(weights * mask if len(found) > 1 else weights).T
+        return found
+
+
+def _parts(scores: Floats, most: int) -> list[Floats]:
+    """Return one or two arrays, [submission, query], whose sum is `scores`."""
+    parts: list[Floats] = []
+    rest = scores
+    while not parts or (len(parts) < 2 and rest.any()):
+        largest = np.abs(rest).max(axis=1, initial=0.0, keepdims=True)
+        exponent = np.frexp(largest)[1] + np.frexp(float(most))[1] - _BITS
+        part = np.ldexp(np.rint(np.ldexp(rest, -exponent)), exponent)
+        parts.append(part)
+        rest = rest - part
+    return parts
+
+
+_AT_ONCE = 512
+"""Draws in a block: their sums for all submissions remain in the cache of a processor."""
+
+_FEW = 4
+"""Pairs are changed if fewer than one in so many submissions is new or gone; otherwise it is faster to begin again from
+nothing."""
+
+_FEW_DRAWS = 64
+"""The largest statistic of all pairs is changed if at most one draw in so many has lost its pair; otherwise it is
+faster to take it from those of each submission."""
+
+
+class Change(NamedTuple):
+    """How a ranking differs from an earlier one."""
+
+    stay: Ints
+    """[submission]: the position that each had then; -1 for a new one."""
+    gone: Ints
+    """The positions of those that are no longer there."""
+
+    @property
+    def old(self) -> Ints:
+        """The submissions that were there."""
+        return np.flatnonzero(self.stay >= 0)
+
+    @property
+    def new(self) -> Ints:
+        """The submissions that were not there."""
+        return np.flatnonzero(self.stay < 0)
+
+    @property
+    def is_large(self) -> bool:
+        """Whether it is faster to begin again from nothing."""
+        return (len(self.new) + len(self.gone)) * _FEW >= len(self.stay)
+
+    def sizes(self, before: Floats, scores: Floats) -> Floats:
+        """`sizes` of the scores, given those before."""
+        size, norms = before[np.ix_(self.stay, self.stay)], _norms(scores)
+        for i in self.new.tolist():
+            size[i] = size[:, i] = _sizes(scores[i] - scores, norms[i] + norms)
+        return size
+
+
+@dataclass(frozen=True, eq=False)
+class AllPairs:
+    """The pairs of submissions with scores for the same queries."""
+
+    size: Floats
+    """[i, j]: sqrt(sum d^2), where d are the scores of i minus those of j; 0 where they differ by rounding only."""
+    largest: Floats
+    """[flip]: the largest absolute statistic of all pairs; 0 without a pair."""
+    of_each: Callable[[], Floats]
+    """Returns [submission, flip]: the largest absolute statistic of the pairs with it; 0 without a pair."""
+
+    @classmethod
+    def of(cls, scores: Floats, sums: Floats) -> AllPairs:
+        """The pairs of all submissions, from `scores`, [submission, query], and their sums with signs,
+        [submission, flip].
+        """
+        return cls.with_each(LargestOfEach.of(scores, sums))
+
+    @classmethod
+    def with_each(cls, each: LargestOfEach) -> AllPairs:
+        """The pairs of submissions whose largest statistics are known."""
+        return cls(each.size, each.values.max(axis=0, initial=0.0), lambda: each.values)
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """What is kept of the largest statistics of a ranking for the next one."""
+
+    size: Floats
+    """As of `AllPairs`."""
+    values: Floats
+    """[line, flip]"""
+
+
+class LargestOfEach(Largest):
+    """The largest statistics of the pairs with each submission; 0 without a pair. It has a line for each."""
+
+    @classmethod
+    def of(cls, scores: Floats, sums: Floats) -> LargestOfEach:
+        """Those of all submissions, as `AllPairs.of`."""
+        size = sizes(scores)
+        inverse, largest = inverse_of(size), np.zeros(sums.shape)
+
+        def fill(block: slice) -> None:
+            own = np.ascontiguousarray(sums[:, block])
+            found, buffer = np.zeros(own.shape), np.empty(own.shape)
+            for i in range(len(own) - 1):
+                later = slice(i + 1, None)
+                statistics = _statistics(own[i], own[later], inverse[i, later], buffer[later])
+                np.maximum(found[later], statistics, out=found[later])
+                np.maximum(found[i], statistics.max(axis=0), out=found[i])
+            largest[:, block] = found
+
+        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
+        return cls(size, largest)
+
+    def changed(self, change: Change, sums_of_gone: Floats, scores: Floats, sums: Floats) -> LargestOfEach:
+        """Those of other submissions, given their scores and sums, and the sums of those that are gone."""
+        if change.is_large:
+            return LargestOfEach.of(scores, sums)
+        old, new, size = change.old, change.new, change.sizes(self.size, scores)
+        largest, inverse, stayed = np.zeros(sums.shape), inverse_of(size), change.stay[old]
+        inverse_of_gone, inverse_of_old = inverse_of(self.size[np.ix_(change.gone, stayed)]), inverse[np.ix_(old, old)]
+
+        def fill(block: slice) -> None:
+            own = np.ascontiguousarray(sums[:, block])
+            found = np.zeros(own.shape)
+            found[old] = _without(
+                self.values[stayed, block],
+                sums_of_gone[:, block],
+                inverse_of_gone,
+                own[old],
+                inverse_of_old,
+            )
+            present = old.tolist()
+            for i in new.tolist():
+                statistics = _statistics(own[i], own[present], inverse[i, present])
+                found[present] = np.maximum(found[present], statistics)
+                found[i] = statistics.max(axis=0, initial=0.0)
+                present.append(i)
+            largest[:, block] = found
+
+        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
+        return LargestOfEach(size, largest)
+
+
+def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Floats, inverse: Floats) -> Floats:
+    """[submission, flip]: the largest statistics of those that stay, given those with others whose sums are `gone`."""
+    decided = np.zeros(largest.shape, dtype=bool)
+    for own, weights in zip(gone, inverse_of_gone, strict=True):
+        decided |= _statistics(own, sums, weights) == largest
+    for i, draws in enumerate(map(np.flatnonzero, decided & (largest > 0))):
+        if len(draws):
+            largest[i, draws] = _statistics(sums[i, draws], sums[:, draws], inverse[i]).max(axis=0)
+    return largest
+
+
+class LargestOfAll(Largest):
+    """The largest statistics of all pairs, and pairs that have them: a new submission is compared with the others only.
+
+    The lines are the statistics, 0 without a pair, and the positions of both submissions, in any order.
+    """
+
+    @classmethod
+    def of(cls, each: LargestOfEach, sums: Floats) -> LargestOfAll:
+        """That of all submissions, two at least, from those of each and their sums with signs."""
+        inverse, values = inverse_of(each.size), np.zeros((3, sums.shape[1]))
+        holders = each.values.argmax(axis=0)
+        for i in np.unique(holders).tolist():
+            draws = np.flatnonzero(holders == i)
+            values[:, draws] = _compared(values[:, draws], i, 0, sums[:, draws], inverse)
+        return cls(each.size, values)
+
+    def changed(self, change: Change, scores: Floats, sums: Floats) -> LargestOfAll | None:
+        """That of other submissions, given their scores and sums; None if those of each have to be changed first."""
+        position = np.full(len(self.size), -1)
+        position[change.stay[change.old]] = change.old
+        values = np.vstack([self.values[:1], position[self.values[1:].astype(np.int64)]])
+        lost = np.flatnonzero((values[1:] < 0).any(axis=0))
+        if change.is_large or len(lost) * _FEW_DRAWS > sums.shape[1]:
+            return None
+        size = change.sizes(self.size, scores)
+        inverse, again, sums_of_lost = inverse_of(size), np.zeros((3, len(lost))), sums[:, lost]
+        for i in range(len(sums) - 1 if len(lost) else 0):
+            again = _compared(again, i, i + 1, sums_of_lost, inverse)
+        values[:, lost] = again
+
+        def fill(block: slice) -> None:
+            for i in change.new.tolist():
+                values[:, block] = _compared(values[:, block], i, 0, sums[:, block], inverse)
+
+        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
+        return LargestOfAll(size, values)
+
+
+def _compared(largest: Floats, i: int, first: int, sums: Floats, inverse: Floats) -> Floats:
+    """[3, flip]: `LargestOfAll.values`, given those so far, with the pairs of a submission and all from `first` on."""
+    statistics = _statistics(sums[i], sums[first:], inverse[i, first:])
+    best = statistics.argmax(axis=0)
+    found = np.take_along_axis(statistics, best[None], axis=0)
+    positions = np.full(len(best), i), best + first
+    return np.where(found > largest[:1], np.vstack([found, *positions]), largest)
+
+
+def sizes(scores: Floats) -> Floats:
+    """Return sqrt(sum d^2) of all pairs, [i, j], over the queries with scores of both; 0 where they differ by rounding
+    only. `scores` are [submission, query], NaN where undefined.
+    """
+    found, norms = np.zeros((len(scores), len(scores))), _norms(np.nan_to_num(scores))
+    lack_any = bool(np.isnan(scores).any())
+    for i in range(len(scores) - 1):
+        later = slice(i + 1, None)
+        differences = scores[i] - scores[later]
+        differences = np.nan_to_num(differences) if lack_any else differences
+        found[i, later] = found[later, i] = _sizes(differences, norms[i] + norms[later])
+    return found
+
+
+def inverse_of(size: Floats) -> Floats:
+    """1 / size, and 0 where the size is 0."""
+    return np.divide(1.0, size, out=np.zeros(size.shape), where=size > 0)
+
+
+def _statistics(own: Floats, others: Floats, inverse: Floats, out: Floats | None = None) -> Floats:
+    """[other, flip]: the absolute statistics of one submission with others, given their sums."""
+    values: Floats = np.subtract(own, others, out=out)
+    np.abs(values, out=values)
+    np.multiply(values, inverse[:, None], out=values)
+    return values
+
+
+def _norms(scores: Floats) -> Floats:
+    norms: Floats = np.sqrt(np.einsum("iq,iq->i", scores, scores))
+    return norms
+
+
+def _sizes(differences: Floats, norms: Floats) -> Floats:
+    """sqrt(sum d^2) of differences, [pair, query]; 0 where they are rounding only, given the norms of both added."""
+    sizes: Floats = np.sqrt(np.einsum("jq,jq->j", differences, differences))
+    sizes[sizes <= ROUNDING * norms] = 0
+    return sizes

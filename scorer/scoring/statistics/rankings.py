@@ -1,0 +1,358 @@
+"""Ranks, rules of ranking, rank ranges and tiers; and how far rankings agree.
+
+Source: Wiesenfarth, Reinke, Landman, Eisenmann, Saiz, Cardoso, Maier-Hein and Kopp-Schneider, Methods and Open-Source
+Toolkit for Analyzing and Visualizing Challenge Results, 2021.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from scorer.measures.matched import Bools, Floats, Ints, ratio
+from scorer.options import LEVEL, SEED
+from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics.all_pairs import ROUNDING, ExactSums
+from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
+from scorer.scoring.statistics.resampling import column_quantiles
+
+_RANKINGS_AT_ONCE = 512
+"""Rankings in a block, which remains in the cache of a processor."""
+
+
+def tau_b(ranks: Ints, other: Ints) -> float:
+    """Return Kendall's tau-b of two rankings, [submission]; NaN if one of them has only ties.
+
+    Source: Kendall, The Treatment of Ties in Ranking Problems, 1945.
+    """
+    return float(resampled_taus(ranks[None], other)[0])
+
+
+def resampled_taus(resampled: Ints, ranks: Ints) -> Floats:
+    """Return Kendall's tau-b between each ranking, [resample, submission], and one that all are compared with.
+
+    [resample]; NaN where the ranking, or the one that it is compared with, has only ties.
+    """
+    order = np.argsort(ranks, kind="stable")
+    ascending, count = ranks[order], len(ranks)
+    higher = np.searchsorted(ascending, ascending, side="right")  # [submission]: the first one with a higher rank
+    small = small_ranks(count)
+
+    def of_block(start: int) -> Floats:
+        """[2, resample]: concordant minus discordant pairs, and the pairs without a tie in the resample."""
+        block = np.ascontiguousarray(resampled[start : start + _RANKINGS_AT_ONCE, order].T, dtype=small)
+        balance, untied = np.zeros((2, block.shape[1]))
+        for i in range(count - 1):
+            above, below = block[i + 1 :] > block[i], block[i + 1 :] < block[i]
+            signs = above.view(np.int8) - below.view(np.int8)
+            balance += signs[higher[i] - i - 1 :].sum(axis=0, dtype=small)
+            untied += np.logical_or(above, below, out=above).view(np.int8).sum(axis=0, dtype=small)
+        return np.stack([balance, untied])
+
+    blocks = in_threads(of_block, range(0, len(resampled), _RANKINGS_AT_ONCE))
+    balance, untied = np.hstack([np.zeros((2, 0)), *blocks])
+    pairs = np.sqrt(float((count - higher).sum()) * untied)
+    return ratio(balance, pairs, pairs > 0)
+
+
+def footrule(ranks: Ints, other: Ints) -> float:
+    """Return Spearman's footrule of two rankings, [submission]: the sum of the absolute differences of the ranks.
+
+    Source: Spearman, Footrule for Measuring Correlation, 1906.
+    """
+    return float(np.abs(ranks - other).sum())
+
+
+def consensus(ranks_by_task: Ints) -> Floats:
+    """Return the mean over tasks of each submission's rank, [task, submission]; equal ranks count as their mean.
+
+    Low is better. They minimise the sum of the squared differences from the ranks of all tasks. Source: Hornik and
+    Meyer, Deriving Consensus Rankings from Benchmarking Experiments, 2007.
+    """
+    # scipy.stats.rankdata does the same, but loading it takes longer than the statistics of a board.
+    below = (ranks_by_task[:, None, :] < ranks_by_task[:, :, None]).sum(axis=-1)
+    equal = (ranks_by_task[:, None, :] == ranks_by_task[:, :, None]).sum(axis=-1)
+    ranks = below + (equal + 1) / 2
+    return np.array([math.fsum(row) / max(row.size, 1) for row in ranks.T], dtype=np.float64)
+
+
+# Preliminary and final
+
+SETS = 1_000
+"""The number of random sets of preliminary queries."""
+
+_CHUNK = 1 << 21
+"""The number of random numbers that are in memory at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class ShakeUp:
+    """The moves between two rankings by the mean, and what random sets of preliminary queries would do."""
+
+    preliminary: Ints
+    """[submission]: ranks over the preliminary queries."""
+    final: Ints
+    """[submission]: ranks over the final queries."""
+    mean_move: float
+    """The mean over the submissions of the number of ranks that they moved; NaN without submissions."""
+    expected_move: float
+    """The same for random sets of preliminary queries of the same size: the mean over these sets."""
+    expected_range: tuple[float, float]
+    """The middle part of these sets."""
+    tau: float
+    """Kendall's tau-b between both rankings; NaN where one of them has only ties."""
+
+    @property
+    def moves(self) -> Ints:
+        """[submission]: final minus preliminary rank; negative for a submission that rises."""
+        return self.final - self.preliminary
+
+
+def split_means(scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = SETS, seed: int = SEED) -> Floats:
+    """Return the means over the preliminary queries and over the final ones, and over those of random sets.
+
+    [submission, 2 * (1 + sets)]: the preliminary mean, those of the random sets of preliminary queries, and the final
+    means in the same order. Those of a submission do not depend on the others. The arguments are those of `shake_up`.
+    """
+    count, queries = scores.shape
+    exact, random = ExactSums(scores, most=queries), np.random.default_rng(seed)
+    means = np.empty((2, 1 + sets, count))
+    at_once = max(1, _CHUNK // max(1, queries))
+    for start in range(0, 1 + sets, at_once):
+        block = slice(start, min(start + at_once, 1 + sets))
+        chosen = np.broadcast_to(preliminary, (block.stop - start, queries)).astype(np.float64)
+        first = int(start == 0)  # the preliminary queries themselves
+        chosen[first:] = random.permuted(chosen[first:], axis=1)
+        means[0, block] = exact.means(chosen)
+        means[1, block] = exact.means(1 - chosen) if final_is_rest else exact.means(np.ones((1, queries)))
+    return means.reshape(2 * (1 + sets), count).T
+
+
+def shake_up(
+    scores: Floats,
+    preliminary: Bools,
+    final_is_rest: bool,
+    sets: int = SETS,
+    seed: int = SEED,
+    level: float = LEVEL,
+    means: Floats | None = None,
+) -> ShakeUp:
+    """Compare the rankings over the preliminary and over the final queries, of the same entries.
+
+    If the preliminary queries are a random part of all queries, the moves are like those of other random parts of the
+    same size. Moves far outside of what these show have another reason, such as entries chosen by preliminary scores.
+    `scores` is [submission, query], NaN where undefined, and `preliminary` [query]; the final ranking is over the other
+    queries, or over all. `level` is the share of the random sets outside of the middle part. `means` may be what
+    `split_means` returns.
+    """
+    if means is None:
+        means = split_means(scores, preliminary, final_is_rest, sets, seed)
+    first, last = (ranked(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
+    before, after = first[0], last[0]
+    if not len(means):
+        return ShakeUp(before, after, math.nan, math.nan, (math.nan, math.nan), math.nan)
+    sizes = np.abs(last[1:] - first[1:]).mean(axis=1)
+    low, high = np.quantile(sizes, (level / 2, 1 - level / 2)).tolist()
+    return ShakeUp(
+        before,
+        after,
+        float(np.abs(after - before).mean()),
+        float(sizes.mean()),
+        (low, high),
+        tau_b(before, after),
+    )
+
+
+_SCORES_AT_ONCE = 1 << 17
+"""Values that are ranked at a time: what is computed of them remains in the cache of a processor."""
+
+_RANKS_AT_ONCE = 1 << 20
+"""Ranks that are counted at a time: those of all resamples take much memory."""
+
+# Ranks
+
+
+def rank_ranges(better: Bools, worse: Bools | None = None) -> Ints:
+    """Return the first and the last rank that each submission may have, [submission, 2], by the pairs that are decided.
+
+    A range goes from 1 plus the submissions that are significantly better to N minus those that are significantly
+    worse; without `worse`, i is worse where j is better than i. If all pairs are tested at once, all ranges hold at
+    once. Source: Mogstad, Romano, Shaikh and Wilhelm, Inference for Ranks with Applications to Mobility across
+    Neighbourhoods and Academic Achievement across Countries, 2024.
+    """
+    worse = better.T if worse is None else worse
+    return np.stack([1 + worse.sum(axis=1), len(better) - better.sum(axis=1)], axis=1)
+
+
+def ranked(values: Floats, decimals: int | None = None) -> Ints:
+    """Return the rank of each value along the last axis, the highest first; equal values share the best rank.
+
+    `decimals` are those that the values are rounded to before; None: they are not rounded. Values that differ by
+    rounding only are equal. NaN ranks one after the last rank that a number has, as in R's challengeR. Many ranks have
+    the smallest type that holds them.
+    """
+    if values.ndim == 2 and values.size > _SCORES_AT_ONCE:
+        ranks = np.empty(values.shape, dtype=small_ranks(values.shape[1]))
+
+        def fill(block: slice) -> None:
+            ranks[block] = _ranked(np.ascontiguousarray(values[block]), decimals)
+
+        in_threads(fill, blocks(len(values), max(1, _SCORES_AT_ONCE // values.shape[1])))
+        return ranks
+    return _ranked(values, decimals)
+
+
+def small_ranks(count: int) -> type[np.signedinteger[Any]]:
+    """Return the smallest type that holds the ranks of so many submissions and their differences."""
+    return np.int16 if count < np.iinfo(np.int16).max else np.int32
+
+
+def _ranked(values: Floats, decimals: int | None) -> Ints:
+    values = values if decimals is None else np.round(values, decimals)
+    order = np.argsort(-values, axis=-1, kind="stable")
+    ordered = np.take_along_axis(values, order, axis=-1)
+    before, after = ordered[..., :-1], ordered[..., 1:]
+    position = np.zeros(values.shape, dtype=np.int64)
+    if values.shape[-1] > 1:
+        with np.errstate(invalid="ignore"):
+            opens = before - after > ROUNDING * np.maximum(np.abs(before), np.abs(after))
+        at = np.arange(1, values.shape[-1])
+        position[..., 1:] = np.maximum.accumulate(np.where(opens, at, 0), axis=-1)
+    undefined = np.isnan(ordered)
+    last = np.where(undefined, -1, position).max(axis=-1, initial=-1, keepdims=True)
+    position = np.where(undefined, last + 1, position)
+    ranks = np.empty(values.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, position + 1, axis=-1)
+    return ranks
+
+
+def rank_frequencies(ranks: Ints) -> Floats:
+    """Return in which share of the resamples each submission has each rank, [submission, rank].
+
+    `ranks` is [resample, submission]. The first column is the share in which a submission is best.
+    """
+    resamples, count = ranks.shape
+    first, cells = np.arange(count) * count - 1, np.zeros(count * count, dtype=np.int64)
+    for block in blocks(resamples, max(1, _RANKS_AT_ONCE // max(1, count))):
+        cells += np.bincount((first + ranks[block]).ravel(), minlength=count * count)
+    return np.asarray(cells.reshape(count, count) / max(resamples, 1))
+
+
+def rank_quantiles(ranks: Ints, level: float = LEVEL) -> Floats:
+    """Return the middle ranks of each submission, [submission, 3], from `ranks`, [resample, submission].
+
+    The quantiles at half the level, at one half, and at one minus half the level; interpolated linearly.
+    """
+    return column_quantiles(ranks, np.array([level / 2, 0.5, 1 - level / 2]))
+
+
+# Rules
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """The submissions by a rule."""
+
+    values: Floats
+    """[submission]: what they are ranked by; NaN where undefined."""
+    ranks: Ints
+    """[submission]: from 1; equal values share the best rank; NaN ranks after all numbers."""
+    higher_is_better: bool
+    """Whether the highest value has rank 1."""
+
+    @property
+    def is_defined(self) -> bool:
+        """Whether all values are numbers."""
+        return not np.isnan(self.values).any()
+
+
+def ranking(values: Floats, higher_is_better: bool = True) -> Ranking:
+    """Return the ranking by values, [submission], for example means that are rounded already."""
+    return Ranking(values, ranked(values if higher_is_better else -values), higher_is_better)
+
+
+def by_mean(scores: Floats) -> Ranking:
+    """Rank by the mean score, highest first; `scores` is [submission, query], here and below."""
+    return ranking(means(scores))
+
+
+def by_median(scores: Floats) -> Ranking:
+    """Rank by the median score, highest first."""
+    return ranking(_medians(scores))
+
+
+def by_mean_rank(scores: Floats) -> Ranking:
+    """Rank by the mean of the ranks on each query, lowest first; equal scores share the best rank."""
+    return ranking(means(_query_ranks(scores)), higher_is_better=False)
+
+
+def by_median_rank(scores: Floats) -> Ranking:
+    """Rank by the median of the ranks on each query, lowest first; equal scores share the best rank."""
+    return ranking(_medians(_query_ranks(scores)), higher_is_better=False)
+
+
+def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
+    """Rank by the share of the other submissions that are significantly worse, highest first; losses do not count.
+
+    `p_values`, [i, j], are of a one-sided test that i is better than j; NaN is no win. The value of a single submission
+    is NaN.
+    """
+    count = len(p_values)
+    if count < 2:
+        return ranking(np.full(count, np.nan))
+    others = ~np.eye(count, dtype=bool)
+    return ranking(((p_values <= level) & others).sum(axis=1) / (count - 1))
+
+
+RULES: Mapping[str, Callable[[Floats], Ranking]] = {
+    "mean": by_mean,
+    "median": by_median,
+    "mean-rank": by_mean_rank,
+    "median-rank": by_median_rank,
+    "wins": lambda scores: by_wins(wilcoxon_greater(scores)),
+    "wins-holm": lambda scores: by_wins(holm_matrix(wilcoxon_greater(scores), ordered=True)),
+}
+"""The name of a rule -> the ranking of scores, [submission, query], by it.
+
+The wins are those of Wilcoxon's one-sided test, without and with Holm's correction over all ordered pairs.
+"""
+
+
+def means(scores: Floats) -> Floats:
+    """Return the mean of the defined scores of each submission, from exact sums; NaN without any."""
+    return np.array([math.fsum(row) / row.size if row.size else math.nan for row in _defined(scores)], dtype=float)
+
+
+def _medians(scores: Floats) -> Floats:
+    return np.array([np.median(row) if row.size else math.nan for row in _defined(scores)], dtype=float)
+
+
+def _defined(scores: Floats) -> list[Floats]:
+    return [row[~np.isnan(row)] for row in scores]
+
+
+def _query_ranks(scores: Floats) -> Floats:
+    """[submission, query]: the ranks of the defined scores on each query; NaN where undefined."""
+    return np.where(np.isnan(scores), np.nan, ranked(np.ascontiguousarray(scores.T)).T)
+
+
+# Decisions
+
+
+def tiers(order: Sequence[int], better: Bools) -> list[list[int]]:
+    """Return the tiers of submissions in `order`, the best first; in each tier, its leader is first.
+
+    A tier opens with the best submission that is in no tier yet, and holds all following submissions that are in no
+    tier yet and not significantly worse than this leader. Its leader is fixed, so tiers do not chain. Tiers may
+    interleave: a submission may be significantly worse than the leader although a lower one is not. `better` is [i, j].
+    """
+    left, opened = list(order), []
+    while left:
+        leader = left[0]
+        opened.append([submission for submission in left if not better[leader, submission]])
+        left = [submission for submission in left if better[leader, submission]]
+    return opened

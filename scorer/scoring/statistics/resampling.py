@@ -1,0 +1,448 @@
+"""The paired bootstrap, which draws queries again with replacement, and tests of pairs by random signs.
+
+Sources: Efron, Bootstrap Methods: Another Look at the Jackknife, 1979; Better Bootstrap Confidence Intervals, 1987.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from scorer.measures.matched import Bools, Floats, Ints, rows_of
+from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics.all_pairs import (
+    ROUNDING,
+    AllPairs,
+    ExactSums,
+    LargestOfEach,
+    inverse_of,
+    magnitude,
+    sizes,
+)
+
+_CHUNK = 1 << 21
+"""The number of draws that are computed at a time."""
+
+_COLUMNS_AT_ONCE = 64
+"""Columns whose quantiles are computed at a time in each thread."""
+
+_KEPT = 1 << 26
+"""The largest number of draws that remain in memory, where their counts take 128 MB."""
+
+Counts = npt.NDArray[np.unsignedinteger[Any]]
+
+
+def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
+    """Return the mean of each submission over each resample of the queries, given its scores, [submission, query].
+
+    [resample, submission]; NaN where no query of the resample has a score. Two calls with the same seed and number of
+    queries use the same resamples. So the resampled differences of two submissions are the means of their differences
+    `scores[i] - scores[j]`, or the differences of their columns if both have scores for the same queries.
+    """
+    queries = scores.shape[1]
+    exact = ExactSums(scores, most=queries)
+    means = np.full((resamples, len(scores)), np.nan)
+    done = 0
+    for counts in _resamples(queries, resamples, seed):
+        means[done : done + len(counts)] = exact.means(counts)
+        done += len(counts)
+    return means
+
+
+def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
+    """Blocks of [resample, query]: how often each query is drawn; none without queries."""
+    counts = _kept_counts if queries * resamples <= _KEPT else _counts
+    for block in counts(queries, resamples, seed):
+        yield block.astype(np.float64)
+
+
+@lru_cache(maxsize=1)
+def _kept_counts(queries: int, resamples: int, seed: int) -> tuple[Counts, ...]:
+    """All blocks of `_counts`: the measures of a board, which have the same queries, draw once."""
+    return tuple(_counts(queries, resamples, seed))
+
+
+def _counts(queries: int, resamples: int, seed: int) -> Iterator[Counts]:
+    random = np.random.default_rng(seed)
+    at_once = max(1, _CHUNK // max(1, queries))
+    for start in range(0, resamples if queries else 0, at_once):
+        drawn = random.integers(0, queries, size=(min(at_once, resamples - start), queries), dtype=np.int32)
+        counts = np.array([np.bincount(row, minlength=queries) for row in drawn], dtype=np.min_scalar_type(queries))
+        yield counts.astype(np.min_scalar_type(counts.max()))
+
+
+def column_quantiles(values: Floats | Ints, shares: Floats) -> Floats:
+    """Return the quantiles of each column at these shares, [column, share], interpolated linearly.
+
+    `values` are [row, column] without NaN. Only a part of the columns is copied at a time.
+    """
+    quantiles = np.empty((values.shape[1], len(shares)))
+
+    def fill(block: slice) -> None:
+        quantiles[block] = np.quantile(values[:, block], shares, axis=0).T
+
+    in_threads(fill, blocks(values.shape[1], _COLUMNS_AT_ONCE))
+    return quantiles
+
+
+def percentile_intervals(means: Floats, level: float = LEVEL) -> Floats:
+    """Return the percentile interval of each mean, [value, 2], from `means`, [resample, value].
+
+    The quantiles at half the level and at one minus half the level, interpolated linearly, over the resamples without
+    NaN; NaN where all means of a value are NaN.
+    """
+    shares = np.array([level / 2, 1 - level / 2])
+    if means.size and not np.isnan(means).any():
+        return column_quantiles(means, shares)
+    return np.array([_quantiles(column, shares) for column in means.T]).reshape(-1, 2)
+
+
+def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats:
+    """Return the bias-corrected and accelerated interval of each mean, [value, 2].
+
+    `means`, [resample, value], are those of `resampled_means`, or differences of its columns; `scores`, [value, query],
+    are what they are over. The bias is the share of the resampled means that are below the observed one; of those that
+    are equal to it, half count. So the interval of negated scores is the negated interval, also of scores with few
+    different values. NaN where all scores of a value are equal, or none is defined.
+    """
+    # Scaling by a power of two changes no digit, and keeps the powers of small scores above 0.
+    with np.errstate(invalid="ignore"):
+        exponent = -np.frexp(np.nanmax(np.abs(scores), axis=1, initial=0.0))[1]
+    means, scores = np.ldexp(means, exponent), np.ldexp(scores, exponent[:, None])
+    ends = ndtri(np.array([level / 2, 1 - level / 2]))
+    intervals = np.full((len(scores), 2), np.nan)
+    for value, own in enumerate(scores):
+        defined = own[~np.isnan(own)]
+        if not defined.size or np.ptp(defined) <= ROUNDING * np.abs(defined).max():
+            continue
+        observed = defined.mean()
+        deviations = (defined - observed) / np.abs(defined - observed).max()
+        acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
+        bias = ndtri(_share_below(means[:, value], observed, ROUNDING * np.abs(defined).max()))
+        if np.isfinite(bias):
+            shares = ndtr(bias + (bias + ends) / (1 - acceleration * (bias + ends)))
+            intervals[value] = _quantiles(means[:, value], shares)
+    return np.asarray(np.ldexp(intervals, -exponent[:, None]), dtype=np.float64)
+
+
+def _share_below(means: Floats, observed: float, rounding: float) -> float:
+    """The share of the means below the observed one, and half of the share of those equal to it."""
+    means = means[~np.isnan(means)]
+    below, not_above = (means < observed - rounding).sum(), (means <= observed + rounding).sum()
+    return float(below + not_above) / (2 * max(means.size, 1))
+
+
+def _quantiles(values: Floats, shares: Floats) -> Floats:
+    """The quantiles of the defined values, interpolated linearly; NaN without any."""
+    defined = values[~np.isnan(values)]
+    return np.quantile(defined, shares) if defined.size else np.full(shares.shape, np.nan)
+
+
+FLIPS = 10_000
+"""The number of random draws of all signs."""
+
+_EXTREME = 2.0**200
+"""Scores that are all less than this and not all less than its inverse are not scaled: no score decides the unit."""
+
+_AT_ONCE = 512
+"""Draws in a block: their sums for all submissions remain in the cache of a processor."""
+
+
+def random_signs(flips: int, queries: int, seed: int) -> Iterator[tuple[slice, Floats]]:
+    """Yield blocks of draws: which of all `flips`, and their signs, [flip, query], 1 or -1 with equal probability.
+
+    The numbers of the bit generator are the same in every version of NumPy and on every machine. Fewer flips are the
+    first ones of more.
+    """
+    bits = np.random.PCG64(seed)
+    words = -(-queries // 64)
+    for start in range(0, flips, _AT_ONCE):
+        block = slice(start, min(start + _AT_ONCE, flips))
+        drawn = np.asarray(bits.random_raw((block.stop - start) * words), dtype="<u8").view(np.uint8)
+        ones = np.unpackbits(drawn.reshape(block.stop - start, words * 8), axis=1, count=queries)
+        yield block, ones.astype(np.float64) * 2 - 1
+
+
+class PairSums:
+    """The sums of the differences of all pairs of submissions, over the queries with scores of both."""
+
+    def __init__(self, scores: Floats) -> None:
+        """Prepare `scores`, [submission, query] with NaN where undefined."""
+        self._exact = ExactSums(scores, most=scores.shape[1])
+        self._absolute = ExactSums(np.abs(scores), most=scores.shape[1]).masked_sums(np.ones((1, scores.shape[1])))
+        self._count, self._queries = scores.shape
+
+    def rows(self, signs: Floats) -> Iterator[tuple[int, slice, Floats]]:
+        """Yield, for each submission but the last, its sums with `signs`, [flip, query], minus those of later ones.
+
+        With its index, the later ones and the differences, [later submission, flip].
+        """
+        sums, mask_of = self._exact.masked_sums(signs), self._exact.mask_of
+        buffer = np.empty(sums.shape[1:])
+        for i in range(self._count - 1):
+            later = slice(i + 1, self._count)
+            mine = sums[0, i] if len(sums) == 1 else sums[mask_of[later], i]
+            yield i, later, np.subtract(mine, sums[mask_of[i], later], out=buffer[later])
+
+    def observed(self) -> Floats:
+        """Return the sums without flips, [i, j]: of the scores of i minus those of j."""
+        found = np.zeros((self._count, self._count))
+        for i, later, values in self.rows(np.ones((1, self._queries))):
+            found[i, later], found[later, i] = values[:, 0], 0 - values[:, 0]
+        return found
+
+    def rounding(self) -> Floats:
+        """Return by how much two sums of a pair may differ by rounding only, [i, j]."""
+        # [j, i]: the sum of the scores of i over the queries with scores of both.
+        sums = self._absolute[self._exact.mask_of, :, 0]
+        return np.asarray(ROUNDING * (sums + sums.T))
+
+    def queries(self) -> Ints:
+        """Return the number of queries with scores of both, [i, j]."""
+        masks, mask_of = self._exact.masks, self._exact.mask_of
+        return np.asarray(masks @ masks.T, dtype=np.int64)[np.ix_(mask_of, mask_of)]
+
+
+@dataclass(frozen=True, eq=False)
+class SignFlips:
+    """Tests of all differences between submissions."""
+
+    statistic: Floats
+    """[i, j]: sum d / sqrt(sum d^2), where d are the scores of i minus those of j; 0 where all d are 0."""
+    reached: Floats
+    """[i, j]: the absolute statistic without what may be rounding: a flip that has it counts as equal."""
+    size: Floats
+    """[i, j]: sqrt(sum d^2)."""
+    of_each: Callable[[], Floats]
+    """Returns [submission, flip]: the largest absolute statistic of all pairs with the submission."""
+    of_all: Floats
+    """[flip]: the largest absolute statistic of all pairs, ascending."""
+    critical: float
+    """The absolute statistic above which a pair is significant among all pairs; infinite if none can be."""
+    significant: Bools
+    """[i, j]: whether the difference is significant among all pairs."""
+    queries: Ints
+    """[i, j]: the number of queries with scores of both."""
+
+    @cached_property
+    def simultaneous(self) -> Floats:
+        """[i, j]: p-values adjusted for all pairs; 1 on the diagonal."""
+        return _p_values(self.of_all, self.reached)
+
+    @cached_property
+    def marginal(self) -> Floats:
+        """[i, j]: p-values adjusted for all pairs with i; 1 on the diagonal."""
+        rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.of_each(), self.reached, strict=True)]
+        return np.array(rows).reshape(self.size.shape)
+
+    def without_draws(self) -> SignFlips:
+        """The same without `of_each`, which takes the most memory, and `reached`: only p-values need them."""
+        nothing = np.zeros((0, 0))
+        return replace(self, of_each=lambda: nothing, reached=nothing)
+
+    def better(self) -> Bools:
+        """[i, j]: whether i is significantly better than j, with all pairs tested at once.
+
+        If all submissions have scores for the same queries, this is transitive: if i is better than j and j than k,
+        then i is better than k.
+        """
+        return np.asarray(self.significant & (self.statistic > 0))
+
+    def better_marginally(self, level: float = LEVEL) -> Bools:
+        """[i, j]: whether i is significantly better than j, with all pairs of i tested at once."""
+        return np.asarray((self.marginal <= level) & (self.statistic > 0))
+
+    def worse_marginally(self, level: float = LEVEL) -> Bools:
+        """[i, j]: whether i is significantly worse than j, with all pairs of i tested at once."""
+        return np.asarray((self.marginal <= level) & (self.statistic < 0))
+
+
+class Sums(NamedTuple):
+    """The sums of scores that are all defined. Those of a submission do not depend on the others."""
+
+    observed: Floats
+    """[submission]"""
+    absolute: Floats
+    """[submission]: of the absolute scores."""
+    flipped: Floats
+    """[submission, flip]: of the scores with random signs."""
+
+    @classmethod
+    def of(cls, scores: Floats, flips: int = FLIPS, seed: int = SEED) -> Sums:
+        """The sums of scores, [submission, query] without NaN."""
+        queries = scores.shape[1]
+        exact, flipped, ones = ExactSums(scores, most=queries), np.empty((len(scores), flips)), np.ones((1, queries))
+        for block, signs in random_signs(flips, queries, seed):
+            flipped[:, block] = exact.sums(signs).T
+        return cls(exact.sums(ones)[0], ExactSums(np.abs(scores), most=queries).sums(ones)[0], flipped)
+
+    def __truediv__(self, unit: float) -> Sums:
+        """The sums of the scores divided by a power of two."""
+        return self if unit == 1 else Sums(*(sums / unit for sums in self))
+
+    def with_flips(self, flips: int) -> Sums:
+        """The same with the first flips only."""
+        return self._replace(flipped=self.flipped[:, :flips])
+
+    def of_rows(self, rows: Ints) -> Sums:
+        """The sums of some submissions."""
+        return Sums(*(rows_of(sums, rows) for sums in self))
+
+    def differences(self) -> Floats:
+        """[i, j]: the sums of the scores of i minus those of j."""
+        return self.observed[:, None] - self.observed
+
+    def rounding(self) -> Floats:
+        """[i, j]: by how much two sums of a pair may differ by rounding only."""
+        return ROUNDING * (self.absolute[:, None] + self.absolute)
+
+
+def sign_flips(
+    scores: Floats,
+    flips: int = FLIPS,
+    seed: int = SEED,
+    level: float = LEVEL,
+    *,
+    sums: Sums | None = None,
+    pairs: AllPairs | None = None,
+) -> SignFlips:
+    """Test all differences between submissions, [submission, query].
+
+    The statistic of a pair is the sum of its differences in units of sqrt(sum d^2), which no flip changes. A pair is
+    compared with the largest statistic of all pairs under the same flips; so the probability of any false decision is
+    at most the level, regardless of which submissions are equal. The observed signs count as one more draw. `level` is
+    that of `SignFlips.critical` and of what is significant. Source of the maximum: Westfall and Young, Resampling-Based
+    Multiple Testing, 1993.
+
+    If all scores are defined, `sums` may be theirs, and if `unit_of` the scores is 1, `pairs` those of the scores and
+    the sums.
+    """
+    unit = unit_of(scores)
+    scores = scores if unit == 1 else scores / unit
+    if np.isnan(scores).any():
+        of_pairs, size = PairSums(scores), sizes(scores)
+        inverse, queries = inverse_of(size), of_pairs.queries()
+        differences, rounding = of_pairs.observed(), of_pairs.rounding()
+        pairs = AllPairs.with_each(LargestOfEach(size, _largest(of_pairs, inverse, scores.shape, flips, seed)))
+    else:
+        of_scores = Sums.of(scores, flips, seed) if sums is None else sums / unit
+        pairs = pairs or AllPairs.of(scores, of_scores.flipped)
+        size, queries = pairs.size, np.broadcast_to(scores.shape[1], pairs.size.shape)
+        inverse, differences, rounding = inverse_of(size), of_scores.differences(), of_scores.rounding()
+    # In place: each of these has a value of every pair.
+    statistic = np.multiply(differences, inverse, out=differences)
+    # Sums that differ by rounding only must count as equal, so that a flip reaches what it equals.
+    reached = np.abs(statistic)
+    reached -= np.multiply(rounding, inverse, out=rounding)
+    del inverse, differences, rounding
+    of_all = np.sort(pairs.largest)
+    critical = _critical(of_all, level) if size.any() else float("inf")
+    return SignFlips(
+        statistic,
+        reached,
+        size if unit == 1 else size * unit,
+        pairs.of_each,
+        of_all,
+        critical,
+        reached > critical,
+        queries,
+    )
+
+
+def unit_of(scores: Floats) -> float:
+    """Return what scores are divided by, so that their squares are numbers: 1, or a power of two for extreme ones."""
+    largest = magnitude(scores)
+    return 1.0 if 1 / _EXTREME <= largest <= _EXTREME else largest
+
+
+def _largest(pairs: PairSums, inverse: Floats, shape: tuple[int, ...], flips: int, seed: int) -> Floats:
+    """[submission, flip]: the largest absolute statistic of all pairs with the submission, if scores are missing."""
+    found = np.zeros((shape[0], flips))
+    for block, signs in random_signs(flips, shape[1], seed):
+        largest = found[:, block]
+        for i, later, values in pairs.rows(signs):
+            np.abs(values, out=values)
+            np.multiply(values, inverse[i, later, None], out=values)
+            np.maximum(largest[later], values, out=largest[later])
+            np.maximum(largest[i], values.max(axis=0), out=largest[i])
+    return found
+
+
+def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> Floats:
+    """Return the p-value of each pair, given its differences, [pair, query]: as of `paired_tests.randomisation`."""
+    queries = differences.shape[1]
+    exact = ExactSums(differences, most=queries)
+    (observed,) = np.abs(exact.sums(np.ones((1, queries))))
+    bound = observed - ROUNDING * np.nansum(np.abs(differences), axis=1)
+    counts = np.zeros(len(differences), dtype=np.int64)
+    for _, signs in random_signs(flips, queries, seed):
+        counts += (np.abs(exact.sums(signs)) >= bound).sum(axis=0)
+    return np.asarray((counts + 1) / (flips + 1))
+
+
+def p_values_of_sums(sums: Sums, first: Ints, second: Ints) -> Floats:
+    """Return the p-value of each pair of submissions, as `pair_p_values` of the differences of their scores."""
+    observed, flipped = np.abs(sums.observed[first] - sums.observed[second]), sums.flipped
+    bound = observed - ROUNDING * (sums.absolute[first] + sums.absolute[second])
+    counts = np.empty(len(bound))
+    for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
+        counts[pair] = np.count_nonzero(np.abs(flipped[i] - flipped[j]) >= bound[pair])
+    p_values: Floats = (counts + 1) / (flipped.shape[1] + 1)
+    return p_values
+
+
+def _p_values(ascending: Floats, reached: Floats) -> Floats:
+    """The share of the flips, and of the observed signs, that reach each observed statistic; 1 if it could be 0."""
+    flips = ascending.size - np.searchsorted(ascending, reached, side="left")
+    return np.asarray(np.where(reached > 0, (flips + 1) / (ascending.size + 1), 1.0))
+
+
+def _critical(ascending: Floats, level: float) -> float:
+    """The largest of the ascending statistics that more flips reach than the level allows; infinite if none do."""
+    allowed = int(level * (ascending.size + 1) + ROUNDING) - 1
+    return float(ascending[ascending.size - 1 - allowed]) if 0 <= allowed < ascending.size else float("inf")
+
+
+# What a number of queries separates
+
+
+def smallest_differences(tests: SignFlips, queries: int) -> Floats:
+    """Return the difference of means from which each pair is significant, [i, j], if its differences vary as they do.
+
+    A mean difference m of n queries with variance v has the statistic n m / sqrt(n (v + m^2)), which exceeds the
+    critical value c from m = c sqrt(v / (n - c^2)). Infinite if so few queries separate no pair; 0 on the diagonal.
+    """
+    freedom = queries - tests.critical**2
+    # The observed signs and their opposites are 2 of 2^n sign patterns, so few queries are never significant.
+    if not freedom > 0 or 2.0 ** (1 - queries) > LEVEL:
+        return np.where(np.eye(len(tests.size), dtype=bool), 0.0, np.inf)
+    # The variance is sum d^2 / n minus the square of the mean.
+    deviation = tests.size * np.sqrt(np.maximum(1 - tests.statistic**2 / queries, 0) / queries)
+    return tests.critical / math.sqrt(freedom) * deviation
+
+
+def typical_smallest_difference(tests: SignFlips, queries: int) -> float:
+    """Return the median of `smallest_differences` over all pairs that differ; NaN without such a pair."""
+    return typical_difference(smallest_differences(tests, queries), tests)
+
+
+def typical_difference(smallest: Floats, tests: SignFlips) -> float:
+    """Return the median over all pairs that differ, given `smallest_differences`; NaN without such a pair."""
+    differs = np.triu(tests.size, 1) > 0
+    return float(np.median(smallest[differs])) if differs.any() else math.nan
+
+
+def queries_needed(statistic: float, critical: float, queries: int) -> float:
+    """Return how many queries would separate a pair whose differences stay as they are; infinite without a difference.
+
+    The statistic grows with the square root of the number of queries.
+    """
+    return queries * (critical / statistic) ** 2 if statistic else math.inf

@@ -1,0 +1,415 @@
+"""Reads challenge.toml and teams.toml. All errors are reported together: the key, what was found, and what is
+allowed.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from decimal import Decimal, InvalidOperation
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+
+from pydantic import AfterValidator, Field, ValidationError, create_model
+from pydantic_core import ErrorDetails
+
+from scorer.errors import ChallengeError, MeasureError
+from scorer.limits import Limits
+from scorer.settings.rules import SettingsTable, located_in
+from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
+from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, suggestion
+
+Model = TypeVar("Model", bound=SettingsTable)
+
+Key = tuple[int | str, ...]
+"""The path to a value: the names of tables and keys, and positions in lists from 0."""
+
+
+LimitSettings = create_model(  # type: ignore[call-overload]
+    "LimitSettings",
+    __base__=SettingsTable,
+    __doc__="The table [limits]: those of `Limits`, by name.",
+    **{
+        name: (int, Field(getattr(Limits(), name), ge=1, le=10**12, description=f"a whole number from 1: {about}"))
+        for name, about in Limits.about().items()
+    },
+)
+
+
+def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
+    """Read the challenge in a folder, or in a file such as challenge.toml.
+
+    Parameters
+    ----------
+    path
+        The folder that contains challenge.toml, or a file with the same content under any name.
+    solutions
+        Whether the solution files must exist. A participant who checks a submission does not have them.
+
+    Returns
+    -------
+    Challenge
+        The settings, validated. Relative paths in them start at the folder of the file.
+
+    Raises
+    ------
+    ChallengeError
+        The file cannot be read, or settings are invalid. The message has one line for each error.
+    """
+    file = settings_file(Path(path))
+    document, root = toml_document(file), file.parent.absolute()
+    if not document:
+        raise ChallengeError(f"{file}: is empty; `scorer init` in a new folder writes one to start from")
+    tables = document.get("tracks")
+    tracks: list[Track] = []
+    track_errors: list[str] = []
+    for name, table in tables.items() if isinstance(tables, dict) else ():
+        track, errors = read_table(Track, table, ("tracks", name), name=name, root=root)
+        tracks += [track] if track else []
+        track_errors += [*errors, *_missing_files(table, ("tracks", name), root, solutions=solutions)]
+    if isinstance(tables, dict) and tables:
+        document["tracks"] = tuple(tracks)
+    limits, limit_errors = read_table(LimitSettings, document.get("limits", {}), ("limits",))
+    document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
+    site = document.get("site")
+    branding, site_errors = read_table(Branding, site, ("site",)) if isinstance(site, dict) else (None, [])
+    branding = branding or NO_BRANDING
+    if isinstance(site, dict):
+        document["site"] = branding.folder
+    challenge, errors = read_table(Challenge, document, (), root=root, branding=branding)
+    if isinstance(site, dict):
+        errors = [re.sub(r"^site(?=:)", "site.folder", error) for error in errors]
+    errors += limit_errors + site_errors + track_errors
+    if challenge is None or errors:
+        raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
+    return challenge
+
+
+def settings_file(path: Path) -> Path:
+    """The file of a challenge, given its folder or the file. Raises ChallengeError if there is no such file."""
+    try:
+        file = path / FILE if path.is_dir() else path
+        if file.is_file():
+            return file
+        found = "is not a file" if file.exists() else "no such file"
+    except (OSError, ValueError) as error:
+        raise ChallengeError(f"{quoted(str(path))}: cannot be read: {error}") from error
+    raise ChallengeError(f"{file}: {found}; a challenge is a folder with a {FILE}, and `scorer init` makes a new one")
+
+
+def toml_document(file: Path) -> dict[str, Any]:
+    """The content of a TOML file. Raises ChallengeError if it cannot be read or is not TOML."""
+    try:
+        # Some editors write a byte order mark, which TOML does not allow.
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = error.object[: error.start].count(b"\n") + 1
+        found = f"byte 0x{error.object[error.start]:02x} in line {line}"
+        raise ChallengeError(f"{file}: not UTF-8 ({found}); save it as UTF-8") from error
+    except OSError as error:
+        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
+    try:
+        return tomllib.loads(text, parse_float=_decimal)
+    except (ValueError, RecursionError) as error:
+        raise ChallengeError(f"{file}: not TOML: {error}") from error
+
+
+def _decimal(text: str) -> Decimal:
+    """A number of the file, exact as it was written; infinity if it is too large for a decimal."""
+    try:
+        return Decimal(text)
+    except InvalidOperation:
+        return Decimal("Infinity")
+
+
+def read_table(
+    model: type[Model], table: object, where: Key, *, example: str = "[tracks.cold-start]", **not_keys: object
+) -> tuple[Model | None, list[str]]:
+    """Validate a table of a file; return the model, or None if a value is invalid, and a line for each error.
+
+    `example` is the header of such a table, for a message; `not_keys` are the fields that do not come from its keys.
+    """
+    if not isinstance(table, dict):
+        return None, [f"{key_text(where)}: found {_value_text(table)}; allowed: a table, as in {example}"]
+    keys = model.keys()
+    unknown = [
+        f"{key_text((*where, key))}: unknown key{suggestion(key, keys)}; known: {', '.join(keys)}"
+        for key in table
+        if key not in keys
+    ]
+    try:
+        known = {key: value for key, value in table.items() if key in keys}
+        return model.model_validate({**known, **not_keys}), unknown
+    except ValidationError as error:
+        return None, [*(_error_text(model, where, detail) for detail in error.errors()), *unknown]
+
+
+def _error_text(model: type[SettingsTable], where: Key, error: ErrorDetails) -> str:
+    """One of pydantic's errors in the words of the file."""
+    field = str(error["loc"][0])
+    key = key_text(where if field in model.not_keys else (*where, *error["loc"]))
+    table, allowed = model, model.model_fields[field].description
+    for part in error["loc"][1:]:
+        inner = _table_of(table, field)
+        if inner is None:
+            break
+        if isinstance(part, int):
+            continue
+        if error["type"] == "extra_forbidden":
+            return f"{key}: unknown key{suggestion(part, inner.keys())}; known: {', '.join(inner.keys())}"
+        table, field, allowed = inner, part, inner.model_fields[part].description
+    if error["type"] == "missing":
+        return f"{key}: is missing; expected {allowed}"
+    found = f"{key}: found {_value_text(error['input'])}"
+    reason = error.get("ctx", {}).get("error")
+    if isinstance(reason, MeasureError):
+        return f"{found}: {reason}"
+    return f"{found}{f', which {reason}' if reason else ''}; allowed: {allowed}"
+
+
+def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | None:
+    """The model of the tables that a field holds; None if its values are no tables."""
+    annotation = model.model_fields[field].annotation
+    for kind in (annotation, *get_args(annotation)):
+        if isinstance(kind, type) and issubclass(kind, SettingsTable):
+            return kind
+    return None
+
+
+def _missing_files(table: object, where: Key, root: Path, *, solutions: bool) -> Iterator[str]:
+    """The errors for files that the table of a track names and that do not exist."""
+    for key in ("solution", *LISTS) if solutions else LISTS:
+        path = table.get(key) if isinstance(table, dict) else None
+        if not isinstance(path, str) or not path.strip() or "\0" in path or not names_file(key, path):
+            continue  # no path, or an invalid value, which is reported already
+        file = located_in(root, path)
+        try:
+            if not file.is_file():
+                found = "it is not a file" if file.exists() else "there is no such file"
+                yield f"{key_text((*where, key))}: names {file}, but {found}; create it or correct the path"
+        except OSError as error:
+            yield f"{key_text((*where, key))}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
+
+
+def key_text(key: Key) -> str:
+    """A key in the notation of TOML, `tracks.cold-start.cutoffs[2]`; positions in a list count from 0."""
+    text = ""
+    for part in key:
+        if isinstance(part, int):
+            text += f"[{part}]"
+        else:
+            text += f".{part}" if re.fullmatch(r"[\w-]+", part, re.ASCII) else f".{quoted(part)}"
+    return text.removeprefix(".")
+
+
+def _value_text(value: object) -> str:
+    """A value in about the notation of the file, on one line and shortened."""
+    if isinstance(value, str):
+        return quoted(value)
+    if isinstance(value, Decimal):
+        return shortened(str(value), QUOTED)
+    try:
+        text = json.dumps(value, ensure_ascii=False, default=_plain)
+    except (ValueError, RecursionError):  # a number of thousands of digits, a table of thousands of levels
+        return "a value that is too large to show"
+    return quoted(text)[1:-1].replace('\\"', '"')
+
+
+def _plain(value: object) -> object:
+    """A value that JSON does not have, for a message."""
+    return float(value) if isinstance(value, Decimal) else str(value)
+
+
+TEAMS_FILE = "teams.toml"
+"""The name of the file, which is optional, in the folder of the challenge."""
+
+LONGEST_NAME = 200
+LONGEST_TEXT = 1000
+LONGEST_URL = 2000
+MOST_LINKS = 10
+
+_JOINERS = re.compile("(?<=[^\\s\u200c\u200d])(?:[\u200c\u200d](?=[^\\s\u200c\u200d])|[\ufe0e\ufe0f])")
+"""Characters that show nothing and that some scripts and emoji need, between two characters that show."""
+
+_UNSEEN = re.compile(f"[\u00ad\u200b-\u200d\u2060\ufeff]|{INVISIBLE.pattern}")
+
+
+def _line(text: str, longest: int) -> str:
+    if not text.strip():
+        raise ValueError("is blank")
+    if len(text) > longest:
+        raise ValueError(f"has {len(text):,} characters, more than {longest:,}")
+    plain = _JOINERS.sub("", text)
+    if printable(plain) != plain:
+        raise ValueError("has a character that does not show, or not in its place")
+    return text
+
+
+def _name(text: str) -> str:
+    _line(text, LONGEST_NAME)
+    if text != " ".join(text.split()):
+        raise ValueError("has a space at an end, or two in a row")
+    return text
+
+
+def _text(text: str) -> str:
+    return _line(text, LONGEST_TEXT)
+
+
+def _url(text: str) -> str:
+    parts = split_url(_line(text, LONGEST_URL))
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
+        raise ValueError("is not a URL of this kind")
+    return text
+
+
+_A_NAME = f"a text of at most {LONGEST_NAME} characters that all show"
+_A_TEXT = f"a text of at most {LONGEST_TEXT:,} characters that all show"
+_A_REASON = f"the reason, {_A_TEXT}"
+_A_URL = f"a URL of at most {LONGEST_URL:,} characters that begins with http:// or https://, without a user name"
+
+Name = Annotated[str, AfterValidator(_name)]
+Line = Annotated[str, AfterValidator(_text)]
+Url = Annotated[str, AfterValidator(_url)]
+
+Decision = Literal["merged_into", "disqualified", "withdrawn"]
+DECISIONS: tuple[Decision, ...] = ("merged_into", "disqualified", "withdrawn")
+"""The keys of which a team has at most one."""
+
+
+class TeamSettings(SettingsTable):
+    """The table of a team in teams.toml."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset()
+
+    name: Name | None = Field(None, description=_A_NAME)
+    affiliation: Line | None = Field(None, description=_A_TEXT)
+    links: tuple[Url, ...] = Field(
+        (), strict=False, max_length=MOST_LINKS, description=f"a list of at most {MOST_LINKS} items, each {_A_URL}"
+    )
+    code: Url | None = Field(None, description=_A_URL)
+    paper: Url | None = Field(None, description=_A_URL)
+    merged_into: str | None = Field(None, description="the name of the folder of another team")
+    disqualified: Line | None = Field(None, description=_A_REASON)
+    withdrawn: Line | None = Field(None, description=_A_REASON)
+    reason: Line | None = Field(None, description=f"why the last decision was taken, {_A_TEXT}")
+
+    def recorded(self) -> dict[str, Any]:
+        """What is recorded: the keys that are set, without the reason, which is part of the event."""
+        values = self.model_dump(mode="json", exclude_none=True, exclude={"reason"})
+        return {key: value for key, value in values.items() if value != []}
+
+
+def read_teams(root: Path) -> Mapping[str, TeamSettings]:
+    """The settings of each team in teams.toml, by the key of its table. Raises ChallengeError with all errors."""
+    file = root / TEAMS_FILE
+    if not file.exists() and not file.is_symlink():
+        return {}
+    return teams_in(toml_document(file), file)
+
+
+def teams_in(document: Mapping[str, Any], file: Path) -> Mapping[str, TeamSettings]:
+    """The settings in the content of teams.toml; `file` is for messages. Raises ChallengeError as `read_teams`."""
+    teams: dict[str, TeamSettings] = {}
+    errors: list[str] = []
+    for key, table in document.items():
+        found, of_table = read_table(TeamSettings, table, (key,), example='["the name of a folder"]')
+        if found is not None:
+            teams[key] = found
+        errors += of_table
+    errors += [*_contradictions(teams), *_merge_errors(teams), *_shared_names(teams)]
+    if errors:
+        raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
+    return teams
+
+
+def _contradictions(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
+    for key, settings in teams.items():
+        taken = [name for name in DECISIONS if getattr(settings, name) is not None]
+        if len(taken) > 1:
+            yield (
+                f"{key_text((key,))}: found {' and '.join(taken)}; allowed: one of them"
+                f"{', and the team that it is merged into can have the other' if 'merged_into' in taken else ''}"
+            )
+
+
+def _merge_errors(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
+    """A team is merged into one that is not merged itself, so that there are neither chains nor cycles."""
+    targets = {key: settings.merged_into for key, settings in teams.items() if settings.merged_into is not None}
+    for key, target in targets.items():
+        found = f"{key_text((key, 'merged_into'))}: found {quoted(target)}"
+        final = final_team(targets, key)
+        if target == key:
+            yield f"{found}, which is the team itself; allowed: another team"
+        elif not target.strip():
+            yield f"{found}, which is blank; allowed: the name of the folder of another team"
+        elif final in targets:
+            yield f"{found}, which leads back to the team itself; leave one of the teams unmerged"
+        elif final != target:
+            yield f"{found}, which is itself merged; merge into the final team, {quoted(final)}"
+
+
+def final_team(targets: Mapping[str, str], team: str) -> str:
+    """The team at the end of a chain of merges; if that leads into a circle, a team of the circle.
+
+    `targets` has the team that each merged team is merged into.
+    """
+    passed = {team}
+    while (target := targets.get(team)) is not None and target not in passed:
+        passed.add(target)
+        team = target
+    return team
+
+
+def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
+    """Two teams must not show the same name, and none the name of the folder of another team."""
+    folders = {compared(key): key for key in teams}
+    shown: dict[str, list[str]] = defaultdict(list)
+    for key, settings in teams.items():
+        if settings.name is None:
+            continue
+        other = folders.get(compared(settings.name), key)
+        if other != key:
+            yield (
+                f"{key_text((key, 'name'))}: found {quoted(settings.name)}, which reads as the name of the folder of "
+                f"another team, {quoted(other)}; choose another name"
+            )
+        shown[compared(settings.name)].append(key)
+    for keys in shown.values():
+        for key in keys[1:]:
+            yield (
+                f"{key_text((key, 'name'))}: found {quoted(str(teams[key].name))}, which reads as the name of "
+                f"{quoted(keys[0])}; choose another name"
+            )
+
+
+def compared(name: str) -> str:
+    """A name as names are compared: equal for names that a reader takes for the same.
+
+    That is NFKC with cases folded, without the characters that show nothing.
+    """
+    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", name)))
+    return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
+
+
+def edited(text: str, key: str, changes: Mapping[str, Any]) -> str:
+    """The text of teams.toml with some keys of one team changed; comments and the order of the file stay.
+
+    The text is valid TOML, and empty for a new file. `changes` has the new value of each key; None removes it.
+    """
+    import tomlkit  # noqa: PLC0415 (only commands that write need it)
+
+    document = tomlkit.parse(text)
+    if key not in document:
+        document[key] = tomlkit.table()
+    table: Any = document[key]
+    for name, value in changes.items():
+        if value is not None:
+            table[name] = value
+        elif name in table:
+            del table[name]
+    return tomlkit.dumps(document)

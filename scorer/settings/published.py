@@ -1,0 +1,255 @@
+"""A challenge in another folder, and what a site publishes of it for participants."""
+
+from __future__ import annotations
+
+import os
+import tomllib
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from scorer.errors import ChallengeError
+from scorer.files import is_url, shown
+from scorer.limits import MB, Limits
+from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
+from scorer.wording import quoted
+
+OUTSIDE = "outside"
+"""The folder for files that are not in the folder of the challenge."""
+
+SITE = "site"
+
+SHARED = frozenset(
+    {"abfs", "abfss", "adl", "az", "dbfs", "ftp", "gcs", "gs", "hdfs", "hf", "http", "https", "oci", "oss", "s3", "s3a"}
+    | {"sftp", "smb", "ssh", "webdav", "webhdfs"}
+)
+"""Schemes of stores that any machine can read. Others name files or the memory of one machine, or chains of these."""
+
+Key = tuple[str, ...]
+"""The path to a value in challenge.toml."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portable:
+    """A challenge whose files are all in its folder, and whose database has its default address."""
+
+    settings: bytes
+    """Of challenge.toml."""
+    places: Mapping[tuple[str, str], str]
+    """By the name of a track and "solution", "submissions", "key_file" or one of `LISTS`: the relative path of the file
+    or folder, with forward slashes. Those behind URLs are left out, because they stay where they are."""
+
+
+def portable(file: Path, challenge: Challenge) -> Portable:
+    """The settings of a challenge, as `read_challenge` read it from this file, for another folder on any machine.
+
+    Paths in its folder stay as they are. A file outside of it gets a place in `OUTSIDE`, and a site outside of it
+    becomes the folder `SITE`. Raises ChallengeError if the file cannot be read or edited, or names a file by a URL that
+    other machines cannot read.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
+    changes: dict[Key, str | None] = {}
+    places: dict[tuple[str, str], str] = {}
+    for track in challenge.tracks:
+        for key, path in _paths(track):
+            if is_url(path) and key[-1] != "key_file":  # which is a path, also if it looks like a URL
+                if path.partition("://")[0] not in SHARED or "::" in path:
+                    raise ChallengeError(
+                        f"{file}: tracks.{track.name}.{key[-1]}: names {quoted(shown(path))}, which is no URL of a "
+                        "remote store; name a file of this machine by its path"
+                    )
+            else:
+                place = _inside(challenge.root, path) or f"{OUTSIDE}/{track.name}/{key[-1]}/{Path(path).name}"
+                places[track.name, key[-1]] = place
+                if not _is_relative(path):
+                    changes["tracks", track.name, *key] = place
+    text = content.decode("utf-8-sig")
+    document = tomllib.loads(text)
+    if "database" in document:
+        changes["database",] = None
+    if not _is_relative(challenge.site):
+        key = ("site", "folder") if isinstance(document.get("site"), dict) else ("site",)
+        changes[key] = _inside(challenge.root, challenge.site) or SITE
+    return Portable(_edited(file, text, changes).encode() if changes else content, places)
+
+
+def with_database(settings: bytes, address: str) -> bytes:
+    """The settings that `portable` returned, with the address of a database."""
+    import tomlkit  # noqa: PLC0415 (only commands that write need it)
+
+    text = settings.decode("utf-8-sig")
+    return f"database = {tomlkit.string(address).as_string()}\n{text}".encode()
+
+
+def _paths(track: Track) -> Iterator[tuple[Key, str]]:
+    """The paths and URLs of a track with their keys."""
+    for key in ("solution", *LISTS):
+        if names_file(key, path := getattr(track, key)):
+            yield (key,), path
+    yield ("submissions",), track.submissions or f"submissions/{track.name}"
+    if track.split is not None:
+        yield ("split", "key_file"), track.split.key_file
+
+
+def _inside(root: Path, path: str) -> str | None:
+    """The path relative to the root; None if it is not in this folder."""
+    absolute = Path(os.path.normpath(root / path))
+    return absolute.relative_to(root).as_posix() if absolute.is_relative_to(root) else None
+
+
+def _is_relative(path: str) -> bool:
+    """Whether a path stays in the folder that it starts from, under any name of this folder."""
+    return not Path(path).is_absolute() and Path(os.path.normpath(path)).parts[:1] != ("..",)
+
+
+def _edited(file: Path, text: str, changes: Mapping[Key, str | None]) -> str:
+    """The text with these values; None removes one. Comments and the order stay. Raises ChallengeError."""
+    import tomlkit  # noqa: PLC0415
+
+    expected = tomllib.loads(text)
+    document: Any = tomlkit.parse(text)
+    for key, value in changes.items():
+        _change(expected, key, value)
+        _change(document, key, value)
+    edited = tomlkit.dumps(document)
+    try:
+        is_expected = tomllib.loads(edited) == expected
+    except ValueError:
+        is_expected = False
+    if not is_expected:
+        names = ", ".join(".".join(key) for key in changes)
+        raise ChallengeError(
+            f"{file}: {names} cannot be changed by a command; give each table its own header, or name files in the "
+            "folder of the challenge by relative paths, and leave out database"
+        )
+    return edited
+
+
+def _change(table: Any, key: Key, value: str | None) -> None:
+    for name in key[:-1]:
+        table = table[name]
+    if value is None:
+        del table[key[-1]]
+    else:
+        table[key[-1]] = value
+
+
+PUBLIC_KEYS = ("name", "limits", "tracks")
+"""The keys of challenge.toml that are public."""
+
+PUBLIC_TRACK_KEYS = (
+    "title",
+    "queries",
+    "items",
+    "exclude",
+    "list_length",
+    "cutoffs",
+    "primary",
+    "measures",
+    "decimals",
+    "missing",
+    "ties",
+    "equal_ranks",
+    "entry",
+    "submission_format",
+)
+"""The keys of a track that are public. Phases and quotas change by events, so only pages and the service have them."""
+
+_NO_SOLUTION = "not-published"
+"""The public value of the key `solution`, which a track must have."""
+
+_COMMENT = "What participants need of the settings. `scorer check FILE --challenge ADDRESS-OF-THIS-SITE` uses it."
+
+_TIMEOUT = 60.0
+_SETTINGS_BYTES = MB
+_LIST_BYTES = 1000 * MB
+
+
+def published_settings(challenge: Challenge, tracks: Sequence[Track]) -> str:
+    """The public challenge.toml, by the rules of these tracks."""
+    import tomlkit  # noqa: PLC0415 (only a render needs it)
+
+    limits = {name: value for name, value in asdict(challenge.limits).items() if value != getattr(Limits(), name)}
+    document = {
+        "name": challenge.name,
+        "limits": limits,
+        "tracks": {track.name: _track_table(track) for track in tracks},
+    }
+    return f"# {_COMMENT}\n\n{tomlkit.dumps(_public(document))}"
+
+
+def _track_table(track: Track) -> Mapping[str, Any]:
+    table = track.model_dump(include=set(PUBLIC_TRACK_KEYS), exclude_defaults=True)
+    return table | ({"decimals": "auto"} if track.decimals is None else {})
+
+
+def _public(document: Mapping[str, Any]) -> dict[str, Any]:
+    """The public part of a challenge.toml. Its lists are at their places on the site."""
+    public = {key: document[key] for key in PUBLIC_KEYS if document.get(key)}
+    tracks = {}
+    for name, table in public.get("tracks", {}).items():
+        tracks[name] = {key: table[key] for key in PUBLIC_TRACK_KEYS if key in table} | {"solution": _NO_SOLUTION}
+        tracks[name] |= {key: f"{name}/{file}" for key, file in LISTS.items() if names_file(key, table.get(key))}
+    return public | {"tracks": tracks}
+
+
+@contextmanager
+def downloaded(address: str, track: str | None = None) -> Iterator[Path]:
+    """A folder with the public settings of a site, and the lists of one track; None: of all. It is deleted at the end.
+
+    Raises ChallengeError if the site cannot be reached, or publishes no settings.
+    """
+    import tomlkit  # noqa: PLC0415
+
+    site = address.rstrip("/").removesuffix(f"/{FILE}")
+    with TemporaryDirectory(prefix="scorer-") as temporary:
+        folder = Path(temporary)
+        _download(f"{site}/{FILE}", folder / FILE, _SETTINGS_BYTES)
+        try:
+            # What a site states is not trusted: only the public keys are taken, and no path that it names.
+            document = _public(tomllib.loads((folder / FILE).read_text(encoding="utf-8")))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            raise ChallengeError(f"{site}/{FILE}: not the public settings of a challenge") from error
+        for name, table in document["tracks"].items():
+            for key, file in LISTS.items():
+                if track not in (None, name):
+                    table.pop(key, None)
+                elif names_file(key, table.get(key)):
+                    path = folder / name / file
+                    _check_inside(folder, path, site)
+                    path.parent.mkdir(exist_ok=True)
+                    _download(f"{site}/{name}/{file}", path, _LIST_BYTES)
+        (folder / FILE).write_text(tomlkit.dumps(document), encoding="utf-8")
+        yield folder
+
+
+def _check_inside(folder: Path, path: Path, site: str) -> None:
+    if path.parent.parent != folder or path.parent.name.startswith("."):
+        raise ChallengeError(f"{site}/{FILE}: {quoted(path.parent.name)} is no name of a track")
+
+
+def _download(address: str, path: Path, most: int) -> None:
+    """Write what is at an address into a file. Raises ChallengeError."""
+    request = urllib.request.Request(address, headers={"User-Agent": "scorer"})  # noqa: S310 (a site over HTTP)
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer, path.open("wb") as file:  # noqa: S310
+            size = 0
+            while block := answer.read(MB):
+                size += len(block)
+                if size > most:
+                    raise ChallengeError(f"{address}: has more than {most:,} bytes")
+                file.write(block)
+    except urllib.error.HTTPError as error:
+        hint = "; expected the address of the site of a challenge" if error.code in (403, 404, 410) else ""
+        raise ChallengeError(f"{address}: the server answers {error.code} {error.reason}{hint}") from error
+    except (OSError, ValueError) as error:
+        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        raise ChallengeError(f"{address}: cannot be read: {reason}") from error

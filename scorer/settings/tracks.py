@@ -1,0 +1,541 @@
+"""Challenge and Track: the settings in challenge.toml as validated models, the settings of the site, and the public
+lists.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from decimal import Decimal
+from functools import cached_property
+from pathlib import Path, PurePosixPath
+from typing import Annotated, ClassVar
+from urllib.parse import SplitResult, urlsplit
+
+from pydantic import Field, ValidationInfo, field_validator
+
+from scorer.errors import ChallengeError
+from scorer.files import Location, is_url
+from scorer.limits import Limits
+from scorer.measures import Measure, parse
+from scorer.options import (
+    COUNTING_ENTRY,
+    EQUAL_RANKS,
+    FINAL_SPLIT,
+    FORMATS_ALLOWED,
+    PER_QUERY,
+    SELF,
+    STAGE,
+    STATISTICS,
+    TIES,
+    TRACK_MISSING,
+    CountingEntry,
+    EqualRanks,
+    FinalSplit,
+    PerQuery,
+    PhaseShows,
+    Split,
+    Stage,
+    Statistics,
+    Ties,
+    TrackMissing,
+)
+from scorer.settings.rules import (
+    AUTO,
+    FULL_DECIMALS,
+    IGNORED,
+    MARKDOWN,
+    NO_QUOTA,
+    TEXT,
+    Decimals,
+    FormatText,
+    KeySplit,
+    MeasureName,
+    OneMeasureName,
+    PathText,
+    Phase,
+    Quota,
+    SettingsTable,
+    Stated,
+    absolute,
+    check_order,
+    check_unit_mean,
+    located_in,
+    parsed,
+)
+from scorer.wording import quoted, suggestion
+
+PAGES = "pages"
+"""The folder of the organiser's pages, next to challenge.toml."""
+
+STATIC = "templates/static"
+"""The folder whose files are copied into the site."""
+
+IMAGES = (".avif", ".gif", ".jpeg", ".jpg", ".png", ".svg", ".webp")
+"""The ends of the names of files that a logo can be."""
+
+SCHEMES = frozenset({"http", "https", "mailto"})
+"""Where a link may lead."""
+
+LEAST_CONTRAST = 4.5
+"""Of text with its background, as WCAG 2.2 requires (success criterion 1.4.3)."""
+
+LIGHT = ("#fdfcf8", "#f4f1e8", "#e8eff6")
+DARK = ("#171613", "#22201c", "#1d2930")
+"""The backgrounds of text in the shipped style sheet, in both colour schemes: the paper, raised parts, marked rows."""
+
+Channels = tuple[float, float, float]
+"""Red, green and blue, each from 0 to 1."""
+
+DARK_CONTRAST = 7.0
+"""Of an accent that is made lighter for dark pages."""
+
+COLOUR = f"a colour as in #0a4c7a, with a contrast of at least {LEAST_CONTRAST:g}:1 with"
+
+
+def split_url(url: str) -> SplitResult | None:
+    """The parts of a URL; None if it has characters that programs read differently: spaces, controls, backslashes."""
+    if "\\" in url or not url.isprintable() or any(char.isspace() for char in url):
+        return None
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return None
+
+
+class Link(SettingsTable):
+    """A link in the footer."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset()
+
+    title: Stated = Field(description=TEXT)
+    url: str = Field(description="a URL that begins with http://, https:// or mailto:")
+
+    @field_validator("url")
+    @classmethod
+    def _safe(cls, url: str) -> str:
+        parts = split_url(url)
+        if parts is None or parts.scheme not in SCHEMES or not (parts.netloc or parts.scheme == "mailto"):
+            raise ValueError("is not a URL of this kind")
+        return url
+
+
+class Branding(SettingsTable):
+    """The table [site]: the folder of the pages, and what the organiser adds to them."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset()
+
+    folder: PathText = Field("site", description="the path of a folder for the site only")
+    url: str = Field("", description="the address of the published site, as in https://example.org/challenge/")
+    service: str = Field("", description="the address of the service for files, as in https://example.org/challenge/")
+    accent: str = Field("", description=f"{COLOUR} the backgrounds of light pages: {', '.join(LIGHT)}")
+    accent_dark: str = Field("", description=f"{COLOUR} the backgrounds of dark pages: {', '.join(DARK)}")
+    logo: str = Field("", description=f"the path of an image in {STATIC}/ ({', '.join(IMAGES)})")
+    footer: str = Field("", description=MARKDOWN)
+    links: tuple[Link, ...] = Field(
+        (),
+        strict=False,
+        description='links to http://, https:// or mailto:, as in [{ title = "Us", url = "mailto:us@example.org" }]',
+    )
+
+    @field_validator("url", "service")
+    @classmethod
+    def _address(cls, url: str) -> str:
+        parts = split_url(url)
+        if not url:
+            return url
+        if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+            raise ValueError("is not the address of a folder")
+        return url if url.endswith("/") else f"{url}/"
+
+    @field_validator("accent")
+    @classmethod
+    def _readable(cls, colour: str) -> str:
+        return _contrasting(colour, LIGHT)
+
+    @field_validator("accent_dark")
+    @classmethod
+    def _readable_on_dark_pages(cls, colour: str, validated: ValidationInfo) -> str:
+        if colour and validated.data.get("accent") == "":
+            raise ValueError("needs accent, the colour of light pages")
+        return _contrasting(colour, DARK)
+
+    @field_validator("logo")
+    @classmethod
+    def _image(cls, path: str) -> str:
+        parts = PurePosixPath(path).parts
+        if path and (path.startswith("/") or any(part.startswith(".") for part in parts) or "\\" in path):
+            raise ValueError(f"is not the path of a file in {STATIC}/")
+        if path and not path.lower().endswith(IMAGES):
+            raise ValueError("is not the name of an image")
+        return path
+
+    @property
+    def accents(self) -> tuple[str, str] | None:
+        """The accents of light and of dark pages, lighter unless it is set; None for those of the style sheet."""
+        if not self.accent:
+            return None
+        return self.accent, self.accent_dark or lightened(self.accent, DARK, DARK_CONTRAST)
+
+
+NO_BRANDING = Branding.model_validate({})
+"""The pages without a table [site]."""
+
+
+def _contrasting(colour: str, backgrounds: Sequence[str]) -> str:
+    if not colour:
+        return colour
+    if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
+        raise ValueError("is not a colour")
+    found, background = least_contrast(colour, backgrounds)
+    if found < LEAST_CONTRAST:
+        # Rounded down, so that 4.49 is not reported as 4.5.
+        raise ValueError(f"has a contrast of only {int(found * 10) / 10:.1f}:1 with {background}")
+    return colour
+
+
+def contrast(one: str, other: str) -> float:
+    """The contrast of two colours, from 1 to 21, as WCAG 2.2 defines it."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def least_contrast(colour: str, backgrounds: Iterable[str]) -> tuple[float, str]:
+    """The lowest contrast of a colour with one of the backgrounds, and that background."""
+    return min((contrast(colour, background), background) for background in backgrounds)
+
+
+def lightened(colour: str, backgrounds: Sequence[str], least: float) -> str:
+    """The colour mixed with as little white as gives it at least this contrast with each dark background."""
+    shades = (_mixed(colour, "#ffffff", percent) for percent in range(101))
+    return next(shade for shade in shades if least_contrast(shade, backgrounds)[0] >= least)
+
+
+def softened(colour: str, paper: str, least: float) -> str:
+    """The colour mixed with as much of the paper as leaves it at least this contrast with the paper."""
+    shades = (_mixed(colour, paper, percent) for percent in range(100, 0, -1))
+    return next((shade for shade in shades if contrast(shade, paper) >= least), colour)
+
+
+def _mixed(colour: str, other: str, percent: int) -> str:
+    parts = zip(_channels(colour), _channels(other), strict=True)
+    return "#" + "".join(f"{round(255 * (one + (another - one) * percent / 100)):02x}" for one, another in parts)
+
+
+def _channels(colour: str) -> Channels:
+    red, green, blue = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    return red, green, blue
+
+
+def _luminance(colour: str) -> float:
+    """The relative luminance, from 0 for black to 1 for white."""
+    red, green, blue = (
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4 for channel in _channels(colour)
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+FILE = "challenge.toml"
+"""The name of the file that makes a folder a challenge."""
+
+RESERVED = frozenset(
+    {"static", "teams", "con", "prn", "aux", "nul"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
+)
+"""Names that a track cannot have: `static` and `teams` are folders of the site, the others devices on Windows."""
+
+BY_FINAL_SCORES = ("best_final", "best-final", "final")
+"""Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
+
+
+class Track(SettingsTable):
+    """One track of a challenge: its files, its measures, and the rules of its board.
+
+    `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
+    """
+
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "deciding_phase", "auto_decimals"})
+
+    name: str = Field(
+        description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
+    )
+    root: Path = Path()
+    title: Stated = Field(description=TEXT)
+    description: str = Field("", description=MARKDOWN)
+    solution: PathText = Field(description="the path or URL of a file")
+    queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
+    items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
+    exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
+    submissions: PathText | None = Field(None, description="the path or URL of a folder")
+    ignore: tuple[Stated, ...] = Field(IGNORED, strict=False, description='names of files, as in ["README*", "*.log"]')
+    list_length: int = Field(ge=1, description="a whole number from 1")
+    cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
+        (), strict=False, description="ascending whole numbers from 1 to list_length"
+    )
+    primary: OneMeasureName = Field(description='the name of one measure, as in "MARp" or "nDCG@10"')
+    measures: tuple[MeasureName, ...] = Field((), strict=False, description='names of measures, as in ["AP", "P@10"]')
+    decimals: Decimals = Field(FULL_DECIMALS, ge=0, le=12, description=f'a whole number from 0 to 12, or "{AUTO}"')
+    missing: TrackMissing = Field("zero", description=TRACK_MISSING.allowed)
+    ties: Ties = Field("trec", description=TIES.allowed)
+    equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
+    entry: CountingEntry = Field("best", description=COUNTING_ENTRY.allowed)
+    picks: int = Field(2, ge=1, description='a whole number from 1, with entry = "picks"')
+    stage: Stage | None = Field(None, description=STAGE.allowed)
+    split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
+    final: FinalSplit = Field("all", description=FINAL_SPLIT.allowed)
+    baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
+    phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
+    late_board: bool = Field(False, description="true or false")
+    trusted_times: bool = Field(False, description="true or false")
+    quota: Quota = Field(NO_QUOTA, description="a table, as in quota = {per_day = 5}")
+    per_query: PerQuery = Field("hidden", description=PER_QUERY.allowed)
+    statistics: Statistics = Field("primary", description=STATISTICS.allowed)
+    reveal_solution: bool = Field(False, description="true or false")
+    solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
+    submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
+
+    deciding_phase: Phase | None = None
+    """The phase that decides what the board shows of its scores now; None: the board shows the scores of the stage."""
+    auto_decimals: int = 0
+    """The decimals of preliminary scores with ``decimals = "auto"``; `entries` sets them."""
+
+    @field_validator("name")
+    @classmethod
+    def _usable_in_paths(cls, name: str) -> str:
+        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED:
+            raise ValueError("cannot be the name of a folder of the site")
+        return name
+
+    @field_validator("cutoffs")
+    @classmethod
+    def _ascending(cls, cutoffs: tuple[int, ...], validated: ValidationInfo) -> tuple[int, ...]:
+        if list(cutoffs) != sorted(set(cutoffs)):
+            raise ValueError("is not ascending")
+        if cutoffs and cutoffs[-1] > validated.data.get("list_length", cutoffs[-1]):
+            raise ValueError(f"exceeds the list_length of {validated.data['list_length']}")
+        return cutoffs
+
+    @field_validator("decimals")
+    @classmethod
+    def _of_unit_mean(cls, decimals: int | None, validated: ValidationInfo) -> int | None:
+        if decimals is None:
+            check_unit_mean(validated, "are the digits that the standard error of the primary score leaves")
+        return decimals
+
+    @field_validator("ties")
+    @classmethod
+    def _possible_for_all_measures(cls, ties: Ties, validated: ValidationInfo) -> Ties:
+        """Not every measure has a formula for the mean over the orders of tied items."""
+        names = (validated.data.get("primary"), *validated.data.get("measures", ()))
+        for name in names if ties == "expected" else ():
+            for measure in parsed(name, validated) if name else ():
+                measure.need_closed_form(cut=True)
+        return ties
+
+    @field_validator("entry", mode="before")
+    @classmethod
+    def _not_by_final_scores(cls, entry: object) -> object:
+        if entry in BY_FINAL_SCORES:
+            raise ValueError(
+                "chooses by the final queries: that favours teams with many entries, and the final scores would be "
+                "optimistic"
+            )
+        return entry
+
+    @field_validator("picks")
+    @classmethod
+    def _only_with_picks(cls, picks: int, validated: ValidationInfo) -> int:
+        # Recorded settings have the default.
+        if picks != cls.model_fields["picks"].default and validated.data.get("entry", "picks") != "picks":
+            raise ValueError(f'has no effect with entry = "{validated.data["entry"]}"')
+        return picks
+
+    @field_validator("baselines")
+    @classmethod
+    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(set(names)) < len(names):
+            raise ValueError("names a team twice")
+        return names
+
+    @field_validator("phases")
+    @classmethod
+    def _in_order(cls, phases: tuple[Phase, ...], validated: ValidationInfo) -> tuple[Phase, ...]:
+        check_order(phases)
+        names = [phase.name for phase in phases if phase.shows == "ladder"]
+        if names:
+            check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
+        if phases and validated.data.get("stage") is not None:
+            raise ValueError(
+                "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
+            )
+        return phases
+
+    @cached_property
+    def primary_measure(self) -> Measure:
+        """The measure that the board ranks by."""
+        return parse(self.primary, self.cutoffs)[0]
+
+    @cached_property
+    def all_measures(self) -> tuple[Measure, ...]:
+        """The primary measure, then the others in the order of the file, each once."""
+        others = (measure for name in self.measures for measure in parse(name, self.cutoffs))
+        return tuple(dict.fromkeys((self.primary_measure, *others)))
+
+    @property
+    def shows(self) -> PhaseShows:
+        """What the board shows of its scores now."""
+        return "score" if self.deciding_phase is None else self.deciding_phase.shows
+
+    @property
+    def hides_scores(self) -> bool:
+        """Whether the board shows no scores now, because its phase shows nothing."""
+        return self.shows == "nothing"
+
+    @property
+    def has_ladder(self) -> bool:
+        """Whether the Ladder decides now which preliminary scores the board shows."""
+        return self.shows == "ladder"
+
+    @property
+    def ladder_step(self) -> Decimal | None:
+        """The step of the Ladder; None for its parameter-free form, and without the Ladder."""
+        return None if self.deciding_phase is None else self.deciding_phase.ladder_step
+
+    @property
+    def shows_final(self) -> bool:
+        """Whether the board shows final scores and ranks by them."""
+        return self.stage != "preliminary" and self.shows == "score"
+
+    @property
+    def preliminary_decimals(self) -> int:
+        """The decimals of preliminary scores."""
+        return self.auto_decimals if self.decimals is None else self.decimals
+
+    @property
+    def final_decimals(self) -> int:
+        """The decimals of final scores."""
+        return FULL_DECIMALS if self.decimals is None else self.decimals
+
+    @property
+    def shown_decimals(self) -> int:
+        """The decimals of the scores that the board shows and ranks by."""
+        return self.final_decimals if self.shows_final else self.preliminary_decimals
+
+    @property
+    def shown_stage(self) -> Stage:
+        """Which scores the board shows and ranks by."""
+        return "final" if self.shows_final else "preliminary"
+
+    @property
+    def shown_split(self) -> Split:
+        """Which queries the scores that the board ranks by are means over."""
+        return self.final if self.shows_final else "preliminary"
+
+    @property
+    def shows_queries(self) -> bool:
+        """Whether pages show how the scores of single queries are distributed."""
+        return self.shows_final or (self.per_query == "public" and self.shows == "score")
+
+    @property
+    def solution_path(self) -> Location:
+        return located_in(self.root, self.solution)
+
+    @property
+    def queries_path(self) -> Location | None:
+        return None if self.queries is None else located_in(self.root, self.queries)
+
+    @property
+    def items_path(self) -> Location | None:
+        return None if self.items is None else located_in(self.root, self.items)
+
+    @property
+    def key_path(self) -> Path | None:
+        """The key file of the split; None without a split."""
+        return None if self.split is None else absolute(self.root, self.split.key_file)
+
+    @property
+    def submissions_path(self) -> Location:
+        return located_in(self.root, self.submissions or f"submissions/{self.name}")
+
+
+class Challenge(SettingsTable):
+    """A challenge: its name, its tracks in the order of the file, its database and its site."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "branding"})
+
+    root: Path = Path()
+    name: Stated = Field(description=TEXT)
+    """The name of the challenge."""
+    description: str = Field("", description=MARKDOWN)
+    tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
+    """The tracks, in the order of the file."""
+    limits: Limits = Field(Limits(), description="a table, as in [limits]")
+    keep_submissions: bool = Field(True, description="true or false")
+    """Whether the bytes of submissions that are scored are kept next to the database."""
+    database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")
+    site: PathText = Field("site", validate_default=True, description=Branding.model_fields["folder"].description)
+    branding: Branding = NO_BRANDING
+    """The table [site]; its `folder` is `site`."""
+
+    @field_validator("site")
+    @classmethod
+    def _separate(cls, site: str, validated: ValidationInfo) -> str:
+        """The public folder contains no solution and no results, and no page is read as a submission."""
+        if is_url(site):
+            raise ValueError("is a URL; the site is written to a folder on this machine")
+        root: Path = validated.data["root"]
+        folder = absolute(root, site)
+        if root.absolute().is_relative_to(folder):
+            raise ValueError("contains the challenge itself")
+        database = _address(root, validated.data.get("database", ""))
+        if isinstance(database, Path) and database.is_relative_to(folder):
+            raise ValueError("contains the database")
+        for track in validated.data.get("tracks", ()):
+            solution, submissions = track.solution_path, track.submissions_path
+            if isinstance(solution, Path) and solution.is_relative_to(folder):
+                raise ValueError(f"contains the solution of {track.name}")
+            if track.key_path is not None and track.key_path.is_relative_to(folder):
+                raise ValueError(f"contains the key of the split of {track.name}")
+            if isinstance(submissions, Path) and (
+                folder.is_relative_to(submissions) or submissions.is_relative_to(folder)
+            ):
+                raise ValueError(f"overlaps the submissions of {track.name}")
+        return site
+
+    def track(self, name: str) -> Track:
+        """The track called `name`. Raises ChallengeError, with the names of the tracks, if there is no such track."""
+        tracks = {track.name: track for track in self.tracks}
+        if name not in tracks:
+            raise ChallengeError(
+                f"no track is called {quoted(name)}{suggestion(name, list(tracks))}; "
+                f"the tracks are: {', '.join(tracks)}"
+            )
+        return tracks[name]
+
+    @property
+    def site_path(self) -> Path:
+        return absolute(self.root, self.site)
+
+    @property
+    def database_address(self) -> str | Path:
+        """The URL for SQLAlchemy, as it was written, or the absolute path of the database file."""
+        return _address(self.root, self.database)
+
+
+def _address(root: Path, database: str) -> str | Path:
+    return database if re.match(r"[A-Za-z][\w+]*://", database) else absolute(root, database)
+
+
+LISTS = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
+"""The lists by their keys, and their files in the folder of the track on the site."""
+
+
+def names_file(key: str, value: str | None) -> bool:
+    """Whether the value of a key of a track is the path or the URL of a file: not None, and not "self" of `exclude`."""
+    return value is not None and (key, value) != ("exclude", SELF)
+
+
+def public_lists(track: Track) -> dict[str, Location]:
+    """The files of the lists that the track has, by their keys."""
+    texts = {key: getattr(track, key) for key in LISTS}
+    return {key: located_in(track.root, text) for key, text in texts.items() if names_file(key, text)}
