@@ -310,7 +310,7 @@ def test_values_that_other_code_computed_are_not_used(folder: Path, tmp_path: Pa
     package = Path(scorer.__file__).parent
     shutil.copytree(package, tmp_path / "scorer", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(package.with_name("templates"), tmp_path / "templates")
-    module = tmp_path / "scorer" / "wording" / "__init__.py"
+    module = tmp_path / "scorer" / "wording.py"
     module.write_text(module.read_text() + "\nCHANGED = True\n")
 
     answer = process("render", tmp_path / "challenge", prefix=("env", "-C", str(tmp_path), f"PYTHONPATH={tmp_path}"))
