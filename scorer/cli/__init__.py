@@ -1,4 +1,4 @@
-"""The command line, one file for each command: the only place that prints or exits."""
+"""The command line: commands in files by what they are for. The only place that prints or exits."""
 
 from __future__ import annotations
 
