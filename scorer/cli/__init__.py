@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
-from scorer.cli.arguments import Parser, WrongCallError, print_message, print_result
-from scorer.errors import ScorerError
+from scorer.cli.arguments import Parser, WrongCallError, print_message, print_result, unknown_command
+from scorer.errors import ScorerError, system_failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,8 +144,6 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = 1
     except Exception as error:
-        from scorer.errors import system_failure
-
         failure = system_failure(error)
         if failure is None:
             raise
@@ -184,8 +182,6 @@ def _run_without_command(arguments: Sequence[str]) -> int:
     parser.add_argument("--version", action="store_true", help="print the version and exit")
     parser.add_argument("command", nargs="?", metavar="COMMAND", help="one of the commands below")
     if arguments and not arguments[0].startswith("-"):
-        from scorer.cli.arguments import unknown_command
-
         parser.error(unknown_command(arguments[0], COMMANDS))
     values = parser.parse_args(arguments)
     if values.version:

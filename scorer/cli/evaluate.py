@@ -34,13 +34,12 @@ from scorer.cli.arguments import (
 )
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import is_regular, shown
-from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED
-from scorer.wording import counted, printable, quoted
+from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED, RowName, Ties
+from scorer.wording import TABLES, aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.measures import Kind, Measure, Value
-    from scorer.options import RowName, Ties
     from scorer.scoring.analysis.analysis import Settings
     from scorer.scoring.analysis.compare import Comparison
     from scorer.scoring.analysis.kept import Task
@@ -322,7 +321,6 @@ def _falling(score: float) -> float:
 def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
     """Raise WrongCallError for a request that the form cannot show."""
     from scorer.board.reports.scores import MARKED
-    from scorer.wording import TABLES
 
     if side_by_side and form not in TABLES:
         raise WrongCallError(f"--side-by-side: {form} is not a table; choose one of {', '.join(TABLES)}")
@@ -490,7 +488,6 @@ def add_measure(parser: ArgumentParser) -> None:
 def measures(name: str | None) -> int:
     """List all measures, or explain one."""
     from scorer.measures import KINDS
-    from scorer.wording import aligned
 
     if name is None:
         print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))

@@ -29,7 +29,20 @@ from scorer.cli.arguments import (
 )
 from scorer.cli.submit import add_token, client_of
 from scorer.errors import ChallengeError, SolutionError
-from scorer.wording import counted, iso_time, printable, printable_name, quoted, suggestion, utc_moment, utc_time
+from scorer.wording import (
+    Cell,
+    Column,
+    Table,
+    counted,
+    iso_time,
+    printable,
+    printable_name,
+    quoted,
+    suggestion,
+    text_table,
+    utc_moment,
+    utc_time,
+)
 
 if TYPE_CHECKING:
     from scorer.live.errata import Changes
@@ -131,7 +144,6 @@ def erratum(action: str, reason: str | None, without_missing: bool, track: str |
 
 
 def _table(changes: Changes) -> str:
-    from scorer.wording import Cell, Column, Table, text_table
 
     before, after = changes.before, changes.after
     heads = ("team", "rank before", "rank after", f"{before.measure} before", f"{after.measure} after")
@@ -500,8 +512,6 @@ def _tokens(
 def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:
     import json
 
-    from scorer.wording import Cell, Column, Table, text_table
-
     names = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
     rows = [
         (
@@ -562,7 +572,6 @@ def _print_list(store: Store, form: str) -> None:
         document = {"version": VERSION, "teams": [_document(team) for team in listed]}
         print_result(json.dumps(document, ensure_ascii=False, indent=1))
         return
-    from scorer.wording import Cell, Column, Table, text_table
 
     columns = [Column(name) for name in ("team", "name", "status", "since", "reason")]
     rows = []

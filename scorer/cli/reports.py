@@ -36,12 +36,11 @@ from scorer.cli.evaluate import (
 )
 from scorer.errors import ScorerError
 from scorer.files import is_standard_input, is_url, shown
-from scorer.options import REPORT_FORMS
-from scorer.wording import printable, quoted
+from scorer.options import REPORT_FORMS, ReportForm, RowName
+from scorer.wording import csv_table, printable, quoted, text_table, utc_moment
 
 if TYPE_CHECKING:
     from scorer.board.board import Board
-    from scorer.options import ReportForm, RowName
     from scorer.scoring.analysis.analysis import Report, Settings
     from scorer.scoring.analysis.kept import Na
     from scorer.store.log import LogLine
@@ -288,7 +287,6 @@ def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime |
 
 def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
     from scorer.board.reports.leaderboard import board_table, to_json, to_markdown
-    from scorer.wording import csv_table, text_table
 
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.
@@ -321,7 +319,6 @@ def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int
     """
     from scorer.board.reports.leaderboard import entries_json, entries_table, misdated_lines
     from scorer.organising.render import listed_entries
-    from scorer.wording import csv_table, text_table
 
     with open_store(challenge, track) as (_, tracks, store):
         listed = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
@@ -359,7 +356,6 @@ def phases(
     from scorer.live.state import recorded_lines
     from scorer.organising.phases import extend
     from scorer.store.store import Store, now
-    from scorer.wording import utc_moment
 
     settings, tracks = open_challenge(challenge, track)
     if action is None:

@@ -19,13 +19,12 @@ from scorer.cli.arguments import (
 )
 from scorer.cli.evaluate import check_several, check_standard_input
 from scorer.errors import ConversionError, FusionError, MeasureError, ScorerError
-from scorer.options import TIE_RULE
-from scorer.wording import counted, printable, quoted
+from scorer.options import TIE_RULE, TieRule
+from scorer.wording import aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from scorer.options import TieRule
     from scorer.runs.aligned import Run
     from scorer.runs.fuse import Counts
     from scorer.runs.overlap import Overlaps
@@ -290,7 +289,6 @@ def _spelled(tuned: Tuning) -> dict[str, str]:
 def _list_methods() -> int:
     """Print the methods and the normalisations."""
     from scorer.runs.fuse import METHODS, NORMALISATIONS
-    from scorer.wording import aligned
 
     methods = [[f"--method {method.usage}", method.summary] for method in METHODS]
     print_result(aligned([*methods, *([f"--norm {norm.name}", norm.summary] for norm in NORMALISATIONS)]))

@@ -26,11 +26,11 @@ from scorer.cli.arguments import (
     print_result,
     with_progress,
 )
-from scorer.errors import ChallengeError, ExecutorError, FileError
-from scorer.files import shown
+from scorer.errors import ChallengeError, ExecutorError, FileError, ScorerError, SolutionError
+from scorer.files import digest, is_regular, shown
 from scorer.files.writing import replace_content
 from scorer.limits import ATTEMPTS, Limits
-from scorer.scoring.executors import GoOn, always
+from scorer.scoring.executors import GoOn, always, executor_named
 from scorer.wording import counted, printable, printable_name
 
 if TYPE_CHECKING:
@@ -85,7 +85,6 @@ def check(
 
 def _left(settings: Challenge, requested: Track, team: str) -> str:
     """What is left of the quota of a team, by the database of the challenge."""
-    from scorer.errors import ScorerError
     from scorer.live.entries import quota_line
     from scorer.store.store import Store
 
@@ -97,7 +96,6 @@ def _left(settings: Challenge, requested: Track, team: str) -> str:
 
 
 def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
-    from scorer.files import digest, is_regular
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Failed, Rejected, Rules
@@ -135,7 +133,6 @@ def _queries(track: Track) -> Solution | None:
 
     None if neither file is available.
     """
-    from scorer.errors import SolutionError
     from scorer.lists.solution import Solution
 
     if track.queries_path is not None:
@@ -294,8 +291,6 @@ def open_scoring(
 
 
 def _executor(options: ScoringOptions) -> Executor | None:
-    from scorer.scoring.executors import executor_named
-
     try:
         if options.executor == "serial" and not options.quiet:
             print_message("serial: for debugging; the limits on time and memory have no effect")

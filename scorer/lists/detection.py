@@ -276,8 +276,10 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
 
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
+    if not lines or re.match(LFS, lines[0]):  # its lines look like those of a run without scores
+        return None
     for format_ in FORMATS.values():
-        if one_block <= format_.ONE_BLOCK and lines and not re.match(LFS, lines[0]) and format_.recognises(lines):
+        if one_block <= format_.ONE_BLOCK and format_.recognises(lines):
             return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 

@@ -15,8 +15,7 @@ import pyarrow as pa
 from scorer.errors import Findings, Problem
 from scorer.lists import ALIKE, FEW_KNOWN, NO_LIST
 from scorer.lists.ranked_lists import FoundItems, RankedLists
-from scorer.lists.reading import compute as pc
-from scorer.lists.reading.arrow import coded, keep, run_starts, take, text_buffers, texts
+from scorer.lists.reading.arrow import coded, keep, plain_spelling, run_starts, take, texts
 from scorer.lists.reading.blocks import Ranked
 from scorer.lists.reading.bytes import UnreadableError
 from scorer.lists.solution import UNKNOWN, Solution, codes, is_excluded
@@ -71,11 +70,12 @@ class Membership:
             return take(lists.items, item), lists.line_of(item)
 
         members.hold(items, number, found, length)
-        if not (_is_ascii(lists.items) and _is_ascii(solution.items)):
-            ids = take(lists.items, _items(lists, length, np.ones(length.size, dtype=bool)))
-            members.alike = _spelled_alike(ids, solution.items)
+        every = np.ones(length.size, dtype=bool)
+        if plain_spelling(lists.items) is not lists.items or solution.plain_items is not solution.items:
+            ids = take(lists.items, _items(lists, length, every))
+            members.alike = _spelled_alike(ids, solution.items, solution.plain_items)
         if solution.candidate_set is not None:
-            item = _items(lists, length, np.ones(length.size, dtype=bool))
+            item = _items(lists, length, every)
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
             members.strangers.add_each(
                 lists.line_of(stranger),
@@ -154,23 +154,14 @@ EXAMPLES = 5
 """The number of queries or items that a message names."""
 
 
-def _spelled_alike(ids: pa.StringArray, known: pa.StringArray) -> int:
-    """Return how many unknown ids differ from known ones by Unicode's form or invisible characters only."""
-    if _is_ascii(ids) and _is_ascii(known):
-        return 0
-    plain, plain_known = (
-        pc.utf8_normalize(pc.replace_substring_regex(texts, pattern=r"\p{Cf}", replacement=""), form="NFC")
-        for texts in (ids, known)
-    )
-    if plain == ids and plain_known == known:
+def _spelled_alike(ids: pa.StringArray, known: pa.StringArray, plain_known: pa.StringArray) -> int:
+    """Return how many unknown ids differ from known ones only in what `plain_spelling` changes."""
+    plain = plain_spelling(ids)
+    if plain is ids and plain_known is known:
         return 0
     code = coded([plain_known, plain])[0]
     would_be_known = code[len(known) :] <= code[: len(known)].max(initial=-1)
     return int((would_be_known & (codes(ids, known) == UNKNOWN)).sum())
-
-
-def _is_ascii(ids: pa.StringArray) -> bool:
-    return bool(text_buffers(ids)[1].max(initial=0) < 128)
 
 
 def check_queries(
@@ -189,7 +180,8 @@ def check_queries(
         problems.add(0, "the file has no rows")
         return
     lacking = np.flatnonzero(~answered)
-    count = _spelled_alike(texts(unknown), solution.queries) if unknown else 0
+    known = solution.queries
+    count = _spelled_alike(texts(unknown), known, plain_spelling(known)) if unknown else 0
     alike = f"{ALIKE}{counted(count, 'unknown query', 'unknown queries')} would be known" if count else ""
     if lacking.size == answered.size:
         expected = alike or "check that the file is a submission for this track"

@@ -19,7 +19,17 @@ from scorer.files import shown
 from scorer.lists.detection import opened, roles
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading import memory
-from scorer.lists.reading.arrow import booleans, coded, fingerprints, id_order, integers, joined, take, texts
+from scorer.lists.reading.arrow import (
+    booleans,
+    coded,
+    fingerprints,
+    id_order,
+    integers,
+    joined,
+    plain_spelling,
+    take,
+    texts,
+)
 from scorer.lists.reading.blocks import ITERATION_HINT, Graded, Lines, Ranked, blocks, subtopics
 from scorer.lists.reading.bytes import UnreadableError, open_bytes
 from scorer.measures import Measure
@@ -411,6 +421,11 @@ class Solution:
     def items(self) -> pa.StringArray:
         """[item]: ids, each once."""
         return self.ids.items
+
+    @cached_property
+    def plain_items(self) -> pa.StringArray:
+        """[item]: `items` as `plain_spelling` returns them."""
+        return plain_spelling(self.items)
 
     def __repr__(self) -> str:
         return f"Solution(queries={self.flagged.size}, judged={len(self.ideal)})"

@@ -15,14 +15,13 @@ import numpy as np
 
 from scorer.measures.matched import Ints
 from scorer.scoring.evaluation import Evaluation
-from scorer.scoring.outcomes import aggregated
+from scorer.scoring.outcomes import Scored, aggregated
 from scorer.wording import DECIMALS, TABLES, Cell, Column, Table, printable
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.measures import Measure
     from scorer.measures.trec_eval import Printed
-    from scorer.scoring.outcomes import Scored
     from scorer.scoring.statistics.paired_tests import Comparison
 
 

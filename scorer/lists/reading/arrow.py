@@ -219,6 +219,15 @@ def fingerprints(values: pa.StringArray) -> NDArray[np.uint64]:
     return mixed
 
 
+def plain_spelling(values: pa.StringArray) -> pa.StringArray:
+    """Return texts in Unicode's form NFC, without invisible characters; the same array where that changes none."""
+    if text_buffers(values)[1].max(initial=0) < 128:
+        return values
+    visible = pc.replace_substring_regex(values, pattern=r"\p{Cf}", replacement="")
+    plain = pc.utf8_normalize(visible, form="NFC")
+    return values if plain == values else plain
+
+
 def text_buffers(values: pa.StringArray) -> tuple[NDArray[np.int32], NDArray[np.uint8]]:
     """Return the offsets of the texts and their bytes."""
     _, offsets, content = values.buffers()
