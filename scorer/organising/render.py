@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
 from scorer.board.reports.leaderboard import TrackEntries
-from scorer.board.site.context import AnalysisView
+from scorer.board.site.context import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
 from scorer.board.site.pages import site_files
 from scorer.board.statistics import ScoredRows
@@ -153,7 +153,7 @@ def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
     ).decode()
 
 
-def analysis_view(view: Snapshot, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
+def _kept_analysis(view: Snapshot, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
     """Return what computes the analysis of a track by its primary measure, as its page shows it.
 
     The board is of the same snapshot, which is read now; the analysis may be computed when the snapshot is closed.
@@ -178,7 +178,6 @@ def analysis_view(view: Snapshot, board: Board, cache: Cache) -> Callable[[], An
 
 
 def _computed_analysis(task: Task) -> str:
-    from scorer.board.site.context import analysis_view  # noqa: PLC0415
     from scorer.scoring.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
 
     return _ANALYSIS.dump_json(analysis_view(analysed(task))).decode()
@@ -339,7 +338,7 @@ def render(
                 challenge.tracks, boards(view, challenge.tracks, cache, pending=pending), strict=True
             )
         ]
-        analyses = {board.track.name: analysis_view(public(view, board.track), board, cache) for board in shown}
+        analyses = {board.track.name: _kept_analysis(public(view, board.track), board, cache) for board in shown}
         happened = timeline(view, challenge.tracks)
         errata = itertools.chain.from_iterable(happened.errata.values())
         log, commitment = published_log(view, challenge.tracks), published_commitment(view, challenge, errata)
