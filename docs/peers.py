@@ -1,9 +1,9 @@
 """Names of measures in other tools, and the differences between the tools.
 
-The tables pair a tool's name with our name of the measure that gives the same numbers. `tests/test_peers.py` compares
-the scores of every pair. `tests/test_peer_names.py` checks that each name is read as that measure, or refused with a
-message that has our name, and that the tables have all names of the installed tools. In a name, ``{k}`` is a cut-off
-and ``{level}`` is a level of recall. Names without a measure here are in `scorer/measures/names.py`.
+The tables pair a tool's name with our name of the measure that gives the same numbers.
+`tests/measures/test_peers.py` compares the scores of every pair. `tests/measures/test_peer_names.py` checks that each
+name is read as that measure, or refused with a message that has our name, and that the tables have all names of the
+installed tools. In a name, ``{k}`` is a cut-off and ``{level}`` is a level of recall. Names without a measure here are in `scorer/measures/names.py`.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ TREC_EVAL_10: Names = {
     "unj": "Unjudged@5,10,20",
     "unj_{k}": "Unjudged@{k}",
 }
-"""Names that pytrec_eval lacks or reads wrongly. ``tests/test_trec_eval_command.py`` compares their numbers."""
+"""Names that pytrec_eval lacks or reads wrongly. ``tests/cli/test_trec_eval_command.py`` compares their numbers."""
 
 IR_MEASURES: Names = {
     "AP": "AP",

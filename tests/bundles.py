@@ -20,7 +20,7 @@ from scorer.settings.tracks import FILE, Challenge
 from scorer.store.log import START, head_of, iso, leaf_of, nonce_of, secret_of, text_of_fields
 from scorer.store.store import Store
 from scorer.verification.bundle import COMMENT_BYTES, EVENTS, MANIFEST, SCHEMA
-from tests.live import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
+from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 KEY = "07" * 32
 """Of a split that selects the queries q2 and q3."""

@@ -5,17 +5,16 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-import os
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from scorer.measures.matched import Floats, Ints
+from tests.paths import REAL_DATA
 
-DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
+DATA = REAL_DATA
 PLACE = DATA.parent / "challenger"
 
 needs_challenger = pytest.mark.skipif(

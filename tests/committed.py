@@ -13,7 +13,7 @@ from scorer.live.commitment import Commitment
 from scorer.organising.commitment import Reveal, commit, named_receipts, reveal
 from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
-from tests.live import GOOD, OTHER, POOR, Live, day
+from tests.live_challenges import GOOD, OTHER, POOR, Live, day
 
 COMMITTED = datetime(2027, 1, 6, tzinfo=UTC)
 

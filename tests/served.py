@@ -24,7 +24,7 @@ from scorer.service.app import application
 from scorer.service.documents import Checks
 from scorer.service.state import Service
 from scorer.store.store import Store
-from tests.live import Live, day
+from tests.live_challenges import Live, day
 
 OPEN = day(11)
 """A time at which the first phase of `Live.graded` receives files."""

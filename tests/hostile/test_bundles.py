@@ -17,9 +17,8 @@ import pytest
 from scorer.verification.bundle import INDEX
 from tests.bundles import archive, edited, exported, lines_of, members, rerecorded, rich_challenge, with_manifest
 from tests.commands import Terminal
-from tests.live import day
-
-ROOT = Path(__file__).parents[2]
+from tests.live_challenges import day
+from tests.paths import ROOT
 
 SOLUTION, RESULT, LAST_RUN = (f"tables/{name}.jsonl" for name in ("solution", "result", "last_run"))
 

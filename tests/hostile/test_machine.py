@@ -28,7 +28,7 @@ from scorer.scoring.executors.base import Processes
 from scorer.store.store import Store
 from tests.commands import RUN, Answer, command, here, process
 from tests.databases import site_content
-from tests.test_faults import GOOD, board, bound_by_permissions, submissions
+from tests.organising.test_faults import GOOD, board, bound_by_permissions, submissions
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="the faults are made with means of Linux")
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.live import GOOD
-from tests.test_service_processes import Server, arrivals, challenge, delivered_files, serving, token_of
+from tests.live_challenges import GOOD
+from tests.service.test_service_processes import Server, arrivals, challenge, delivered_files, serving, token_of
 
 ENTRY = f"/api/v1/tracks/main/entries/{uuid.UUID(int=7)}"
 BODY = GOOD.encode()

@@ -34,10 +34,10 @@ from scorer.service.state import COOKIE, STATE, Service
 from scorer.service.uploads import file_form, received
 from scorer.store.database import ReplacedError
 from tests.commands import RUN, process
-from tests.live import GOOD, POOR, Live
+from tests.live_challenges import GOOD, POOR, Live
 from tests.served import Served, checked_at_once, served
-from tests.test_service_processes import arrivals, challenge, serving, token_of, until
-from tests.test_submit_page import Visitor
+from tests.service.test_service_processes import arrivals, challenge, serving, token_of, until
+from tests.service.test_submit_page import Visitor
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs signals and loopback addresses")
 

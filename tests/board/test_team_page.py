@@ -1,0 +1,743 @@
+"""The pages of teams: the result and its reasons, the nearest teams, the queries, and the entries."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from scorer.board.board import BINS, Board, Certainty, Pair, QueryScore, Row, RowCertainty, Tier
+from scorer.board.site.folder import write
+from scorer.board.site.neighbours import distribution, field_of, neighbours, query_table
+from scorer.board.site.pages import pages
+from scorer.board.site.team_pages import entries_in_words, heading, hidden, reasons, summary
+from scorer.errors import LONGEST, Problem
+from scorer.errors import SHOWN as MOST_SHOWN
+from scorer.lists import Counts
+from scorer.live.entry import State
+from scorer.live.teams import Team
+from scorer.wording import day_and_month, printable_name
+from tests.accessibility import has_axe, violations
+from tests.board import test_site as structure
+from tests.boards import (
+    ERRORS,
+    HOSTILE,
+    baseline_row,
+    board_of,
+    challenge,
+    entry,
+    scored_row,
+    team,
+    without_final,
+)
+from tests.browser import IN_BROWSER, Page
+from tests.pages import Element, board_row, read, rows
+
+COLUMNS = 5
+HISTOGRAM = (6, 1, *(0,) * (BINS - 3), 3)
+
+
+def row_of(name: str, score: float) -> Row:
+    """A row with one entry, whose preliminary score is lower by 0.01."""
+    return scored_row(name, score, round(score - 0.01, 4), COLUMNS)
+
+
+def pair(row: int, other: int, difference: float, **changes: object) -> Pair:
+    """A pair of rows that is not separable, with these changes."""
+    values: dict[str, object] = {
+        "interval": (difference - 0.02, difference + 0.03),
+        "p_value": 0.2,
+        "is_separable": False,
+        "wins": 5,
+        "ties": 3,
+        "losses": 2,
+        "queries_needed": None,
+    }
+    return Pair(row, other, difference, **{**values, **changes})  # type: ignore[arg-type]
+
+
+def certain(board: Board, *pairs: Pair, histogram: tuple[int, ...] = HISTOGRAM) -> Board:
+    """The board with these pairs and with one tier of all ranked teams."""
+    ranked = [position for position, row in enumerate(board.rows) if row.rank is not None]
+    certainty = Certainty(484, (Tier(tuple(ranked), 0.05),), 0, 0.04)
+    blank = (None,) * (len(board.columns) - 1)
+    found = []
+    for row in board.rows:
+        score = row.entry.final[0] if row.entry else None
+        of_row = None
+        if score is not None:
+            places = (1, len(ranked)) if row.rank else None
+            tier = 0 if row.rank else None
+            of_row = RowCertainty((score - 0.02, score + 0.02), places, tier, None, histogram)
+        found.append(replace(row, certainty=(of_row, *blank) if row.entry else ()))
+    return replace(board, rows=tuple(found), certainty=(certainty, *blank), pairs=pairs)
+
+
+def plain(board: Board, position: int) -> str:
+    """The reasons of a row without their markup."""
+    return " ".join(sentence.striptags() for sentence in reasons(field_of(board), position))
+
+
+@pytest.fixture
+def three() -> Board:
+    """Three ranked teams with 0.3, 0.2 and 0.1, and a baseline between the last two."""
+    track = challenge().tracks[0]
+    rows_of_teams = (row_of("one", 0.3), row_of("two", 0.2), row_of("three", 0.1))
+    return board_of(track, *rows_of_teams, baseline_row("most popular", 0.15, 0.14, COLUMNS))
+
+
+# Why this rank
+
+
+def test_the_first_team_is_compared_with_the_second(three: Board) -> None:
+    """The first has no team above it; the difference is that of the pair."""
+    assert heading(three.rows[0]) == "Why first"
+    assert plain(three, 0) == "It scores 0.1000 more than two in second place."
+    assert plain(certain(three, pair(0, 1, 0.0987)), 0) == (
+        "It scores 0.0987 more than two in second place. The 484 queries do not separate it from two."
+    )
+
+
+def test_a_team_in_the_middle_is_compared_with_both_neighbours(three: Board) -> None:
+    """Baselines are no neighbours in the ranking."""
+    tested = certain(three, pair(0, 1, 0.1, is_separable=True), pair(1, 3, 0.1))
+    assert heading(tested.rows[1]) == "Why second"
+    assert plain(tested, 1) == (
+        "It scores 0.1000 less than one in first place and 0.1000 more than three in third place. "
+        "The 484 queries separate it from one, but not from three."
+    )
+
+
+def test_the_last_team_is_compared_with_the_one_above(three: Board) -> None:
+    """It may be separable from all."""
+    tested = certain(three, pair(0, 3, 0.2, is_separable=True), pair(1, 3, 0.1, is_separable=True))
+    assert plain(tested, 3) == (
+        "It scores 0.1000 less than two in second place. The 484 queries separate it from one and two."
+    )
+
+
+def test_teams_that_share_a_rank_are_named() -> None:
+    """They are neither above nor below."""
+    track = challenge().tracks[0]
+    board = board_of(track, row_of("one", 0.3), row_of("two", 0.3), row_of("three", 0.3), row_of("four", 0.2))
+    assert plain(board, 0) == (
+        "It shares the rank with two and three: their scores are equal. "
+        "It scores 0.1000 more than four in fourth place."
+    )
+    many = board_of(track, *(row_of(f"team-{number}", 0.3) for number in range(9)))
+    assert plain(many, 0).endswith("team-3 and team-4 and 4 others: their scores are equal.")
+
+
+def test_a_difference_that_rounds_to_zero_is_not_called_zero() -> None:
+    """Scores that differ in the last decimal may come from means that differ by less."""
+    board = board_of(challenge().tracks[0], row_of("one", 0.1235), row_of("two", 0.1234))
+    assert plain(certain(board, pair(0, 1, 0.00002)), 0).startswith("It scores under 0.0001 more than two")
+
+
+@pytest.mark.parametrize(
+    ("needed", "sentence"),
+    [
+        (1_712, "If the differences stayed as they are, about 1,700 queries would separate it from two."),
+        (10**7, ""),
+        (None, ""),
+    ],
+)
+def test_the_number_of_queries_that_would_separate_neighbours(three: Board, needed: int | None, sentence: str) -> None:
+    """It is rounded, and left out where nobody could collect so many."""
+    text = plain(certain(three, pair(0, 1, 0.1, queries_needed=needed)), 0)
+    assert text.partition("from two. ")[2] == sentence
+
+
+def test_the_only_team_has_no_neighbours() -> None:
+    """A sentence says so; there is no table of nearest teams."""
+    board = board_of(challenge().tracks[0], row_of("one", 0.3), baseline_row("random", 0.1, 0.1, COLUMNS))
+    assert plain(board, 0) == "No other team has a rank."
+    assert neighbours(field_of(board), 0) is None
+
+
+def test_without_statistics_there_are_only_gaps(three: Board) -> None:
+    """A measure that is a sum has no tests; the pages have no empty table."""
+    assert "separate" not in plain(three, 1)
+    assert neighbours(field_of(three), 1) is None
+    assert distribution(field_of(three), 1) is None
+    assert hidden(field_of(three), 1) == "Intervals and tests are not computed for this board."
+
+
+@pytest.mark.parametrize(
+    ("score", "wanted"),
+    [
+        (0.4, "Every ranked team scores less."),
+        (0.25, "Its score is between those of one in first place and two in second place."),
+        (0.05, "Every ranked team scores more."),
+    ],
+)
+def test_a_baseline_has_no_rank(score: float, wanted: str) -> None:
+    """The sentences say between which teams its score is."""
+    track = challenge().tracks[0]
+    board = board_of(
+        track, row_of("one", 0.3), row_of("two", 0.2), row_of("three", 0.1), baseline_row("x", score, score, COLUMNS)
+    )
+    position = next(position for position, row in enumerate(board.rows) if row.baseline)
+    assert heading(board.rows[position]) == "Why no rank"
+    assert plain(board, position) == f"A baseline of the organisers has no rank. {wanted}"
+
+
+def test_a_baseline_without_ranked_teams() -> None:
+    """There is nothing to compare it with."""
+    board = board_of(challenge().tracks[0], baseline_row("x", 0.1, 0.1, COLUMNS))
+    assert plain(board, 0) == "A baseline of the organisers has no rank. No team has a rank yet."
+
+
+def with_states(*states: State) -> Row:
+    """A row without a scored entry, whose entries have these states."""
+    blank = (None,) * COLUMNS
+    sent = tuple(entry("solo", number, blank, blank, state=state) for number, state in enumerate(states, 1))
+    return Row(None, None, team("solo"), False, None, sent[::-1])
+
+
+@pytest.mark.parametrize(
+    ("states", "wanted"),
+    [
+        (("rejected",), "Its only entry was rejected; the errors are in the table of entries."),
+        (("rejected",) * 3, "Each of its three entries was rejected; the errors are in the table of entries."),
+        (("waiting",), "Its only entry is not scored yet."),
+        (("failed", "waiting"), "Each of its two entries is not scored yet."),
+        (("misdated",), "Its only entry has a time of receipt that the organisers must confirm."),
+        (("rejected", "waiting"), "None of its two entries is scored."),
+        (("rejected", "withdrawn"), "Its only entry was rejected; the errors are in the table of entries."),
+    ],
+)
+def test_a_team_without_a_scored_entry_sees_why(states: tuple[State, ...], wanted: str) -> None:
+    """The reason is that of all its entries that are present."""
+    board = board_of(challenge().tracks[0], with_states(*states))
+    assert plain(board, 0) == wanted
+    assert summary(field_of(board), 0) == "no score in Cold start"
+
+
+def test_an_undefined_score_has_no_rank() -> None:
+    """The entry is scored, but its primary score is not defined."""
+    row = row_of("solo", 0.3)
+    blank = replace(row.entries[0], final=(None, *row.entries[0].final[1:]))
+    board = board_of(challenge().tracks[0], replace(row, entry=blank, entries=(blank,)))
+    assert plain(board, 0) == "Its score is undefined, so it has no rank."
+
+
+def test_a_preliminary_board_says_that_final_scores_are_hidden() -> None:
+    """Gaps are those of preliminary scores."""
+    track = challenge(stage="preliminary").tracks[0]
+    board = board_of(track, *(without_final(row_of(name, score)) for name, score in (("one", 0.3), ("two", 0.2))))
+    assert plain(board, 1) == "It scores 0.1000 less than one in first place. Final scores are not shown yet."
+    assert summary(field_of(board), 1) == "rank 2 of 2 in Cold start, preliminary MARp@5,10,15,20,25,30 0.2000"
+
+
+def test_names_in_sentences_are_text_and_short() -> None:
+    """Names are escaped, isolated from the direction of the sentence, and shortened."""
+    board = board_of(challenge().tracks[0], row_of("one", 0.3), row_of(HOSTILE[0], 0.2), row_of(HOSTILE[5], 0.1))
+    (sentence,) = reasons(field_of(board), 1)
+    assert "<script" not in sentence
+    (sentence,) = reasons(field_of(board), 2)
+    assert "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>" in sentence
+    assert f"<bdi>{'W' * 37}...</bdi>" in reasons(field_of(board), 1)[0]
+
+
+@pytest.mark.parametrize(
+    ("states", "wanted"),
+    [
+        (("scored",), "1 entry"),
+        (("scored", "rejected"), "2 entries, 1 rejected"),
+        (("rejected", "withdrawn", "misdated", "waiting", "failed"),
+         "5 entries, 1 rejected, 1 withdrawn, 1 without a confirmed time, 2 not scored yet"),
+    ],
+)  # fmt: skip
+def test_the_entries_are_counted_in_words(states: tuple[State, ...], wanted: str) -> None:
+    """Each state is named only if an entry has it."""
+    assert entries_in_words(with_states(*states)) == wanted
+
+
+# The nearest teams
+
+
+def test_differences_are_those_of_the_other_team(three: Board) -> None:
+    """A pair is turned where this team is its first row: difference, interval, and counts of queries."""
+    tested = certain(three, pair(0, 1, 0.1), pair(1, 2, 0.05, is_separable=None, p_value=0.0004), pair(1, 3, 0.09))
+    table = neighbours(field_of(tested), 1)
+    assert table is not None
+    assert [each.position for each in table.rows] == [0, 1, 2, 3]
+    assert [each.difference for each in table.rows] == [0.1, None, -0.05, -0.09]
+    assert table.rows[0].interval == pytest.approx((0.08, 0.13))
+    assert table.rows[2].interval == pytest.approx((-0.08, -0.03))
+    assert [each.shares.counts if each.shares else None for each in table.rows] == [
+        (5, 3, 2), None, (2, 3, 5), (2, 3, 5),
+    ]  # fmt: skip
+    assert [each.p_value for each in table.rows] == ["0.200", "", "< 0.001", "0.200"]
+    assert [each.separable for each in table.rows] == ["no", "", "–", "no"]
+    assert (table.has_shares, table.has_baselines) == (True, True)
+
+
+def test_the_table_has_the_leader_and_the_nearest_teams() -> None:
+    """Of many compared teams it has the best one, three above and three below."""
+    board = board_of(challenge().tracks[0], *(row_of(f"team-{n:02}", 0.5 - 0.02 * n) for n in range(12)))
+    pairs = [pair(min(n, 7), max(n, 7), 0.1) for n in range(12) if n != 7]
+    table = neighbours(field_of(certain(board, *pairs)), 7)
+    assert table is not None
+    assert [each.position for each in table.rows] == [0, 4, 5, 6, 7, 8, 9, 10]
+
+
+def test_counts_of_queries_are_left_out_where_they_are_hidden(three: Board) -> None:
+    """The column disappears, and a sentence says why there is no distribution."""
+    hidden_pair = pair(0, 1, 0.1, wins=None, ties=None, losses=None)
+    tested = certain(three, hidden_pair, histogram=())
+    table = neighbours(field_of(tested), 0)
+    assert table is not None
+    assert not table.has_shares
+    page = pages(challenge(), [tested])["teams/one.html"]
+    assert 'class="shares"' not in page
+    assert "The organisers do not show the scores of single queries." in page
+    assert 'class="distribution"' not in page
+
+
+def test_the_parts_of_a_bar_fill_it(three: Board) -> None:
+    """Their widths are in proportion to the counts; they follow each other."""
+    table = neighbours(field_of(certain(three, pair(0, 1, 0.1))), 1)
+    assert table is not None
+    assert table.rows[0].shares is not None
+    assert table.rows[0].shares.bars == (("0%", "50%"), ("50%", "30%"), ("80%", "20%"))
+
+
+# The queries
+
+
+def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
+    """A baseline is compared with all ranked teams, a ranked team with the others."""
+    board = certain(three)
+    changed = replace(board.rows[0].certainty[0], histogram=(0,) * (BINS - 1) + (10,))  # type: ignore[type-var]
+    first = replace(board.rows[0], certainty=(changed, *board.rows[0].certainty[1:]))
+    field = field_of(replace(board, rows=(first, *board.rows[1:])))
+    own, baseline = distribution(field, 1), distribution(field, 2)
+    assert own is not None
+    assert baseline is not None
+    assert (own.others, baseline.others) == (2, 3)
+    assert "Mean of the other teams: 3.0, 0.5, 0.0" in own.description
+    assert "Mean of the other teams: 4.0, 0.7, 0.0" in baseline.description
+    assert own.description.startswith("Queries from 0 to 1 in 20 steps of 0.05: 6, 1, 0,")
+    assert (own.total, own.lead, len(own.bars)) == (10, "6", 3)
+
+
+def test_the_distribution_of_the_only_team_has_no_line() -> None:
+    """There is no other team."""
+    board = certain(board_of(challenge().tracks[0], row_of("one", 0.3)))
+    figure = distribution(field_of(board), 0)
+    assert figure is not None
+    assert figure.line == ""
+    assert "Mean" not in figure.description
+
+
+@pytest.mark.parametrize(
+    ("query", "shown", "note"),
+    [("q<b>7", ["q<b>7"], ""), ("", [], " The organisers do not publish the ids of queries.")],
+)
+def test_ids_of_queries_are_shown_only_if_they_are_public(
+    three: Board, query: str, shown: list[str], note: str
+) -> None:
+    """Without ids the table has no column of queries; an id is text."""
+    first = replace(
+        three.rows[0],
+        best_queries=(QueryScore(query, 0.9, 0.1), QueryScore(query, 0.8, 0.1)),
+        worst_queries=(QueryScore(query, 0.0, 1.0),),
+    )
+    board = replace(certain(three), rows=(first, *certain(three).rows[1:]))
+    page = pages(challenge(), [board])["teams/one.html"]
+    found = rows(page, "queries")
+    assert [row[:-1] for row in found] == [
+        [*shown, "0.9000", "0.1000", "+0.8000"],
+        [*shown, "0.8000", "0.1000", "+0.7000"],
+        [*shown, "0.0000", "1.0000", "−1.0000"],
+    ]
+    assert f"Bar: the median of the other ranked teams.{note}<" in page
+    table = query_table(field_of(board), 0)
+    assert table is not None
+    assert table.caption == "Its two best and one worst queries against the field."
+    assert [row.is_first_worst for row in table.rows] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({}, "The organisers do not show the scores of single queries."),
+        ({"stage": "preliminary"}, "The scores of single queries are hidden while the challenge is open."),
+        ({"primary": "NumRelRet"}, "NumRelRet is no mean over the queries, so single queries are not compared."),
+        ({"primary": "DCG@10"}, "The scores of DCG@10 have no upper bound, so their distribution is not drawn."),
+    ],
+)
+def test_a_sentence_says_why_queries_are_hidden(changes: dict[str, object], sentence: str) -> None:
+    """Where the statistics are known and the scores of queries are not."""
+    board = certain(
+        board_of(challenge(Path("nowhere"), **changes).tracks[0], row_of("one", 0.3), row_of("two", 0.2)), histogram=()
+    )
+    assert hidden(field_of(board), 0) == sentence
+    assert hidden(field_of(certain(board)), 0) == ""
+
+
+# The result on the page
+
+
+def result_of(page: str) -> Element:
+    """The result in the first track of a page."""
+    return read(page).of_class("result")
+
+
+def test_the_result_has_rank_range_tier_and_interval(three: Board) -> None:
+    """The numbers are those of the board."""
+    result = result_of(pages(challenge(), [certain(three, pair(0, 1, 0.1))])["teams/two.html"])
+    assert result.of_class("place").words() == "Rank 2 1 to 3, of three Tier A"
+    assert result.of_class("among").words().startswith("Final MARp 0.2000 0.180 to 0.220")
+    assert "Tall tick: its preliminary score, 0.1900, rank 2 (same)." in result.words()
+    assert result.of_class("reasons").words().startswith("Why second It scores 0.1000 less than one in first place")
+
+
+def test_the_table_of_nearest_teams_shows_the_numbers_of_the_pairs(three: Board) -> None:
+    """The row of the team itself has no numbers."""
+    tested = certain(three, pair(0, 1, 0.1), pair(1, 2, 0.05, is_separable=None), pair(1, 3, 0.0987, is_separable=True))
+    found = rows(pages(challenge(), [tested])["teams/two.html"], "nearest")
+    assert found == [
+        ["1", "one", "0.3000", "+0.1000", "+0.080 to +0.130", "", "5 3 2", "0.200", "no"],
+        ["2", "two", "0.2000", "", "", "", "", "", ""],
+        ["", "most popular baseline", "0.1500", "−0.0500", "−0.080 to −0.030", "", "2 3 5", "0.200", "–"],
+        ["3", "three", "0.1000", "−0.0987", "−0.129 to −0.079", "", "2 3 5", "0.200", "yes"],
+    ]
+
+
+def test_tables_and_figures_are_numbered_in_order(site: dict[str, str]) -> None:
+    """Over all tracks of the page."""
+    page = site["teams/tea-kettle.html"]
+    for word in ("Table", "Figure"):
+        numbers = [int(number) for number in re.findall(rf"<b>{word} (\d+)\.</b>", page)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert len(numbers) > 2
+
+
+# Entries
+
+
+def test_a_team_page_shows_every_entry(site: dict[str, str]) -> None:
+    """All entries are listed, latest first, with final and preliminary scores, and the whole SHA-256."""
+    found = rows(site["teams/tea-kettle.html"], "entries")
+    assert [row[0] for row in found] == ["6", "5", "4", "3", "2", "1"]
+    assert [row[1].split()[-1] for row in found] == ["counts"] + ["scored"] * 5
+    assert found[0][4:] == ["0.3127", "0.3290", "498 of 500"]
+    assert re.fullmatch(r"cold-start/tea-kettle/6\.txt [0-9a-f]{64}", found[0][2])
+    assert found[0][3].startswith("3 unknown queries, ignored 2 repeated items, counted once 4 further measures")
+    assert "AP0.2502, preliminary 0.2632" in found[0][3]
+
+
+def test_an_entry_without_remarks_has_nothing_to_report() -> None:
+    """Neither findings nor counts of what was ignored."""
+    row = row_of("solo", 0.3)
+    clean = replace(row.entries[0], counts=Counts(500, 500, 0, 15_000, 0, 0), findings=(), findings_count=0)
+    board = board_of(challenge().tracks[0], replace(row, entry=clean, entries=(clean,)))
+    assert rows(pages(challenge(), [board])["teams/solo.html"], "entries")[0][3].startswith("Nothing.")
+
+
+def test_notes_on_the_entry_that_counts_are_linked() -> None:
+    """The result links to the counting entry, which lists its notes."""
+    declared = challenge()
+    scores = (0.3, 0.2, 0.2, 0.2, 0.2)
+    noted = entry("solo", 1, scores, scores, counting=True, findings=ERRORS[:1], more=1)
+    row = replace(scored_row("solo", 0.3, 0.3, 5), entry=noted, entries=(noted,))
+    page = pages(declared, [board_of(declared.tracks[0], row)])["teams/solo.html"]
+    assert rows(page, "entries")[0][3].startswith(f"2 notes {ERRORS[0].text} and 1 more")
+    which = read(page).of_class("which")
+    assert which.words().endswith("There are 2 notes on the entry that counts.")
+    assert [each.attributes["href"] for each in which.all("a")][1:] == ["#entry-cold-start-1"]
+
+
+def test_notes_on_other_entries_do_not_change_the_result(site: dict[str, str]) -> None:
+    """A note on an earlier entry is in its row only."""
+    page = site["teams/tea-kettle.html"]
+    assert rows(page, "entries")[-1][3].startswith("1 note line 3 a repeated item")
+    assert "on the entry that counts" not in page
+
+
+def with_entries(row: Row, *states: State) -> Row:
+    """The row with a later entry in each state."""
+    blank = (None,) * COLUMNS
+    later = (entry(row.team.name, number, blank, blank, state=each) for number, each in enumerate(states, 2))
+    return replace(row, entries=(*reversed(tuple(later)), *row.entries))
+
+
+@pytest.mark.parametrize("state", ["waiting", "failed"])
+def test_entries_without_a_result_are_shown_alike(state: State) -> None:
+    """Pages say that an entry is not scored yet, whether it was tried or not, and the board counts such entries."""
+    declared = challenge()
+    row = with_entries(scored_row("solo", 0.3, 0.3, 5), state)
+    site = pages(declared, [board_of(declared.tracks[0], row)])
+    page = site["teams/solo.html"]
+    assert [cells[1].partition(" ")[2][6:] for cells in rows(page, "entries")] == ["not scored yet", "counts"]
+    assert "The team need not do anything." in page
+    assert "failed" not in page
+    assert "1 not scored yet" in site["cold-start/index.html"]
+    assert board_row(site["cold-start/index.html"], "solo")["entries"] == "2"
+
+
+def test_an_entry_without_a_possible_time_is_explained() -> None:
+    """Its status and a sentence say that the organisers must confirm the time; the board ignores that time."""
+    declared = challenge()
+    row = scored_row("solo", 0.3, 0.3, 5)
+    far = replace(
+        entry("solo", 2, (0.9,) * 5, (0.9,) * 5, state="misdated"), received=datetime(9999, 12, 31, tzinfo=UTC)
+    )
+    site = pages(declared, [board_of(declared.tracks[0], replace(row, entries=(far, *row.entries)))])
+    page, table = site["teams/solo.html"], site["cold-start/index.html"]
+    assert rows(page, "entries")[0][1].endswith("time not confirmed")
+    assert "The organisers must confirm the time of receipt" in page
+    assert "timeline" not in page
+    assert "1 whose time of receipt is not confirmed" in table
+    shown = board_row(table, "solo")
+    assert (shown["entries"], shown["last"]) == ("2", day_and_month(row.entries[0].received))
+    only = replace(row, entry=None, entries=(far,))
+    table = pages(declared, [board_of(declared.tracks[0], only)])["cold-start/index.html"]
+    shown = board_row(table, "solo")
+    assert (shown["entries"], shown["last"], shown["strip"]) == (
+        *("1", "–", "Nothing scored. The time of receipt is not confirmed. See why"),
+    )
+
+
+def test_findings_of_an_entry_that_has_no_scores_are_errors() -> None:
+    """A rejected entry that was withdrawn has errors, not notes."""
+    declared = challenge()
+    blank = (None,) * 5
+    gone = entry("solo", 2, blank, blank, state="withdrawn", findings=ERRORS)
+    row = scored_row("solo", 0.3, 0.3, 5)
+    page = pages(declared, [board_of(declared.tracks[0], replace(row, entries=(gone, *row.entries)))])[
+        "teams/solo.html"
+    ]
+    shown = rows(page, "entries")[0]
+    assert shown[1].endswith("withdrawn")
+    assert shown[3].startswith("3 errors")
+
+
+# Pages of a team with many entries
+
+
+def many_entries(count: int, counting: int, columns: int) -> Row:
+    """The row of a team with this many scored entries; `counting` is the number of the one that counts."""
+    sent = tuple(
+        entry(
+            "solo",
+            number,
+            (number / 10_000,) * columns,
+            (0.1,) * columns,
+            counting=number == counting,
+            findings=ERRORS[:1] if number == counting else (),
+        )
+        for number in range(count, 0, -1)
+    )
+    return Row(None, None, team("solo"), False, sent[count - counting], sent)
+
+
+@pytest.fixture(scope="module")
+def long() -> dict[str, str]:
+    """The site of a team with 120 entries in one track, the third of which counts, and 51 in another."""
+    declared = challenge()
+    first, second = declared.tracks
+    return pages(
+        declared,
+        [
+            board_of(first, many_entries(120, 3, 5), scored_row("short", 0.3, 0.3, 5)),
+            board_of(second, without_final(many_entries(51, 51, 2))),
+        ],
+    )
+
+
+SOLO = ("teams/solo.html", "teams/solo.2.html", "teams/solo.3.html")
+
+
+def test_the_entries_of_a_team_are_on_several_pages(long: dict[str, str]) -> None:
+    """Each page has at most 50 entries of each track, the latest first; every entry is on one page."""
+    assert [path for path in sorted(long) if path.startswith("teams/solo")] == sorted(SOLO)
+    captions = [
+        [each.words() for each in read(long[path]).all("p") if "Entries " in each.text and "Page" not in each.text]
+        for path in SOLO
+    ]
+    assert [[re.sub(r"^Table \d\. |[;,].*|\.$", "", words) for words in page] for page in captions] == [
+        ["Entries 71 to 120 of 120", "Entries 2 to 51 of 51"],
+        ["Entries 21 to 70 of 120", "Entries 1 to 1 of 51"],
+        ["Entries 1 to 20 of 120"],
+    ]
+    found = [
+        (table.attributes["aria-labelledby"], int(next(row.all("td")).words()))
+        for path in SOLO
+        for table in read(long[path]).all("table")
+        if "entries" in table.classes()
+        for body in table.all("tbody")
+        for row in body.all("tr")
+    ]
+    assert sorted(found) == sorted(
+        [("entries-cold-start", number) for number in range(1, 121)]
+        + [("entries-pooled-sequences", number) for number in range(1, 52)]
+    )
+
+
+def test_the_pages_of_a_team_are_linked(long: dict[str, str]) -> None:
+    """Each page names its number and links to its neighbours; every link has a target, and ids are unique."""
+    structure.test_every_link_has_a_target(long)
+    structure.test_ids_are_unique(long)
+    structure.test_every_page_is_well_formed(long)
+    structure.test_tables_are_described(long)
+    bars = [[each for each in read(long[path]).all("nav") if "pages" in each.classes()] for path in SOLO]
+    assert [bar[0].words() for bar in bars] == [
+        "Page 1 of 3 Older entries",
+        "Newer entries Page 2 of 3 Older entries",
+        "Newer entries Page 3 of 3",
+    ]
+    assert [[link.attributes["href"] for link in bar[0].all("a")] for bar in bars] == [
+        ["solo.2.html"],
+        ["solo.html", "solo.3.html"],
+        ["solo.2.html"],
+    ]
+    assert 'class="pages"' not in long["teams/short.html"]
+
+
+def test_landmarks_have_different_names(long: dict[str, str]) -> None:
+    """The navigation at the beginning and at the end, and the sections of the tracks."""
+    for path in SOLO:
+        page = read(long[path])
+        labels = [each.attributes.get("aria-label") for each in page.all("nav")]
+        labels += [each.attributes.get("aria-labelledby") for each in page.all("section")]
+        assert None not in labels
+        assert len(labels) == len(set(labels))
+
+
+def test_the_first_page_has_the_result_and_the_chart(long: dict[str, str]) -> None:
+    """Other pages have entries only. The result links to the entry that counts on its page."""
+    assert [sum("result" in each.classes() for each in read(long[path]).all("div")) for path in SOLO] == [2, 0, 0]
+    first = result_of(long[SOLO[0]])
+    assert first.of_class("place").words() == "Rank 2 of two"
+    assert "The entry that counts is entry 3." in first.words()
+    assert 'href="solo.3.html#entry-cold-start-3"' in long[SOLO[0]]
+    assert 'id="entry-cold-start-3" class="counts"' in long[SOLO[2]]
+    assert [long[path].count("<figure") for path in SOLO] == [2, 0, 0]
+
+
+def test_a_chart_has_the_latest_entries_and_the_one_that_counts(long: dict[str, str]) -> None:
+    """A long chart is bounded, and its caption says what it shows."""
+    figure = next(read(long[SOLO[0]]).all("figure"))
+    assert len(list(figure.all("circle"))) == 101
+    assert [dot.words() for dot in figure.all("circle") if "class" in dot.attributes] == ["Entry 3: 0.0003"]
+    assert "of each of the latest 100 scored entries and of the one that counts." in figure.words()
+
+
+def test_the_size_of_a_page_is_bounded() -> None:
+    """A thousand rejected entries with the most and the longest errors give 20 pages of similar size."""
+    declared = challenge()
+    blank = (None,) * 5
+    errors = tuple(Problem(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
+    sent = tuple(
+        entry("solo", number, blank, blank, state="rejected", findings=errors, more=9) for number in range(1000, 0, -1)
+    )
+    site = pages(declared, [board_of(declared.tracks[0], Row(None, None, team("solo"), False, None, sent))])
+    sizes = [len(text.encode()) for path, text in site.items() if path.startswith("teams/")]
+    assert len(sizes) == 20
+    assert max(sizes) < 50 * MOST_SHOWN * (len("&lt;") * LONGEST + 100)
+
+
+def test_the_marks_of_many_teams_are_few() -> None:
+    """Marks that would cover each other are drawn once, so the pages of a long board stay small."""
+    board = certain(board_of(challenge().tracks[0], *(row_of(f"team-{n:03}", 0.9 - n / 1000) for n in range(600))))
+    page = pages(challenge(), [board])["teams/team-300.html"]
+    assert 0 < page.count('class="other"') <= 201
+
+
+# In a browser
+
+
+class TestInBrowser:
+    """Pages of teams in Chromium."""
+
+    pytestmark = IN_BROWSER
+
+    @pytest.mark.parametrize("width", [320, 760, 1280])
+    def test_long_pages_and_names_fit(self, tab: Page, long: dict[str, str], tmp_path: Path, width: int) -> None:
+        """The pages of a team with many entries and of one whose name is 255 escaped bytes do not scroll sideways."""
+        declared = challenge()
+        name = Team(printable_name("\udcff" * 255), "escaped")
+        row = scored_row("solo", 0.3, 0.3, 5, entries=2)
+        named = tuple(replace(each, file=f"cold-start/{name.name}/{name.name}.txt") for each in row.entries)
+        row = replace(row, team=name, entry=named[0], entries=named)
+        write(pages(declared, [board_of(track, row) for track in declared.tracks[:1]]), tmp_path / "escaped")
+        write(long, tmp_path / "long")
+        for path in ("index.html", "cold-start/index.html", "teams/escaped.html"):
+            tab.open(f"{(tmp_path / 'escaped').as_uri()}/{path}", width=width)
+            assert tab.ask("document.documentElement.scrollWidth") <= width, path
+        for path in SOLO:
+            tab.open(f"{(tmp_path / 'long').as_uri()}/{path}", width=width)
+            assert tab.errors == []
+            assert tab.ask("document.documentElement.scrollWidth") <= width, path
+
+    @pytest.mark.parametrize("width", [320, 390, 768, 1024, 1440, 2560])
+    def test_no_number_is_cut_or_covered(self, tab: Page, address: str, width: int) -> None:
+        """The text of each cell is inside the cell, and cells of a row do not overlap."""
+        tab.open(f"{address}/teams/slow-lanterns.html", width=width)
+        assert tab.ask("document.documentElement.scrollWidth") <= width
+        cut = (
+            "[...document.querySelectorAll('.track :is(th, td):not(.scale, .team, .source)')]"
+            ".filter(each => each.checkVisibility() && each.scrollWidth > each.clientWidth + 1)"
+            ".map(each => each.className + ': ' + each.textContent)"
+        )
+        assert tab.ask(cut) == []
+
+    def test_the_dot_of_a_team_is_at_its_score(self, tab: Page, address: str) -> None:
+        """The dot is between the ticks around the score, in proportion."""
+        tab.open(f"{address}/teams/slow-lanterns.html", width=1440)
+        middle = "(each => each.getBoundingClientRect().x + each.getBoundingClientRect().width / 2)"
+        places = tab.ask(
+            "[document.querySelector('svg.among .dot'),"
+            f" ...document.querySelectorAll('svg.among text:not(.first, .last)')].slice(0, 3).map({middle})"
+        )
+        labels = tab.ask(
+            "[...document.querySelectorAll('svg.among text:not(.first, .last)')].slice(0, 2).map(e => +e.textContent)"
+        )
+        dot, low, high = places
+        score = labels[0] + (labels[1] - labels[0]) * (dot - low) / (high - low)
+        assert score == pytest.approx(0.2120, abs=0.001)
+
+    def test_the_page_works_with_the_keyboard_and_without_scripts(self, tab: Page, address: str) -> None:
+        """There is no script; further measures unfold by the keyboard."""
+        tab.open(f"{address}/teams/slow-lanterns.html", scripts=False)
+        tab.ask("document.querySelector('.entries summary').focus()")
+        tab.press("Enter")
+        assert tab.ask("document.querySelector('.entries details').open")
+        assert tab.ask("document.querySelector('.entries dl').checkVisibility()")
+
+    def test_forced_colours_keep_the_marks(self, tab: Page, address: str) -> None:
+        """Dots and intervals differ from the background."""
+        tab.open(f"{address}/teams/slow-lanterns.html", forced_colours=True)
+        paper = tab.ask("getComputedStyle(document.body).backgroundColor")
+        for mark, attribute in ((".nearest .dot", "fill"), (".nearest line.span", "stroke"), (".part3", "fill")):
+            assert tab.ask(f"getComputedStyle(document.querySelector('{mark}')).{attribute}") != paper, mark
+
+    @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
+    @pytest.mark.parametrize(
+        ("name", "width", "dark"),
+        [
+            ("Slow Lanterns", 1440, False),
+            pytest.param("Slow Lanterns", 1440, True, marks=pytest.mark.endurance),
+            pytest.param("Slow Lanterns", 390, False, marks=pytest.mark.endurance),
+            ("most popular", 1440, False),
+            ("quiet-harbour", 390, True),
+        ],
+    )
+    def test_the_page_is_accessible(self, tab: Page, address: str, name: str, width: int, dark: bool) -> None:
+        """axe-core finds no violation."""
+        tab.open(f"{address}/teams/{team(name).slug}.html", width=width, dark=dark)
+        assert violations(tab) == []
+
+    @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
+    def test_a_page_of_several_is_accessible(self, tab: Page, long: dict[str, str], tmp_path: Path) -> None:
+        """Landmarks have different names also where the navigation is on the page twice."""
+        write(long, tmp_path)
+        tab.open(f"{tmp_path.as_uri()}/{SOLO[1]}")
+        assert violations(tab) == []

@@ -1,0 +1,241 @@
+"""The record as of an event or a time: boards, lists of entries and sites of earlier states."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from scorer.board.board import Board
+from scorer.errors import StoreError
+from scorer.organising.phases import extend
+from scorer.organising.picks import amend
+from scorer.organising.render import boards
+from scorer.organising.teams import record_teams
+from scorer.store.store import Store
+from tests.commands import Answer, Terminal
+from tests.live_challenges import (
+    ANNOUNCED,
+    DAY,
+    END,
+    INVALID,
+    MICROSECOND,
+    SECOND,
+    SECOND_END,
+    SECOND_START,
+    START,
+    Live,
+    lists,
+    phase,
+    ranking,
+)
+
+SETTINGS = "quota = {per_day = 2}\nlate_board = true"
+FROZEN = phase("one", START, END, 'freeze = "24h"', 'grace = "1h"')
+TWO = phase("two", SECOND_START, SECOND_END)
+
+
+@pytest.fixture(scope="module")
+def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Live, list[tuple[int, datetime, Path]]]:
+    """A challenge after a whole season; for each of its runs the index, the time, and a copy of the database."""
+    folder = tmp_path_factory.mktemp("season")
+    live = Live.of(folder / "challenge", FROZEN, TWO, settings=SETTINGS)
+    copies: list[tuple[int, datetime, Path]] = []
+
+    def run(now: datetime) -> None:
+        live.run(now)
+        copy = folder / f"copy-{len(copies)}.db"
+        shutil.copyfile(live.folder / "scores.db", copy)
+        copies.append((len(live.kinds()), now, copy))
+
+    run(ANNOUNCED)
+    live.put("a/early", lists(1, 1), START - SECOND)
+    live.put("a/1", lists(2, 4), START)
+    live.put("b/1", lists(3, 1), START + SECOND)
+    run(START + DAY)
+    live.put("b/bad", INVALID, START + 2 * DAY)
+    live.put("a/2", lists(4, 0), START + 2 * DAY)
+    live.put("a/3", lists(5, 0), START + 2 * DAY)
+    live.put("a/4", lists(5, 5), START + 2 * DAY)
+    run(START + 3 * DAY)
+    live.path("a/3").unlink()
+    live.put("b/1", lists(1, 5), START + 4 * DAY)
+    run(START + 5 * DAY)
+    with live.store(START + 6 * DAY) as store:
+        record_teams(store, {"b": {"name": "Team B"}}, {"b": ""})
+    live.put("c/1", lists(2, 2), START + 6 * DAY)
+    run(START + 6 * DAY)
+    live.put("c/2", lists(5, 5, "frozen"), END - DAY)
+    run(END - DAY)
+    with live.store(END) as store:
+        extend(live.challenge, store, None, "one", END + DAY, "the server was down")
+    run(END)
+    live.put("c/3", lists(1, 5, "late"), END + 2 * DAY)
+    run(END + 2 * DAY)
+    with live.store(SECOND_START) as store:
+        record_teams(store, {"b": {"name": "Team B", "merged_into": "a"}}, {"b": "they work together"})
+    live.put("d/1", lists(4, 4), SECOND_START)
+    run(SECOND_START)
+    with live.store(SECOND_START + DAY) as store:
+        amend(live.challenge, store, "main/c/3", SECOND_START, "the clock was wrong")
+    run(SECOND_START + DAY)
+    with live.store(SECOND_END) as store:
+        record_teams(store, {"d": {"disqualified": "two accounts"}}, {})
+    run(SECOND_END)
+    return live, copies
+
+
+def board_of(place: Path, live: Live, now: datetime, as_of: datetime | int | None = None) -> Board:
+    """The board of a database by this clock."""
+    with Store.open(place, clock=lambda: now) as store:
+        return store.read(lambda view: boards(view if as_of is None else view.as_of(as_of), [live.track]))[0]
+
+
+def test_the_board_as_of_an_event_is_that_of_a_database_that_stopped_there(
+    history: tuple[Live, list[tuple[int, datetime, Path]]],
+) -> None:
+    """At each run of a season: in a freeze, after an extension, merges, an amendment, and in the end."""
+    live, copies = history
+    assert len({index for index, _, _ in copies}) == len(copies) > 9
+    for index, now, copy in copies:
+        then = board_of(copy, live, now)
+        assert live.board(SECOND_END, index) == then
+        assert live.board(SECOND_END + DAY, index) == then
+    assert len({repr(board_of(copy, live, now).rows) for _, now, copy in copies}) > 6
+
+
+def test_the_board_as_of_a_time_is_that_of_a_database_that_stopped_then(
+    history: tuple[Live, list[tuple[int, datetime, Path]]],
+) -> None:
+    """The arrivals received until then and the events recorded until then; the index decides nothing."""
+    live, copies = history
+    amended = len(copies) - 2  # an amendment changes the time of an arrival that was selected before
+    for _, now, copy in copies[:amended]:
+        assert live.board(SECOND_END, now) == board_of(copy, live, now)
+
+
+def test_arrivals_are_selected_by_receipt_and_other_events_by_recording(tmp_path: Path) -> None:
+    """To the microsecond: a file that was received before a time is in the state of that time, however late it came."""
+    live = Live.of(tmp_path, FROZEN)
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(1, 1), START)
+    live.put("a/2", lists(3, 1), START + DAY)
+    live.run(START + 2 * DAY)
+    live.path("a/2").unlink()
+    live.run(START + 3 * DAY)
+
+    assert ranking(live.board(as_of=START - MICROSECOND)) == []
+    assert ranking(live.board(as_of=START)) == [(1, "a", 0.2)]
+    assert ranking(live.board(as_of=START + DAY - MICROSECOND)) == [(1, "a", 0.2)]
+    assert ranking(live.board(as_of=START + DAY)) == [(1, "a", 0.6)]
+    assert ranking(live.board(as_of=START + 3 * DAY - MICROSECOND)) == [(1, "a", 0.6)]
+    assert ranking(live.board(as_of=START + 3 * DAY)) == [(1, "a", 0.2)]
+
+
+def test_the_time_of_a_state_decides_its_phase(tmp_path: Path) -> None:
+    """The board as of the preliminary phase shows preliminary scores, also after the end; a freeze holds, too."""
+    live = Live.of(tmp_path, FROZEN)
+    live.run(ANNOUNCED)
+    live.put("a/1", lists(1, 5), START)
+    live.run(START + DAY)
+    live.put("a/2", lists(5, 5), END - SECOND)
+    live.run(END + DAY)
+
+    assert ranking(live.board(as_of=START + DAY)) == [(1, "a", 0.2)]
+    assert ranking(live.board(as_of=END)) == [(1, "a", 0.2)]
+    assert live.board(as_of=END).frozen_since == END - DAY
+    assert ranking(live.board()) == [(1, "a", 1.0)]
+
+
+def test_no_event_and_the_future_are_refused(tmp_path: Path) -> None:
+    """Index 0 is the empty record."""
+    live = Live.of(tmp_path, FROZEN)
+    live.run(ANNOUNCED)
+
+    assert live.board(as_of=0).rows == ()
+    for moment, message in (
+        (3, r"has no event 3; the record has the events 1 to 2"),
+        (-1, "has no event -1"),
+        (ANNOUNCED + SECOND, r"2011-04-01T00:00:01Z: is in the future; give a time until now"),
+    ):
+        with pytest.raises(StoreError, match=message):
+            live.board(as_of=moment)
+
+
+# The commands
+
+
+def asked(terminal: Terminal, live: Live, command: str, *options: str) -> Answer:
+    """The answer of a command for the challenge."""
+    return terminal.run(command, live.folder, *options)
+
+
+@pytest.fixture(scope="module")
+def over(tmp_path_factory: pytest.TempPathFactory) -> Live:
+    """A challenge that is over, with two files of one team, for tests that change nothing."""
+    live = Live.of(tmp_path_factory.mktemp("over") / "challenge", phase("one", START, END))
+    live.run(ANNOUNCED)
+    for day, file in enumerate(("a/1", "a/2")):
+        live.put(file, lists(1 + day, 5), START + day * DAY)
+        live.run(START + day * DAY)
+    return live
+
+
+@pytest.fixture
+def live(over: Live, tmp_path: Path) -> Live:
+    """A copy of it."""
+    return Live(Path(shutil.copytree(over.folder, tmp_path / "challenge")), over.now)
+
+
+@pytest.mark.parametrize("moment", ["3", "2011-04-18T10:00:00Z", "2011-04-18T12:00:00+02:00", "2011-04-18 10:00:00.5Z"])
+def test_the_commands_show_an_earlier_state(live: Live, terminal: Terminal, moment: str) -> None:
+    """By the index of an event, or by a time with any offset."""
+    (row,) = csv.DictReader(io.StringIO(asked(terminal, live, "leaderboard", "--format", "csv", "--as-of", moment).out))
+    listed = json.loads(asked(terminal, live, "entries", "--format", "json", "--as-of", moment).out)["entries"]
+    site = asked(terminal, live, "render", "--as-of", moment)
+
+    assert (row["team"], row["preliminary P@1"]) == ("a", "0.200")
+    assert [(each["file"], each["preliminary"], each["final"]) for each in listed] == [("main/a/1", 0.2, None)]
+    assert site.code == 0
+    assert "main/a/2" not in (live.folder / "site" / "teams" / "a.html").read_text()
+    assert asked(terminal, live, "render").code == 0
+    assert "main/a/2" in (live.folder / "site" / "teams" / "a.html").read_text()
+
+
+@pytest.mark.parametrize("command", ["leaderboard", "entries", "render"])
+@pytest.mark.parametrize(
+    ("moment", "code", "message"),
+    [
+        ("99", 1, "has no event 99; the record has the events 1 to 4"),
+        ("2999-01-01T00:00:00Z", 1, "2999-01-01T00:00:00Z: is in the future; give a time until now"),
+        ("2011-04-18T10:00:00", 2, 'found "2011-04-18T10:00:00", expected the index of an event, as in 120, or a time'),
+        ("2011-04-18", 2, "expected the index of an event"),
+        ("-1", 2, ""),
+        ("٣", 2, "expected the index of an event"),
+        ("yesterday", 2, "expected the index of an event"),
+        ("9" * 30, 2, "expected the index of an event"),
+    ],
+)
+def test_a_wrong_moment_is_refused(
+    over: Live, terminal: Terminal, command: str, moment: str, code: int, message: str
+) -> None:
+    """Nothing is printed or written."""
+    answer = asked(terminal, over, command, "--as-of", moment)
+
+    assert (answer.code, answer.out) == (code, "")
+    assert message in answer.err
+    assert not (over.folder / "site").exists()
+
+
+def test_a_state_before_the_first_scores_has_the_first_basis(over: Live) -> None:
+    """Results follow from the files, so a board of every state has scores."""
+    found = over.board(as_of=START)
+
+    assert replace(found.rows[0], entries=()).entry is not None
+    assert found.queries == 10

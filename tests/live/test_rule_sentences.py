@@ -1,0 +1,346 @@
+"""The sentences of the rules: each one is held by a test that does what the rule is about.
+
+A test names its sentences with the mark `holds`, in any module. Two tests keep this complete: every sentence
+that any settings produce has a test, and every text in the modules of the sentences is produced by some settings.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scorer.board.board import Board, rules
+from scorer.errors import ChallengeError
+from scorer.live.errata import erratum_rules
+from scorer.live.phases import Phases, at_stage, phase_rules
+from scorer.live.quotas import pick_rules, quota_rules
+from scorer.live.teams import TEAM_RULES
+from scorer.organising.picks import pick
+from scorer.organising.teams import record_teams
+from scorer.settings.rules import Phase
+from scorer.settings.tracks import Track
+from tests.live_challenges import (
+    ANNOUNCED,
+    DAY,
+    END,
+    INVALID,
+    MICROSECOND,
+    ONE,
+    SECOND,
+    SECOND_END,
+    SECOND_START,
+    START,
+    TWO,
+    Live,
+    lists,
+    phase,
+    ranking,
+    solution,
+)
+from tests.paths import ROOT
+
+HOUR = timedelta(hours=1)
+MINUTE = timedelta(minutes=1)
+
+
+def held() -> list[tuple[str, str]]:
+    """Each pattern of a sentence, and the test that holds the sentences that match it."""
+    files = {file: file.read_text(encoding="utf-8") for file in sorted((ROOT / "tests").rglob("test_*.py"))}
+    return [
+        (ast.literal_eval(pattern), node.name)
+        for text in files.values()
+        if "@pytest.mark.holds(" in text
+        for node in ast.parse(text).body
+        if isinstance(node, ast.FunctionDef)
+        for mark in node.decorator_list
+        if isinstance(mark, ast.Call) and ast.unparse(mark.func) == "pytest.mark.holds"
+        for pattern in mark.args
+    ]
+
+
+def live_rules(board: Board, *, has_preliminary: bool = True) -> tuple[str, ...]:
+    """The rules of a live challenge."""
+    return (
+        *phase_rules(board.phases, board.track, has_preliminary=has_preliminary),
+        *quota_rules(board.track),
+        *pick_rules(board.track),
+        *erratum_rules(board.phases),
+        *TEAM_RULES,
+    )
+
+
+VARIANTS = (
+    "",
+    *(f'missing = "{value}"' for value in ("zero", "reject")),
+    *(f'ties = "{value}"' for value in ("trec", "order", "expected", "best", "worst")),
+    *(f'equal_ranks = "{value}"' for value in ("shared", "earlier")),
+    *(f'entry = "{value}"' for value in ("best", "last", "picks")),
+    *(f'final = "{value}"' for value in ("all", "rest")),
+    *(f'exclude = "{value}"' for value in ("self", "solutions/main.txt")),
+    'baselines = ["popular"]',
+    "late_board = true",
+    "quota = {per_day = 2}",
+    "quota = {total = 1}",
+    "quota = {per_day = 2, per_phase = 3, total = 4, rejected_per_day = 1}",
+)
+
+FREE = phase("one", START, END, 'shows = "ladder"')
+STEP = phase("one", START, END, 'shows = "ladder"', "ladder_step = 0.3")
+THIRD_START = SECOND_END + 2 * DAY
+BACK = (
+    phase("one", START, END, 'shows = "ladder"'),
+    phase("two", SECOND_START, SECOND_END, 'shows = "nothing"'),
+    phase("three", THIRD_START, THIRD_START + DAY),
+)
+LONG = phase("one", START, END, 'grace = "90s"', 'freeze = "24h"', 'shows = "nothing"')
+
+
+@pytest.fixture(scope="module")
+def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
+    """All sentences that some settings produce."""
+    found: set[str] = set()
+    for number, settings in enumerate(VARIANTS):
+        for tables in ((ONE,), (LONG, TWO), ()):
+            stage = "" if tables else '\nstage = "preliminary"'
+            live = Live.of(tmp_path_factory.mktemp(f"variant-{number}"), *tables, settings=settings + stage)
+            found |= {*rules(live.board(ANNOUNCED)), *live_rules(live.board(ANNOUNCED))}
+    for flagged, text in ((5, solution()), (0, solution(0)), (5, solution() + "q99:0:\n")):
+        for tables in ((ONE,), (LONG,), *(((FREE,), (STEP,)) if flagged else ())):
+            live = Live.of(tmp_path_factory.mktemp("scored"), *tables, flagged=flagged)
+            live.write_solution(text)
+            live.run(ANNOUNCED)
+            live.put("a/1", lists(1, 1), START)
+            live.run(START + HOUR)
+            for now in (START + HOUR, END + DAY):
+                board = live.board(now)
+                found |= {*rules(board), *live_rules(board, has_preliminary=flagged > 0)}
+                found |= set(rules(replace(board, track=board.track.model_copy(update={"final": "rest"}))))
+    hidden = phase("one", START, END, 'shows = "nothing"')
+    zero = phase("zero", ANNOUNCED + DAY, ANNOUNCED + 2 * DAY)
+    for phases in (BACK, (zero, *BACK), (hidden, phase("two", SECOND_START, SECOND_END, 'shows = "ladder"'))):
+        live = Live.of(tmp_path_factory.mktemp("ladders"), *phases)
+        found |= set(live_rules(live.board(ANNOUNCED)))
+    for tables in ((FREE,), (ONE,)):
+        live = Live.of(tmp_path_factory.mktemp("automatic"), *tables)
+        live.choose_decimals('"auto"')
+        live.run(ANNOUNCED)
+        live.put("a/1", lists(1, 1), START)
+        for now in (START, START + HOUR):
+            found |= set(rules(live.board(now)))
+            live.run(now)
+        found |= set(rules(live.board(START + HOUR)))
+    blank = replace(board, preliminary_queries=0, track=at_stage(board.track, board.phases, "preliminary"))
+    return found | set(rules(blank))
+
+
+def test_every_sentence_has_a_test(sentences: set[str]) -> None:
+    """Exactly one. A pattern without a sentence is left over."""
+    patterns = held()
+    tests = {text: [test for pattern, test in patterns if re.fullmatch(pattern, text)] for text in sentences}
+    assert {text: found for text, found in tests.items() if len(found) != 1} == {}
+    assert [pattern for pattern, _ in patterns if not any(re.fullmatch(pattern, text) for text in sentences)] == []
+
+
+RULES = (
+    r"_?\w*rules?|_ladder_spans|_rounding|_ties|_ranked_by|_queries|_never_counting|MISSING|EXCLUDED|EQUAL_RANKS|"
+    "TEAM_RULES"
+)
+"""The names of functions and constants that have sentences on rules."""
+
+NOT_HERE = ("with_rules", "split_rules", "rule_sections", "_change_rules", "_file_rules", "_limit_rules")
+"""Those of other sections of the rules page."""
+
+
+def names_of(node: ast.stmt) -> list[str]:
+    """The names that a statement defines."""
+    if isinstance(node, ast.FunctionDef):
+        return [node.name]
+    return [each.id for each in node.targets if isinstance(each, ast.Name)] if isinstance(node, ast.Assign) else []
+
+
+@pytest.mark.parametrize("room", ["board", "live"])
+def test_every_text_of_the_sentences_is_produced(sentences: set[str], room: str) -> None:
+    """So that no sentence escapes the test above: a new one needs settings here that produce it."""
+    defined = [
+        node
+        for file in (ROOT / "scorer" / room).glob("*.py")
+        for node in ast.parse(file.read_text(encoding="utf-8")).body
+        if any(re.fullmatch(RULES, name) and name not in NOT_HERE for name in names_of(node))
+    ]
+    docstrings = {
+        id(node.body[0].value)
+        for node in defined
+        if isinstance(node, ast.FunctionDef) and isinstance(node.body[0], ast.Expr)
+    }
+    texts = [
+        node.value
+        for statement in defined
+        for node in ast.walk(statement)
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and " " in node.value.strip()
+        and id(node) not in docstrings
+    ]
+
+    assert len(texts) > 20
+    together = "\n".join(sentences)
+    assert [text for text in texts if text not in together] == []
+
+
+# Times
+
+
+@pytest.mark.holds(
+    r"The Ladder shows the preliminary score .* on the (5 preliminary )?queries between .* of one query(, 1/5)?\.",
+    r"From the beginning until .* the Ladder decides which preliminary scores the board shows\.",
+)
+def test_the_ladder_shows_what_exceeds_a_standard_error(tmp_path: Path) -> None:
+    """A fifth more on one query of five is just one standard error, 0.2, and is not shown; two queries more are."""
+    live = Live.of(tmp_path, FREE)
+    live.run(ANNOUNCED)
+    for number, found in enumerate((1, 2, 3), 1):
+        live.put(f"a/{number}", lists(found, 0, str(number)), START + number * MINUTE)
+    live.run(START + HOUR)
+
+    shown = {entry.file: entry.preliminary[0] for entry in live.board().rows[0].entries}
+    assert shown == {"main/a/1": 0.2, "main/a/2": None, "main/a/3": 0.6}
+
+
+@pytest.mark.holds(
+    r"From the start of the phase one until the phase two starts and from the close of the phase two until the phase "
+    r"three starts, the Ladder decides which preliminary scores the board shows\.",
+    r"From the close of the phase one until final scores are shown, the Ladder decides .* the board shows\.",
+)
+def test_after_a_phase_that_shows_nothing_the_board_goes_back_to_the_ladder(tmp_path: Path) -> None:
+    """Until the next phase starts. The Ladder of the next phase decides before it only if there was no other one."""
+    live = Live.of(tmp_path, *BACK)
+    live.run(ANNOUNCED)
+    for number, found in enumerate((1, 2), 1):
+        live.put(f"a/{number}", lists(found, 0, str(number)), SECOND_START + number * MINUTE)
+    live.run(SECOND_START + HOUR)
+    moments = [at + after for at in (SECOND_START, SECOND_END, THIRD_START) for after in (-MICROSECOND, 0 * SECOND)]
+    shown = [ranking(live.board(each))[0][2] for each in moments]
+
+    assert shown == [0.2, None, None, 0.2, 0.2, 0.4]
+
+
+SHOWS = ("score", "ladder", "nothing")
+
+
+@pytest.mark.holds(
+    r"From the beginning until [a-z ]*, the Ladder decides .* the board shows, with a step of 0\.3\.",
+)
+@pytest.mark.parametrize("shows", list(itertools.product(SHOWS, repeat=4)))
+def test_the_sentences_say_when_the_ladder_decides(shows: Sequence[str]) -> None:
+    """In every order of phases, before, in, between and after them."""
+    phases = [
+        Phase.model_validate({"name": f"p{at}", "start": START + 2 * at * DAY, "end": START + (2 * at + 1) * DAY})
+        .model_copy(update={"shows": each})
+        for at, each in enumerate(shows)
+    ]  # fmt: skip
+    plan = Phases(tuple(phases))
+    track = Track.model_construct(baselines=(), late_board=False)
+    text = " ".join(phase_rules(plan, track, has_preliminary=True))
+    begins = {"beginning": ANNOUNCED} | {f"start of the phase {each.name}": each.start for each in phases}
+    begins |= {f"close of the phase {each.name}": each.closes for each in phases}
+    ends = {"final scores are shown": phases[-1].closes}
+    ends |= {f"the phase {each.name} starts": each.start for each in phases}
+    spans = [
+        (begins[begin], ends[end])
+        for sentence in re.findall(r"From [^.]*, the Ladder decides", text)
+        for begin, end in re.findall(r"rom the (.*?) until (.*?)(?= and from|,)", sentence)
+    ]
+
+    for at in range(-1, 9):
+        now = START + at * DAY
+        deciding = plan.deciding(now)
+        of_ladder = deciding is not None and deciding.shows == "ladder"
+        assert sum(begin <= now < end for begin, end in spans) == of_ladder
+
+
+@pytest.mark.holds(
+    r"The time of receipt of a file decides its phase: the time at the beginning of its name, or else .* change\."
+)
+def test_the_name_states_the_time_of_receipt(tmp_path: Path) -> None:
+    """It goes before the time of the last change, in both directions."""
+    live = Live.of(tmp_path, ONE)
+    live.run(ANNOUNCED)
+    live.put("a/20110418T100000Z-1", lists(1, 1), END)
+    live.put("b/20110418T095959Z-1", lists(1, 1), START)
+    live.put("c/1", lists(1, 1), START)
+    live.run(END + DAY)
+
+    assert {file[0]: state for file, state in live.states().items()} == {"a": "scored", "b": "early", "c": "scored"}
+
+
+# Which entry counts
+
+
+@pytest.mark.holds(
+    r"Of the entries that a team picks, the one with the best (preliminary )?P@1 counts; .* may count, .* counts\.",
+    r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted until .* has closed\.",
+    r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted at any time\.",
+    r"A team picks with a file picks\.toml in its folder, which names the files\. The organiser can record picks too\. "
+    r"Of merged teams, the picks of the team whose row has the entries count\.",
+)
+def test_the_best_pick_decides_until_the_last_phase_has_closed(tmp_path: Path) -> None:
+    """By the file or the command, at most two; if the picked one is withdrawn, the best entry counts."""
+    live = Live.of(tmp_path, ONE, settings='entry = "picks"')
+    live.run(ANNOUNCED)
+    for number, found in enumerate((3, 4, 1), 1):
+        live.put(f"a/{number}", lists(found, 0), START + number * MINUTE)
+    live.run(START + HOUR)
+    assert ranking(live.board()) == [(1, "a", 0.8)]
+    live.put("a/picks.toml", 'picks = ["1", "3"]', START + HOUR)
+    live.run(START + 2 * HOUR)
+    assert ranking(live.board()) == [(1, "a", 0.6)]
+    with live.store(START + 3 * HOUR) as store:
+        with pytest.raises(ChallengeError, match="the limit is 2"):
+            pick(live.challenge, store, ["main/a/1", "main/a/2", "main/a/3"])
+        pick(live.challenge, store, ["main/a/3"])
+    assert ranking(live.board(START + 3 * HOUR)) == [(1, "a", 0.2)]
+    with live.store(END) as store, pytest.raises(ChallengeError, match="picks were accepted until"):
+        pick(live.challenge, store, ["main/a/2"])
+    live.path("a/3").unlink()
+    live.run(START + 4 * HOUR)
+    assert ranking(live.board()) == [(1, "a", 0.8)]
+    live.put("b/1", lists(1, 0, "b"), START + 5 * HOUR)
+    live.run(START + 5 * HOUR)
+    with live.store() as store:
+        pick(live.challenge, store, ["main/b/1"])
+        record_teams(store, {"a": {"merged_into": "b"}}, {})
+    assert ranking(live.board()) == [(1, "b", 0.2)]
+
+
+@pytest.mark.holds(
+    r"Rejected, replaced(, withdrawn, early and late| and withdrawn) entries never count, nor do .* not confirmed\."
+)
+def test_nothing_but_a_regular_scored_entry_counts(tmp_path: Path) -> None:
+    """One of each kind, all better than the regular one."""
+    live = Live.of(tmp_path, ONE, settings="quota = {per_day = 3}")
+    live.run(ANNOUNCED)
+    live.put("a/early", lists(5, 5, "e"), START - SECOND)
+    live.put("a/good", lists(1, 1), START)
+    live.put("a/replaced", lists(5, 5, "r"), START)
+    live.put("a/withdrawn", lists(5, 5, "w"), START)
+    live.put("a/bad", INVALID, START)
+    live.put("a/misdated", lists(5, 5, "m"), END + 9 * DAY)
+    live.put("a/over", lists(5, 5, "o"), START + HOUR)
+    live.run(START + 2 * HOUR)
+    live.path("a/withdrawn").unlink()
+    live.put("a/replaced", lists(0, 0), START + DAY)
+    live.put("a/late", lists(5, 5, "l"), END)
+    live.run(END - HOUR)
+    live.run(END + HOUR)
+
+    assert sorted(entry.state for entry in live.entries().all) == sorted(
+        ["early", "scored", "superseded", "withdrawn", "rejected", "misdated", "over-quota", "scored", "misdated"]
+    )
+    assert ranking(live.board()) == [(1, "a", 0.2)]

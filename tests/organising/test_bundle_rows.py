@@ -1,0 +1,135 @@
+"""Bundles with changed rows: each is imported, or refused with one message and nothing left."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+import tempfile
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scorer.errors import ScorerError
+from scorer.organising.bundles import import_bundle
+from scorer.store.events import INVALID, check_event
+from scorer.store.schema import SCHEMA_VERSION
+from scorer.store.transfer import TABLES
+from scorer.verification.bundle import EVENTS, INDEX
+from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
+from tests.organising.bundle_1.make import BUNDLE, NOW
+from tests.strategies import examples
+
+MEMBERS = (*(f"tables/{name}.jsonl" for name in TABLES), INDEX)
+
+VALUES: tuple[Any, ...] = (
+    *(None, True, -1, 0, 1, 2**31, 2**63, 10**400, 0.5, float("nan"), float("inf")),
+    *("", " ", "x", "\0", "\ud800", "\udcff", "../x", "scored ", "rejected", "0" * 64, "A" * 64, "{", "{}", "[]"),
+    *("2027-01-01", "2027-01-01T00:00:00", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59+00:00"),
+    *("AAAA", "eJwDAAAAAAE=", [], [[]], [None], {}, {"x": 1}, {"split": 1}, {"split": {}}, [1, 2], [{"file": 1}]),
+)
+"""Of any kind, and near to what is valid."""
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The paths to all values in a value, which has one at least."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    return [*([path] if path else []), *(place for key, each in inner for place in places(each, (*path, key)))]
+
+
+def change(rows: list[dict[str, Any]], draw: st.DataObject) -> None:
+    """Repeat, remove or move a row, or change a value in one."""
+    position = draw.draw(st.integers(0, len(rows) - 1), label="row")
+    row = rows[position]
+    action = draw.draw(st.sampled_from(["set", "set", "set", "other", "delete", "repeat", "remove", "move"]))
+    if action == "repeat":
+        rows.append(copy.deepcopy(row))
+    elif action == "remove":
+        del rows[position]
+    elif action == "move":
+        rows.append(rows.pop(position))
+    else:
+        *path, key = draw.draw(st.sampled_from(places(row)), label="place")
+        table: Any = row
+        for each in path:
+            table = table[each]
+        if action == "delete":
+            del table[key]
+        elif action == "set":
+            table[key] = draw.draw(st.sampled_from(VALUES), label="value")
+        else:
+            other: Any = draw.draw(st.sampled_from(rows))
+            chosen = draw.draw(st.sampled_from(places(other)), label="from")
+            for each in chosen:
+                other = other[each]
+            table[key] = copy.deepcopy(other)
+
+
+LOOKS = [
+    {
+        "track": track,
+        "at": f"{NOW:%FT%T}+00:00",
+        "unread": json.dumps({f"{track}/a": None, f"{track}//0": NOW.isoformat()}),
+    }
+    for track in ("items", "lists")
+]
+CONTENT = with_manifest({**members(BUNDLE), "tables/folder_look.jsonl": lines_of(LOOKS)}, schema=SCHEMA_VERSION)
+"""Of the bundle of a season, with a table that it did not have."""
+
+
+def outcome(bundle: bytes) -> str:
+    """The message of an import that is refused; empty if it is imported."""
+    folder = Path(tempfile.mkdtemp(prefix="rows-"))
+    try:
+        (folder / "b.zip").write_bytes(bundle)
+        try:
+            import_bundle(folder / "b.zip", folder / "sub" / "new", clock=lambda: NOW)
+        except ScorerError as error:
+            assert not list(folder.glob("sub/*"))
+            return str(error)
+        return ""
+    finally:
+        shutil.rmtree(folder)
+
+
+def check(draw: st.DataObject) -> None:
+    """Import a bundle with a changed row."""
+    name = draw.draw(st.sampled_from([name for name in MEMBERS if CONTENT[name]]), label="member")
+    edit = partial(change, draw=draw)
+    try:
+        bundle = rerecorded(CONTENT, edit) if name == EVENTS else edited(CONTENT, name, edit)
+    except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
+        return  # what the log of cannot be computed
+    message = outcome(bundle)
+    assert "\n" not in message
+    assert message.isprintable()
+    assert len(message) < 600
+
+
+@given(st.data())
+@examples(10)
+def test_changed_rows_are_imported_or_refused(draw: st.DataObject) -> None:
+    """With one message."""
+    check(draw)
+
+
+def test_the_bundle_is_imported() -> None:
+    """As it is; with other looks, it is refused."""
+    assert outcome(archive(CONTENT)) == ""
+    for unread in ("[]", "{", '{"x": "2027-01-01"}', '{"x": 1}'):
+        changed = edited(CONTENT, "tables/folder_look.jsonl", lambda rows: rows[0].update(unread=unread))  # noqa: B023
+        assert "table folder_look, row 1: its values cannot belong together; export it again" in outcome(changed)
+
+
+def test_what_a_body_may_have_is_checked_too() -> None:
+    """The digest of the content that replaced a withdrawn entry; a bundle of this version has it."""
+    body = {"file": "main/a/1", "digest": "0" * 64}
+    check_event("withdrawal", {**body, "replaced_by": "1" * 64})
+    wrong: list[object] = [None, "1" * 63, [], 1]
+    for value in wrong:
+        with pytest.raises(INVALID):
+            check_event("withdrawal", {**body, "replaced_by": value})

@@ -1,0 +1,416 @@
+"""Bundles: a challenge that is exported and imported has the same record and the same site, and goes on."""
+
+from __future__ import annotations
+
+import json
+import stat
+from collections.abc import Callable, Mapping
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from example.season import SIZES, Simulation
+from example.season_plan import FIRST_RUN, season
+from scorer.board.site.folder import MANIFEST
+from scorer.errors import ChallengeError, ScorerError, StoreError
+from scorer.organising.bundles import export, import_bundle
+from scorer.organising.run import plan
+from scorer.settings.loading import read_challenge
+from scorer.store.events import Event
+from scorer.store.log import log_lines
+from scorer.store.store import Store
+from tests.bundles import exported, imported, members, rich_challenge, run, tree, url_of, without_flags
+from tests.commands import Terminal
+from tests.databases import NewPlace, changed, new_places
+from tests.live_challenges import GOOD, OTHER, SOLUTION, Live, day
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
+NOW = day(27)
+
+
+@pytest.fixture(scope="module")
+def rich(tmp_path_factory: pytest.TempPathFactory) -> Live:
+    """A challenge with everything that a render reads, in an open phase and with an open erratum."""
+    return rich_challenge(tmp_path_factory.mktemp("rich") / "challenge")
+
+
+@pytest.fixture(scope="module")
+def bundle(rich: Live) -> Path:
+    """The bundle of this challenge, with solutions and files."""
+    target = rich.folder.parent / "challenge.zip"
+    exported(rich, target, NOW)
+    return target
+
+
+def record(live: Live) -> list[Event]:
+    """All events."""
+    return live.do(NOW, lambda _, store: store.read(lambda view: list(view.events())))
+
+
+def log(live: Live) -> str:
+    """The log as the site publishes it."""
+
+    def lines(_: object, store: Store) -> list[str]:
+        return store.read(
+            lambda view: [
+                json.dumps(
+                    {"index": line.index, "kind": line.kind, "leaf": line.leaf.hex(), "head": line.head.hex()},
+                    separators=(",", ":"),
+                )
+                for line in log_lines(view.secret("log"), view.events())
+            ]
+        )
+
+    return "".join(f"{line}\n" for line in live.do(NOW, lines))
+
+
+# The same site
+
+
+def test_an_imported_challenge_has_the_same_record_and_site(
+    rich: Live, bundle: Path, tmp_path: Path, new_place: NewPlace
+) -> None:
+    """All bytes of all files of the site, also of hidden ones; the files of the challenge; a bundle of the new one is
+    the same again.
+    """
+    new = imported(bundle, tmp_path / "new", NOW, url_of(new_place()))
+
+    assert tree(new.folder / "site") == tree(rich.folder / "site")
+    assert record(new) == record(rich)
+    exported(new, tmp_path / "again.zip", NOW)
+    assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
+
+
+def test_a_bundle_has_templates_pages_static_files_and_the_logo(rich: Live, bundle: Path, tmp_path: Path) -> None:
+    """What a render reads. It does not read hidden pages and links, so the bundle does not have them."""
+    new = imported(bundle, tmp_path / "new", NOW)
+
+    site = tree(new.folder / "site")
+    assert {"extra.css", "data.html", "static/logo.svg", "static/rules/été.txt"} <= site.keys()
+    assert b"logo.svg" in site["index.html"]
+    assert b"7.txt" in site["teams/brass.html"]  # picks.toml has an error
+    assert not {"challenge/pages/.draft.md", "challenge/pages/20-link.md"} & members(bundle).keys()
+
+
+def test_a_bundle_without_solutions_and_files_has_the_same_site(
+    rich: Live, tmp_path: Path, new_place: NewPlace
+) -> None:
+    """No solution and no submission is in it, and the pages are the same."""
+    exported(rich, tmp_path / "small.zip", NOW, solutions=False, files=False)
+    new = imported(tmp_path / "small.zip", tmp_path / "new", NOW, url_of(new_place()))
+
+    assert tree(new.folder / "site") == tree(rich.folder / "site")
+    names = [name for name in members(tmp_path / "small.zip") if name.startswith("solutions/")]
+    assert names == []
+    assert not (new.folder / "solutions").exists()
+    files = tree(new.folder / "submissions")
+    assert sorted(files) == ["main/amber/picks.toml", "main/brass/picks.toml"]
+    assert not any(GOOD.encode() in content for content in members(tmp_path / "small.zip").values())
+
+
+def test_secrets_are_readable_only_by_their_owner(bundle: Path, tmp_path: Path) -> None:
+    """The bundle, keys and solutions."""
+    folder = imported(bundle, tmp_path / "new", NOW).folder
+    secret = [bundle, folder / "secret/main.key", folder / "solutions/main.txt", *folder.glob("*.solutions/*")]
+
+    assert len(secret) == 6
+    assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
+
+
+@pytest.mark.endurance
+def test_an_imported_season_has_the_same_site(tmp_path: Path) -> None:
+    """In a phase, during a freeze, between phases, with an open erratum, and in the end. Other tests import a whole
+    challenge on a server, too.
+    """
+    with new_places("sqlite", tmp_path) as new_place:
+        check_season({"teams": 12, "files": 40, "runs": 4}, (30, 60, 100), tmp_path, new_place)
+
+
+@pytest.mark.endurance
+def test_an_imported_full_season_has_the_same_site(tmp_path: Path, new_place: NewPlace) -> None:
+    """The same with 60 teams and about 2,500 files."""
+    check_season(SIZES["full"], (45, 100), tmp_path, new_place)
+
+
+def check_season(size: Mapping[str, int], days: tuple[int, ...], folder: Path, new_place: NewPlace) -> None:
+    """Carry out a season, and compare the site with that of an imported bundle after some days."""
+    simulation = Simulation(season(**size), folder / "season")
+    for number in days:
+        simulation.until(FIRST_RUN + timedelta(days=number))
+        simulation.render()
+        with simulation.opened() as (challenge, store):
+            export(challenge, store, simulation.folder / "challenge.toml", folder / f"{number}.zip")
+        now = simulation.now
+        import_bundle(folder / f"{number}.zip", folder / f"{number}", url_of(new_place()), clock=lambda: now)  # noqa: B023
+        assert tree(folder / f"{number}" / "site") == tree(simulation.folder / "site"), number
+
+
+# Going on
+
+
+def test_a_run_without_a_new_file_after_an_import_records_nothing(
+    bundle: Path, tmp_path: Path, new_place: NewPlace
+) -> None:
+    """Files, teams, picks, phases and rules are those of the record."""
+    new = imported(bundle, tmp_path / "new", NOW, url_of(new_place()))
+    before = record(new)
+
+    run(new, NOW)
+
+    assert record(new) == before
+
+
+def test_an_imported_challenge_goes_on_as_the_original_does(
+    bundle: Path, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory, new_place: NewPlace
+) -> None:
+    """A new file is scored by the rules in force and by those of the open erratum, which is applied then: record and
+    site are the same on both sides.
+    """
+    first = imported(bundle, tmp_path / "first", NOW)
+    second = imported(bundle, tmp_path / "second", NOW, url_of(new_place()))
+    for live in (first, second):
+        live.put("dune/1.txt", OTHER, day(28))
+        run(live, day(28, 14))
+        live.apply(day(28, 15))
+        live.render(day(28, 16))
+
+    assert record(first) == record(second)
+    assert record(first)[-1].kind == "basis"
+    assert tree(first.folder / "site") == tree(second.folder / "site")
+    assert "dune" in first.page("main/index.html")
+
+
+def test_the_original_and_its_import_go_on_in_the_same_way(tmp_path: Path) -> None:
+    """Each new file gives the same log. Only the revision of the database differs: files were scanned before."""
+    original = rich_challenge(tmp_path / "original")
+    exported(original, tmp_path / "b.zip", NOW)
+    copy = imported(tmp_path / "b.zip", tmp_path / "copy", NOW)
+    for live in (original, copy):
+        live.put("dune/1.txt", OTHER, day(28))
+        run(live, day(28, 14))
+
+    assert log(copy) == log(original)
+    sites = [dict(tree(live.folder / "site")) for live in (original, copy)]
+    for site in sites:
+        del site[MANIFEST]
+    assert sites[0] == sites[1]
+
+
+def test_a_run_after_an_import_without_files_withdraws_nothing(rich: Live, tmp_path: Path) -> None:
+    """Missing files must be confirmed."""
+    exported(rich, tmp_path / "small.zip", NOW, files=False)
+    new = imported(tmp_path / "small.zip", tmp_path / "new", NOW)
+    before = record(new)
+
+    run(new, NOW)
+
+    assert record(new) == before
+
+
+# Files outside of the folder
+
+
+def moved_outside(live: Live) -> None:
+    """Move the files of a challenge out of its folder, and its site and database, too."""
+    outside = live.folder.parent / "elsewhere"
+    outside.mkdir()
+    for name in ("public", "secret", "solutions", "submissions"):
+        (live.folder / name).rename(outside / name)
+    text = (live.folder / "challenge.toml").read_text(encoding="utf-8")
+    text = text.replace('"public/queries', '"../elsewhere/public/queries').replace(
+        '"public/items', f'"{outside}/public/items'
+    )
+    text = text.replace('"secret/', f'"{outside}/secret/').replace('"solutions/', '"../elsewhere/solutions/')
+    text = text.replace("list_length = 3\n", f'list_length = 3\nsubmissions = "{outside}/submissions/main"\n')
+    text = text.replace("[site]\n", f'[site]\nfolder = "{outside}/site"\n')
+    (live.folder / "challenge.toml").write_text(f'database = "../db.sqlite" # here\n{text}', encoding="utf-8")
+
+
+def test_files_outside_of_the_folder_are_moved_into_it(tmp_path: Path) -> None:
+    """The site is the same, and the imported challenge names nothing of the other machine."""
+    live = rich_challenge(tmp_path / "challenge")
+    (live.folder / "scores.db.solutions").rename(tmp_path / "db.sqlite.solutions")
+    (live.folder / "scores.db").rename(tmp_path / "db.sqlite")
+    moved_outside(live)
+    run(live, NOW)
+    exported(live, tmp_path / "b.zip", NOW)
+    new = imported(tmp_path / "b.zip", tmp_path / "new", NOW)
+
+    assert tree(new.folder / "site") == tree(tmp_path / "elsewhere" / "site")
+    text = (new.folder / "challenge.toml").read_text(encoding="utf-8")
+    assert not any(found in text for found in ("elsewhere", "database", str(tmp_path)))
+    assert (new.folder / "outside/main/key_file/main.key").exists()
+    assert (new.folder / "scores.db").exists()
+
+
+def test_paths_are_no_rules(tmp_path: Path) -> None:
+    """After a phase has started, files may be in other places: scores and rules in force are the same."""
+    live = rich_challenge(tmp_path / "challenge")
+    before = record(live)
+    (live.folder / "secret/main.key").rename(live.folder / "moved.key")
+    live.edit("secret/main.key", "moved.key")
+    live.write_solution(without_flags(SOLUTION))
+
+    notes = live.do(NOW, lambda challenge, store: plan(store, challenge, challenge.tracks[0]).notes)
+    run(live, NOW)
+
+    assert [note for note in notes if "the same bytes" not in note] == []
+    assert [event.kind for event in record(live)[len(before) :]] == ["basis"]
+
+
+# Refusals
+
+
+def test_a_bundle_is_never_overwritten_nor_public(rich: Live, tmp_path: Path) -> None:
+    """One message, and no file."""
+    (tmp_path / "there.zip").write_text("mine")
+    cases = {
+        tmp_path / "there.zip": "exists; name a new file",
+        rich.folder / "site" / "b.zip": "in the folder of the site, which is public",
+        tmp_path / "no" / "b.zip": "there is no folder",
+    }
+    for target, message in cases.items():
+        with pytest.raises(ChallengeError, match=message):
+            exported(rich, target, NOW)
+    assert (tmp_path / "there.zip").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["there.zip"]
+
+
+@pytest.mark.parametrize("url", ["file:///tmp/lists", "memory://lists", "zip://a::file:///tmp/lists.zip"])
+def test_a_url_that_no_other_machine_reads_is_not_exported(url: str, tmp_path: Path) -> None:
+    """An import would refuse it."""
+    live = rich_challenge(tmp_path / "challenge")
+    live.edit("list_length = 3\n", f'list_length = 3\nsubmissions = "{url}"\n')
+    with pytest.raises(ChallengeError, match=r"tracks\.main\.submissions: names .* is no URL of a remote store"):
+        exported(live, tmp_path / "b.zip", NOW)
+    assert [path.name for path in tmp_path.iterdir()] == ["challenge"]
+
+
+def test_a_failed_export_leaves_nothing(tmp_path: Path) -> None:
+    """A file that changes while it is exported, a name that no other system may have, a damaged archive."""
+    live = rich_challenge(tmp_path / "challenge")
+    (live.folder / "templates" / "static" / "a:b.txt").write_text("x")
+    with pytest.raises(ChallengeError, match=r'"templates/static/a:b.txt": no other system may have .* rename it'):
+        exported(live, tmp_path / "b.zip", NOW)
+    (live.folder / "templates" / "static" / "a:b.txt").unlink()
+    for stored in (live.folder / "scores.db.solutions").iterdir():
+        stored.write_text("changed")
+    with pytest.raises(ChallengeError, match="changed while it was exported, or is damaged"):
+        exported(live, tmp_path / "b.zip", NOW)
+    assert [path.name for path in tmp_path.iterdir()] == ["challenge"]
+
+
+@pytest.mark.parametrize(
+    "make", [lambda path: path.write_text("x"), lambda path: path.joinpath("a").mkdir(parents=True)]
+)
+def test_an_import_overwrites_nothing(make: Callable[[Path], object], bundle: Path, tmp_path: Path) -> None:
+    """The folder is new or empty."""
+    target = tmp_path / "new"
+    make(target)
+    with pytest.raises(ChallengeError, match="exists and is not empty"):
+        imported(bundle, target, NOW)
+
+
+def test_an_import_into_an_empty_folder_works(bundle: Path, tmp_path: Path) -> None:
+    """As `scorer init`."""
+    (tmp_path / "new").mkdir()
+    assert imported(bundle, tmp_path / "new", NOW).has_page("index.html")
+
+
+def test_a_database_in_use_is_refused(bundle: Path, tmp_path: Path, place: str, terminal: Terminal) -> None:
+    """Its rows stay, and no folder is left."""
+    address = place if "://" in place else f"sqlite:///{place}"
+    other = Live.graded(tmp_path / "other")
+    other.edit('name = "Live"\n', f'name = "Live"\ndatabase = "{address}"\n')
+    other.run(NOW)
+    before = record(other)
+
+    with pytest.raises(ScorerError, match="is in use by another challenge; name an empty database"):
+        imported(bundle, tmp_path / "new", NOW, address)
+
+    assert record(other) == before
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_repeated_import_finds_its_rows_unless_the_challenge_has_gone_on(
+    bundle: Path, tmp_path: Path, place: str
+) -> None:
+    """A kill after the rows were stored leaves a database with the same record."""
+    address = place if "://" in place else f"sqlite:///{place}"
+    first = imported(bundle, tmp_path / "first", NOW, address)
+    second = imported(bundle, tmp_path / "second", NOW, address)
+    assert tree(second.folder / "site") == tree(first.folder / "site")
+
+    second.put("dune/1.txt", OTHER, day(28))
+    run(second, day(28))
+
+    with pytest.raises(ScorerError, match="has gone on since it was imported"):
+        imported(bundle, tmp_path / "third", NOW, address)
+
+
+def test_a_damaged_database_is_not_exported(tmp_path: Path) -> None:
+    """A row with the wrong checksum."""
+    live = rich_challenge(tmp_path / "challenge")
+    changed(str(live.folder / "scores.db"), "UPDATE result SET counts = '{}' WHERE status = 'scored'")
+    with pytest.raises(StoreError, match="is damaged"):
+        exported(live, tmp_path / "b.zip", NOW)
+    assert [path.name for path in tmp_path.iterdir()] == ["challenge"]
+
+
+# The commands
+
+
+def test_commands_export_verify_and_import(rich: Live, tmp_path: Path, terminal: Terminal) -> None:
+    """Each says what it did; a bundle must be kept private."""
+    target = tmp_path / "b.zip"
+    answer = terminal.run("export", target, "--challenge", rich.folder, "--solutions", "--files")
+    head = json.loads(log(rich).splitlines()[-1])["head"]
+    assert (answer.code, answer.out) == (0, f"{target}\n")
+    assert answer.err == (
+        f"{target}: has the solutions and the secrets of the challenge, and the key that signs receipts; "
+        "keep it private\n"
+        f"{len(record(rich))} events, head {head}\n"
+    )
+
+    answer = terminal.run("verify", "bundle", target)
+    assert (answer.code, answer.err) == (0, "")
+    assert [line.partition("  ")[0] for line in answer.out.splitlines()] == [*["ok"] * 6, "note"]
+
+    answer = terminal.run("import", target, tmp_path / "new")
+    assert answer.code == 0
+    assert answer.out == f"{tmp_path / 'new' / 'site' / 'index.html'}\n"
+    assert read_challenge(tmp_path / "new").name == "Live"
+
+
+def test_a_database_of_an_import_is_a_url(bundle: Path, tmp_path: Path, terminal: Terminal) -> None:
+    """The default is a file in the folder."""
+    answer = terminal.run("import", bundle, tmp_path / "new", "--database", "scores.db")
+    assert answer.code == 2
+    assert "expected a URL" in answer.err
+
+
+def test_verify_compares_the_record_with_the_public_log(
+    rich: Live, bundle: Path, tmp_path: Path, terminal: Terminal
+) -> None:
+    """The log may end before the record, as during a freeze, or after it."""
+    public = tmp_path / "log.jsonl"
+    lines = log(rich).splitlines(keepends=True)
+    for count in (1, len(lines) - 1, len(lines)):
+        public.write_text("".join(lines[:count]))
+        answer = terminal.run("verify", "bundle", bundle, "--log", public)
+        assert (answer.code, answer.err) == (0, "")
+        assert f"until event {count}" in answer.out
+
+    answer = terminal.run("verify", "bundle", bundle, "--log", rich.folder / "site" / "log.jsonl")
+    assert (answer.code, answer.err) == (0, "")
+
+    other = Live.graded(tmp_path / "other")
+    other.run(day(5))
+    other.put("amber/1.txt", GOOD, day(11))
+    other.run(day(12))
+    public.write_text(log(other))
+    answer = terminal.run("verify", "bundle", bundle, "--log", public)
+    assert answer.code == 1
+    assert "event 1 differs" in answer.out

@@ -1,0 +1,113 @@
+"""scorer doctor and scorer status: what they find, and what they say to do."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.commands import Terminal
+from tests.databases import changed
+from tests.organising.test_import import TOML, send, solution
+
+
+@pytest.fixture
+def folder(tmp_path: Path, terminal: Terminal) -> Path:
+    """A challenge with two teams that has been run."""
+    (tmp_path / "challenge.toml").write_text(TOML, encoding="utf-8")
+    (tmp_path / "solution.txt").write_text(solution("solution"), encoding="utf-8")
+    (tmp_path / "submissions" / "main").mkdir(parents=True)
+    send(tmp_path, "amber")
+    send(tmp_path, "birch")
+    assert terminal.run("run", tmp_path).code == 0
+    return tmp_path
+
+
+def database(folder: Path) -> str:
+    """Its database."""
+    return str(folder / "scores.db")
+
+
+def test_a_sound_database_has_no_problems(folder: Path, terminal: Terminal) -> None:
+    """Each check has a line, and the exit code is 0."""
+    answer = terminal.run("doctor", folder)
+
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert len(lines) == 7
+    assert all(line.startswith("ok ") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("statement", "check", "problem"),
+    [
+        ('DELETE FROM event WHERE "index" = 2', "record", "is damaged: event 2 is missing; restore a backup"),
+        (
+            "UPDATE event SET body = replace(body, 'amber', 'x') WHERE kind = 'arrival'",
+            "record",
+            "event 1 has the wrong checksum; it cannot be derived again; restore a backup",
+        ),
+        ("UPDATE result SET hits = substr(hits, 1, 12)", "results", "has the wrong checksum; it can be derived again"),
+        ("UPDATE result SET matching_digest = 'x'", "results", "the result"),
+        ("UPDATE solution SET ideal = substr(ideal, 1, 9)", "results", "the solution"),
+    ],
+)
+def test_damage_is_found(folder: Path, terminal: Terminal, statement: str, check: str, problem: str) -> None:
+    """The check that failed is named, with what was found, and the exit code is 1."""
+    changed(database(folder), statement)
+
+    answer = terminal.run("doctor", folder)
+
+    assert answer.code == 1
+    assert [line for line in answer.out.splitlines() if line.startswith("problem") and check in line]
+    assert problem in answer.err
+
+
+def test_a_file_that_is_missing_or_changed_is_found(folder: Path, terminal: Terminal) -> None:
+    """Both are named, with what to do."""
+    first, second = sorted((folder / "submissions" / "main").iterdir())
+    first.unlink()
+    second.write_text("q1:i1\n")
+
+    answer = terminal.run("doctor", folder)
+
+    assert answer.code == 1
+    assert f"main/{first.name}: is recorded and missing; restore it" in answer.err
+    assert f"main/{second.name}: has changed since it was recorded" in answer.err
+
+
+def test_a_stored_solution_that_is_missing_or_changed_is_found(folder: Path, terminal: Terminal) -> None:
+    """The SHA-256 of the one that is wanted is named."""
+    (stored,) = (folder / "scores.db.solutions").iterdir()
+    stored.write_text("other")
+    assert f"replace it by the solution with the SHA-256 {stored.name}" in terminal.run("doctor", folder).err
+    stored.unlink()
+    assert "copy the solution with this SHA-256 there" in terminal.run("doctor", folder).err
+
+
+def test_status_shows_the_state_of_a_challenge(folder: Path, terminal: Terminal) -> None:
+    """Entries, waiting and rejected ones, new files, the last run and the last render, in at most ten lines."""
+    send(folder, "cedar")
+    (folder / "submissions" / "main" / "20110418T100000Z-birch.txt").write_text("q1;x\n")
+    assert terminal.run("score", folder).code == 1
+    send(folder, "delta")
+
+    answer = terminal.run("status", folder)
+
+    assert (answer.code, answer.err) == (0, "")
+    lines = answer.out.splitlines()
+    assert len(lines) <= 10
+    assert lines[0] == "challenge: Arrivals"
+    assert lines[2].startswith("site: rendered 20")
+    assert lines[3] == "main: 3 entries of 3 teams: 2 scored, 1 rejected, 0 failed, 0 waiting; 1 new file in the folder"
+    assert lines[4].startswith("main: last run 20")
+
+
+def test_without_a_database_both_say_what_to_do(tmp_path: Path, terminal: Terminal) -> None:
+    """Neither creates one."""
+    (tmp_path / "challenge.toml").write_text(TOML, encoding="utf-8")
+    for command in ("doctor", "status"):
+        answer = terminal.run(command, tmp_path)
+        assert answer.code == 1
+        assert "no such database; `scorer run` creates it" in answer.err
+    assert not (tmp_path / "scores.db").exists()

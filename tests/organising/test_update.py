@@ -1,0 +1,260 @@
+"""Updating a site: a run writes what a render from nothing writes, and nothing at all if no page would change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from scorer.organising.render import render
+from scorer.organising.rules import RuleSet
+from scorer.organising.run import update
+from scorer.settings.tracks import Challenge
+from scorer.store.sidecar import Archive
+from scorer.store.store import Store
+from tests.commands import here, process
+from tests.databases import changed
+from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, SECOND, Live, day
+
+pytestmark = pytest.mark.usefixtures("no_pictures")
+
+HOUR = timedelta(hours=1)
+
+RULES = 'quota = {per_day = 2}\nentry = "picks"\nqueries = "queries.txt"\n'
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Every file of a site, also the manifest."""
+    files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+def pages(folder: Path) -> dict[str, bytes]:
+    """Every file of a site but the manifest."""
+    return {name: page for name, page in content(folder).items() if name != ".manifest.json"}
+
+
+def times(folder: Path) -> dict[str, int]:
+    """When each file of a site was last written."""
+    return {str(path): path.stat().st_mtime_ns for path in folder.rglob("*") if path.is_file() and path.name != ".lock"}
+
+
+def revision(live: Live) -> int:
+    """The revision of the database."""
+    with closing(sqlite3.connect(live.folder / "scores.db")) as connection:
+        return int(connection.execute("SELECT revision FROM scorer_schema").fetchone()[0])
+
+
+def run(live: Live, at: datetime) -> bool:
+    """Run and update the site at a time; return whether a file of the site was written."""
+    site = live.challenge.site_path
+    before = times(site)
+    live.run(at)
+    live.do(at, update)
+    return times(site) != before
+
+
+def from_nothing(live: Live, at: datetime, folder: Path) -> dict[str, bytes]:
+    """The pages that a render writes into an empty folder."""
+
+    def rendered(challenge: Challenge, store: Store) -> None:
+        render(challenge.model_copy(update={"site": folder}), store, pending=True)
+
+    shown = live.folder / "scores.db.shown"
+    kept = shown.read_bytes()
+    live.do(at, rendered)
+    shown.write_bytes(kept)
+    return pages(folder)
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Live:
+    """A challenge after a run in its first phase."""
+    live = Live.graded(tmp_path / "challenge", rules=RULES)
+    (live.folder / "queries.txt").write_text("q1\nq2\nq3\nq4\n")
+    live.run(BEFORE)
+    live.put("amber/1.txt", GOOD, day(11))
+    live.put("brass/1.txt", POOR, day(11))
+    (live.folder / "submissions/main/amber/picks.toml").write_text('entries = ["1.txt"]\n')
+    assert run(live, day(12))
+    return live
+
+
+def test_a_run_with_nothing_new_writes_nothing(live: Live) -> None:
+    """Neither a page nor a revision. What the next run has to know about files may be stored."""
+    before = revision(live)
+    assert not run(live, day(12) + HOUR)
+    assert not run(live, day(12) + 2 * HOUR)
+    assert revision(live) == before
+
+
+def test_a_file_that_is_gone_after_its_phase_is_nothing_new(live: Live) -> None:
+    """Its entry stays, so the record does not say what the folder has; each run sees that again."""
+    run(live, day(21))
+    before = revision(live)
+    (live.folder / "submissions/main/brass/1.txt").unlink()
+    assert not run(live, day(21) + HOUR)
+    assert not run(live, day(21) + 2 * HOUR)
+    assert revision(live) == before
+
+
+def test_a_file_that_is_there_again_after_its_phase_needs_no_solution(
+    live: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its entry stays withdrawn, and it is not scored, as after an erratum: reading the solution takes long."""
+    file = live.folder / "submissions/main/brass/1.txt"
+    kept = live.folder / "kept"
+    file.rename(kept)
+    run(live, day(12))
+    kept.rename(file)
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()
+    for table, column in (("mean", "result_digest"), ("result", "digest")):
+        gone = f"SELECT digest FROM result WHERE submission_digest = '{digest}'"
+        changed(str(live.folder / "scores.db"), f"DELETE FROM {table} WHERE {column} IN ({gone})")
+    run(live, day(21))
+
+    def read(_: RuleSet, __: Archive) -> None:
+        raise AssertionError("the solution was read")
+
+    monkeypatch.setattr(RuleSet, "checked_solution", read)
+    assert not run(live, day(21) + HOUR)
+
+
+def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) -> None:
+    """Each takes longer to load than such a run."""
+    assert here("run", new_challenge).code == 0
+    program = (
+        "import sys\nfrom scorer.cli import main\ntry:\n    main()\nfinally:\n"
+        "    heavy = {'altair', 'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.board.site.pages'}\n"
+        "    print(sorted(heavy & set(sys.modules)))"
+    )
+    answer = process("run", new_challenge, program=program)
+    assert answer.code == 0, answer.err
+    assert answer.out.splitlines() == [str(new_challenge / "site" / "index.html"), "[]"]
+
+
+def new_file(live: Live) -> None:
+    """Of another team."""
+    live.put("copper/1.txt", OTHER, day(12))
+
+
+def edited(name: str, text: str) -> Callable[[Live], object]:
+    """Write a file of the challenge."""
+
+    def edit(live: Live) -> None:
+        path = live.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+    return edit
+
+
+CHANGES: dict[str, Callable[[Live], object]] = {
+    "a file": new_file,
+    "a withdrawal": lambda live: live.path("brass/1.txt").unlink(),
+    "a title": lambda live: live.edit('name = "Live"', 'name = "Alive"'),
+    "a page": edited("pages/about.md", "# About\n"),
+    "a template": edited("templates/404.css", "p {color: red}\n"),
+    "a file of the organiser": edited("templates/static/note.txt", "hello\n"),
+    "invalid picks": edited("submissions/main/amber/picks.toml", 'entries = ["9.txt"]\n'),
+    "a list of queries": edited("queries.txt", "q1\nq2\nq3\nq4\nq5\n"),
+    "a page that is deleted": lambda live: (live.folder / "site/main/index.html").unlink(),
+    "a manifest that is deleted": lambda live: (live.folder / "site/.manifest.json").unlink(),
+    "a site that is deleted": lambda live: shutil.rmtree(live.challenge.site_path),
+    "an earlier board": lambda live: live.do(day(12), lambda *what: render(*what, as_of=BEFORE)),
+    "a damaged file of the state": edited("scores.db.shown", "{"),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_a_change_is_rendered(live: Live, tmp_path: Path, name: str) -> None:
+    """The site is what a render from nothing writes, and another run with nothing new writes nothing."""
+    CHANGES[name](live)
+    run(live, day(12) + HOUR)
+    assert pages(live.challenge.site_path) == from_nothing(live, day(12) + HOUR, tmp_path / "new")
+    assert not run(live, day(12) + 2 * HOUR)
+
+
+def test_each_moment_is_rendered(live: Live, tmp_path: Path) -> None:
+    """Starts, freezes, ends, closes and days of quotas: the site is always what a render from nothing writes."""
+    written = []
+    moments = [
+        day(13, 0) - SECOND,
+        *(day(13, 0), day(13, 5), day(19, 0) - SECOND, day(19, 0), day(20, 0), day(20, 1) - SECOND, day(20, 1)),
+        *(day(25, 0) - SECOND, day(25, 0), day(30, 0) - SECOND, day(30, 0), day(30, 5)),
+    ]
+    for number, moment in enumerate(moments):
+        written.append(run(live, moment))
+        assert pages(live.challenge.site_path) == from_nothing(live, moment, tmp_path / str(number)), moment
+    changed = {moment for moment, is_written in zip(moments, written, strict=True) if is_written}
+    assert changed >= {day(19, 0), day(20, 1), day(25, 0), day(30, 0)}
+    assert changed.isdisjoint({day(13, 0) - SECOND, day(13, 5), day(20, 1) - SECOND, day(30, 5)})
+
+
+def test_a_freeze_hides_whether_anything_arrives(live: Live) -> None:
+    """Not a byte and no time of a file changes, also of the manifest."""
+    run(live, day(19, 1))
+    before, written = content(live.challenge.site_path), times(live.challenge.site_path)
+    live.put("copper/1.txt", OTHER, day(19, 2))
+    live.run(day(19, 3))
+    live.do(day(19, 3), update)
+    assert content(live.challenge.site_path) == before
+    assert times(live.challenge.site_path) == written
+    run(live, day(20, 2))
+    rows = json.loads((live.challenge.site_path / "main/leaderboard.json").read_text())["rows"]
+    assert "copper" in [row["id"] for row in rows]
+
+
+def test_a_restored_database_is_rendered(live: Live, tmp_path: Path) -> None:
+    """A database that goes another way after its backup may have the same revision as the site shows."""
+    database = live.folder / "scores.db"
+    saved = database.read_bytes()
+    live.put("copper/1.txt", OTHER, day(12))
+    run(live, day(12) + HOUR)
+    shown = revision(live)
+    database.write_bytes(saved)
+    live.path("copper/1.txt").unlink()
+    live.put("dune/1.txt", OTHER, day(12))
+    run(live, day(12) + 2 * HOUR)
+    assert revision(live) == shown
+    assert pages(live.challenge.site_path) == from_nothing(live, day(12) + 2 * HOUR, tmp_path / "new")
+    assert live.has_page("teams/dune.html")
+
+
+def test_the_boards_are_written_first(challenge: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that ends before the other pages are rendered leaves a board whose links have pages, also of new teams; the
+    next run completes the site.
+    """
+    site = challenge / "site"
+    (challenge / "submissions/main/third.txt").write_text("q1:plum\nq2:fig\nq3:apple\nq4:apple\n")
+    assert here("run", challenge).code == 0
+    pages_before = pages(site)
+    (challenge / "submissions/main/newcomer.txt").write_text("q1:pear,apple\nq2:grape\nq3:fig\nq4:apple\n")
+
+    def ended(_: object) -> str:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr("scorer.organising.render._computed_analysis", ended)
+        assert here("run", challenge).code == 130
+
+    shown = pages(site)
+    assert b"newcomer" in shown["main/index.html"]
+    assert b"newcomer" in shown["index.html"]
+    assert "teams/newcomer.html" in shown
+    assert shown["main/analysis.html"] == pages_before["main/analysis.html"]
+    assert json.loads((site / ".manifest.json").read_text()).get("snapshot") is None
+
+    assert here("run", challenge).code == 0
+    completed = pages(site)
+    shutil.rmtree(site)
+    assert here("render", challenge).code == 0
+    assert pages(site) == completed
+    assert shown["main/index.html"] == completed["main/index.html"]

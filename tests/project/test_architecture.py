@@ -1,0 +1,145 @@
+"""The map in docs/architecture.md, the import contract in pyproject.toml and the folders of scorer/ agree."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from pathlib import Path
+
+import pytest
+
+import benchmarks
+from tests.paths import DOCS, ROOT
+
+PACKAGE = ROOT / "scorer"
+MODULES = sorted(PACKAGE.rglob("*.py"))
+
+TOP_LEVEL = {"__init__", "__main__", "errors", "limits", "options", "wording"}
+"""The only modules outside of a room."""
+
+LONGEST = 700
+"""Lines of a module."""
+
+CHANGES = [
+    "a measure",
+    "a fusion method",
+    "a measure of overlap",
+    "a name of another tool",
+    "a format",
+    "a tie rule",
+    "a column of the board",
+    "a message about missing, unknown or repeated queries and items",
+    "how the scores of single queries are stored",
+    "a command",
+    "a table of the database",
+    "when an entry is late, the times of phases, a freeze",
+    "another rule of a running challenge",
+    "an event of the record",
+    "what the service answers, its addresses and its errors",
+    "when a delivery is accepted",
+    "tokens and invitations",
+    "where the files of deliveries are, and their names",
+    "when new files are scored",
+    "a document that can be verified",
+    "the bundle of a challenge",
+    "an interval, a test or a tier",
+    "a table of the page of an analysis",
+    "a chart, where it is shown, or its caption",
+    "when the site is rendered",
+    "what of the statistics is kept for the next board",
+    "a sentence of a report",
+    "a message",
+    "a key of leaderboard.json",
+    "a key of challenge.toml",
+    "an executor",
+    "a page",
+    "an exit code",
+]
+
+
+def section(title: str) -> str:
+    """The text of a section of docs/architecture.md."""
+    text = (DOCS / "architecture.md").read_text(encoding="utf-8")
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def rows(title: str) -> list[list[str]]:
+    """The cells of the table in a section, without its header."""
+    lines = [line for line in section(title).splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[2:]]
+
+
+def quoted(cell: str) -> list[str]:
+    """The names in backquotes."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
+def layers() -> list[set[str]]:
+    """The layers of the import contract, lowest first."""
+    with (ROOT / "pyproject.toml").open("rb") as stream:
+        contracts = tomllib.load(stream)["tool"]["importlinter"]["contracts"]
+    (contract,) = (contract for contract in contracts if contract.get("containers") == ["scorer"])
+    return [set(re.split(r"\s*[|:]\s*", layer)) for layer in reversed(contract["layers"])]
+
+
+def rooms() -> list[str]:
+    """The rooms of the map, in its order."""
+    return [quoted(room)[0] for room, _ in rows("The rooms")]
+
+
+def test_map_lists_the_rooms_of_the_import_contract_in_its_order() -> None:
+    """Rooms of one layer may follow each other in any order."""
+    listed = rooms()
+
+    start = 0
+    for layer in layers():
+        assert set(listed[start : start + len(layer)]) == layer
+        start += len(layer)
+    assert start == len(listed)
+
+
+def test_map_lists_the_folders_and_modules_of_the_package() -> None:
+    """Every folder with a module, and every module at the top level but the package's own."""
+    folders = {folder.name for folder in PACKAGE.iterdir() if folder.is_dir() and any(folder.glob("*.py"))}
+    modules = {module.stem for module in PACKAGE.glob("*.py")} - {"__init__", "__main__"}
+
+    assert set(rooms()) == folders | modules
+
+
+def test_only_shared_modules_are_at_the_top_level() -> None:
+    """Everything else belongs to a room."""
+    assert {module.stem for module in PACKAGE.glob("*.py")} <= TOP_LEVEL
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.relative_to(ROOT).as_posix())
+def test_modules_are_short(module: Path) -> None:
+    """A module above the limit holds more than one thing."""
+    lines = module.read_text(encoding="utf-8").count("\n")
+
+    assert lines <= LONGEST
+
+
+def test_every_change_names_a_file_or_a_folder_that_exists() -> None:
+    """All changes, each with at least one path."""
+    table = rows("Where do I change ...?")
+
+    assert [change for change, _ in table] == CHANGES
+    for change, answer in table:
+        paths = [name for name in quoted(answer) if "/" in name]
+        assert paths, change
+        assert all((ROOT / path).exists() for path in paths), change
+
+
+def test_benchmarks_import_only_public_names() -> None:
+    """Users cannot do what needs other names; `INTERNAL` says which modules need them, and why."""
+    importing = set()
+    for module in (ROOT / "benchmarks").glob("*.py"):
+        for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            names += [name.name for name in node.names] if isinstance(node, ast.Import) else []
+            if any(name.startswith("scorer.") for name in names):
+                importing.add(module.stem)
+        assert "from scorer." not in module.read_text(encoding="utf-8") or module.stem in importing
+
+    assert importing == set(benchmarks.INTERNAL)

@@ -1,0 +1,140 @@
+"""The study of how often intervals, ranges, tiers and tests are right, with few samples."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+
+from studies import coverage
+from studies.coverage import Alarms, Coverage, Decisions
+from studies.populations import POPULATIONS, Population
+from studies.study import Study
+from tests.paths import DOCS
+
+pytestmark = pytest.mark.ci
+
+DOCUMENT = (DOCS / "statistics.md").read_text(encoding="utf-8")
+
+
+def tables() -> list[list[list[str]]]:
+    """The cells of the tables about coverage in the documentation, without their headers."""
+    section = DOCUMENT.partition("## How often the statements are true")[2].partition("\n## ")[0]
+    blocks = re.findall(r"(?:^\|.*\n)+", section, re.MULTILINE)
+    return [
+        [[cell.strip() for cell in line.strip("|").split("|")] for line in block.splitlines()[2:]] for block in blocks
+    ]
+
+
+def percent(cell: str) -> float:
+    """The share that a cell shows."""
+    return float(cell.removesuffix(" %")) / 100
+
+
+def verdicts(study: Study) -> list[str]:
+    """The verdicts on the claims, in order."""
+    return [claim.verdict for claim in study.claims]
+
+
+@pytest.mark.parametrize("population", POPULATIONS, ids=lambda population: population.name)
+def test_means_of_populations_are_true(population: Population) -> None:
+    """The means of many queries are within four standard errors."""
+    shifts = np.array([0.0, 0.2, 0.5])
+
+    (scores,) = population.draw(np.random.default_rng(1), shifts, 100_000)
+
+    errors = scores.std(axis=1) / math.sqrt(100_000)
+    assert (np.abs(scores.mean(axis=1) - population.means(shifts)) < 4 * errors).all()
+    assert np.corrcoef(scores)[0, 1] > 0.2
+    assert (np.diff(population.means(shifts)) > 0).all()
+
+
+def test_populations_are_continuous_or_coarse() -> None:
+    """AP has any value, RR eleven, P@1 two."""
+    drawn = [np.unique(each.draw(np.random.default_rng(1), np.zeros(1), 5000)).size for each in POPULATIONS]
+
+    assert drawn == [5000, 11, 2]
+
+
+def test_documented_intervals_are_those_of_the_study() -> None:
+    """With 50 queries and 300 samples, within five standard errors of the documented coverage."""
+    samples = 300
+    documented = {tuple(row[:4]): percent(row[4]) for row in tables()[0]}
+    assert len(documented) == len(POPULATIONS) * len(coverage.QUERIES) * 4
+
+    for each in coverage.coverages(samples, (50,)):
+        expected = documented[each.population, f"{each.queries:,}", each.of, each.method]
+        assert each.covered == pytest.approx(expected, abs=5 * math.sqrt(expected * (1 - expected) / samples))
+
+
+def test_documented_ranges_and_tiers_are_those_of_the_study() -> None:
+    """With 50 queries and 60 boards of equal teams."""
+    documented = {tuple(row[:3]): (percent(row[4]), percent(row[5])) for row in tables()[1]}
+    assert len(documented) == len(POPULATIONS) * len(coverage.QUERIES) * len(coverage.TRUTHS)
+
+    for each in coverage.rank_ranges_and_tiers(60, (50,)).rows:
+        assert isinstance(each, Decisions)
+        covered, two_tiers = documented[each.population, f"{each.queries:,}", each.truth]
+        assert each.covered == pytest.approx(covered, abs=0.15)
+        assert each.two_tiers == pytest.approx(two_tiers, abs=0.35)
+
+
+@pytest.mark.endurance
+def test_documented_alarms_are_those_of_the_study() -> None:
+    """With 30 boards."""
+    documented = {(row[0], row[1]): percent(row[2]) for row in tables()[2]}
+
+    for each in coverage.false_alarms(30).rows:
+        assert isinstance(each, Alarms)
+        assert each.share == pytest.approx(documented[each.population, each.test], abs=0.25)
+
+
+def test_verdicts_on_intervals_depend_on_their_coverage() -> None:
+    """All within 94 to 96 %, some, or none."""
+    found = {
+        50: [Coverage("RR", 50, "mean", "BCa", covered, 0.0) for covered in (0.91, 0.97)],
+        320: [Coverage("RR", 320, "mean", "BCa", covered, 0.0) for covered in (0.91, 0.95)],
+        5704: [Coverage("RR", 5704, "mean", "BCa", covered, 0.0) for covered in (0.94, 0.96)],
+    }
+
+    claims = coverage.interval_claims([each for those in found.values() for each in those])
+
+    assert [claim.verdict for claim in claims] == ["does not hold", "holds in part", "holds"]
+    assert "91.0%" in claims[0].found
+
+
+def test_verdicts_on_ranges_depend_on_the_boards() -> None:
+    """A share of false boards above 5 % by more than two standard errors, or tiers among equal teams."""
+
+    def claims(covered: float, two_tiers: float) -> list[str]:
+        found = [Decisions("RR", 50, truth, 1000, covered, two_tiers, 3.0) for truth in coverage.TRUTHS]
+        return [claim.verdict for claim in coverage.decision_claims(found)]
+
+    assert coverage.slack(1000) == pytest.approx(2 * math.sqrt(0.05 * 0.95 / 1000))
+    assert claims(0.95, 0.05) == ["holds", "holds"]
+    assert claims(0.93, 0.05) == ["does not hold", "holds"]
+    assert claims(0.95, 0.07) == ["holds", "does not hold"]
+
+
+def test_the_studentised_bootstrap_finds_differences() -> None:
+    """Of teams that clearly differ, and none of equal scores."""
+    scores = np.random.default_rng(1).random((4, 60)) + np.arange(4)[:, np.newaxis]
+
+    assert coverage.studentised_bootstrap_decides(scores, seed=1)
+    assert not coverage.studentised_bootstrap_decides(np.ones((3, 10)), seed=1)
+
+
+def test_studies_of_coverage_have_figures_and_claims() -> None:
+    """Each as an SVG with one line for each quantity, or one bar for each test."""
+    intervals = coverage.intervals(20, (50, 60))
+    ranges = coverage.rank_ranges_and_tiers(4, (50, 60))
+    alarms = coverage.false_alarms(2, queries=20)
+
+    assert intervals.figure.count("<polyline") == len(POPULATIONS) * 4
+    assert ranges.figure.count("<polyline") == len(POPULATIONS) * len(coverage.TRUTHS)
+    assert alarms.figure.count("<rect") == 1 + len(POPULATIONS) * 2 + 2
+    assert [len(study.claims) for study in (intervals, ranges, alarms)] == [2, 2, 2]
+    assert verdicts(ranges)[0] in {"holds", "does not hold"}
+    assert alarms.table().startswith("population,test,share\n")

@@ -1,0 +1,548 @@
+"""The page for handing in: what its forms do, and what they refuse."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import re
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from httpx2 import Response
+from starlette.testclient import TestClient
+
+from scorer.organising.teams import issue
+from scorer.service import submitting
+from scorer.service.app import application
+from scorer.service.documents import Checks
+from scorer.service.state import COOKIE, LASTS
+from tests.commands import here
+from tests.live_challenges import GOOD, OTHER, POOR, Live, day
+from tests.served import Served, checked_at_once, served
+
+HERE = "https://challenge.example"
+
+SAME_ORIGIN = {"Origin": HERE, "Sec-Fetch-Site": "same-origin"}
+
+
+class Visitor:
+    """A browser without a script, at the page of a service."""
+
+    def __init__(self, challenge: Served, team: str = "amber", *, signs_in: bool = True) -> None:
+        self.challenge = challenge
+        self.team = team
+        self.client = TestClient(application(challenge.service), base_url=HERE, raise_server_exceptions=False)
+        if signs_in:
+            assert self.post(action="sign-in", key=issue(challenge.store, team, "token", "laptop")).status_code == 303
+
+    def post(self, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str | Sequence[str]) -> Response:
+        """Send a form."""
+        return self.client.post("/submit", data=fields, headers=headers, follow_redirects=False)
+
+    def choose(self, content: str | bytes, name: str = "lists.txt", track: str = "main") -> Response:
+        """Choose a file and have it checked."""
+        return self.client.post(
+            "/submit",
+            data={"track": track},
+            files={"file": (name, content)},
+            headers=SAME_ORIGIN,
+            follow_redirects=False,
+        )
+
+    def page(self, track: str = "main") -> str:
+        """The page."""
+        answer = self.client.get(f"/submit?track={track}")
+        assert answer.status_code == 200, answer.text
+        return answer.text
+
+    def hand_in(self, content: str, name: str = "lists.txt") -> Response:
+        """Choose a file and hand it in."""
+        assert self.choose(content, name).status_code == 303
+        return self.post(action="hand-in", **self.held())
+
+    def held(self) -> dict[str, str]:
+        """The fields of the form with the checked file."""
+        found = re.search(r'name="track" value="([^"]+)"><input type="hidden" name="file" value="([^"]+)"', self.page())
+        assert found is not None
+        return {"track": found[1], "file": found[2]}
+
+    def is_signed_in(self) -> bool:
+        """Whether the page is that of a team."""
+        return "You are signed in as" in self.client.get("/submit").text
+
+
+@pytest.fixture(autouse=True)
+def checks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
+    """A check takes a second, so only the tests of what it finds start its process."""
+    if "real_check" not in request.fixturenames:
+        monkeypatch.setattr(Checks, "of", checked_at_once)
+
+
+@pytest.fixture
+def real_check() -> None:
+    """Checks start `scorer check`."""
+
+
+@pytest.fixture
+def challenge(tmp_path: Path) -> Iterator[Served]:
+    """The challenge of `Live.graded`, in its first phase."""
+    with served(Live.graded(tmp_path / "live", rules='entry = "picks"\n')) as found:
+        yield found
+
+
+@pytest.fixture
+def visitor(challenge: Served) -> Visitor:
+    """A visitor who is signed in as amber."""
+    return Visitor(challenge)
+
+
+def is_untouched(challenge: Served) -> bool:
+    """Whether nothing was accepted, and no upload is left."""
+    return not any(".incoming" in file for file in challenge.files()) and not challenge.service.followed.deliveries
+
+
+class TestSessions:
+    """Who is signed in."""
+
+    def test_the_cookie_is_for_this_host_and_not_for_scripts(self, challenge: Served) -> None:
+        visitor = Visitor(challenge, signs_in=False)
+        token = issue(challenge.store, "amber", "token")
+        answer = visitor.post(action="sign-in", key=token)
+        name, *attributes = answer.headers["set-cookie"].split("; ")
+        assert name.startswith(f"{COOKIE}=")
+        assert set(attributes) == {"HttpOnly", "Max-Age=86400", "Path=/", "SameSite=strict", "Secure"}
+        assert token not in answer.headers["set-cookie"] + answer.headers["location"]
+        assert visitor.is_signed_in()
+
+    def test_an_invitation_gives_a_session_and_its_token_once(self, challenge: Served) -> None:
+        visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "amber", "invitation")
+        answer = visitor.post(action="sign-in", key=invitation)
+        assert answer.status_code == 201
+        (token,) = set(re.findall(r"scorer_[\w-]+", answer.text))
+        assert visitor.is_signed_in()
+        other = Visitor(challenge, signs_in=False)
+        refused = other.post(action="sign-in", key=invitation)
+        assert refused.status_code == 401
+        assert "was used, has expired or was revoked" in refused.text
+        assert not other.is_signed_in()
+        assert other.post(action="sign-in", key=token).status_code == 303
+
+    @pytest.mark.parametrize("key", ["", "scorer_x", "invite_x", "<b>", "x" * 10_000, "\N{SNOWMAN}", "a&b=c"])
+    def test_no_other_key_signs_in(self, challenge: Served, key: str) -> None:
+        visitor = Visitor(challenge, signs_in=False)
+        answer = visitor.post(action="sign-in", key=key)
+        assert answer.status_code in (400, 401)
+        assert "set-cookie" not in answer.headers
+        assert "<b>" not in answer.text.partition("<main")[2].replace("<b><bdi>", "")
+
+    def test_a_session_ends_with_its_time(self, challenge: Served, visitor: Visitor) -> None:
+        challenge.now += LASTS - timedelta(seconds=1)
+        assert visitor.is_signed_in()
+        challenge.now += timedelta(seconds=1)
+        assert not visitor.is_signed_in()
+
+    def test_a_session_ends_with_its_token(self, challenge: Served, visitor: Visitor) -> None:
+        assert visitor.is_signed_in()
+        names = re.findall(
+            r"^(\w{12})\s", here("teams", "tokens", "--challenge", challenge.live.folder).out, re.MULTILINE
+        )
+        for name in names:
+            here("teams", "revoke", name, "--challenge", challenge.live.folder)
+        assert not visitor.is_signed_in()
+        assert visitor.choose(GOOD).status_code == 401
+        assert is_untouched(challenge)
+
+    def test_a_copy_of_the_cookie_is_worth_nothing_after_signing_out(self, challenge: Served, visitor: Visitor) -> None:
+        copy = visitor.client.cookies[COOKIE]
+        assert visitor.post(action="sign-out").status_code == 303
+        assert not visitor.is_signed_in()
+        thief = Visitor(challenge, signs_in=False)
+        thief.client.cookies.set(COOKIE, copy)
+        assert not thief.is_signed_in()
+        assert thief.choose(GOOD).status_code == 401
+
+    @pytest.mark.parametrize(
+        "change",
+        [
+            lambda _: "",
+            lambda text: text[:-1],
+            lambda text: text + "x",
+            lambda text: text.swapcase(),
+            lambda text: text[::-1],
+            lambda text: hashlib.sha256(text.encode()).hexdigest(),
+            lambda text: f"{text}.9999999999",
+        ],
+    )
+    def test_a_forged_cookie_is_no_session(self, challenge: Served, visitor: Visitor, change: Any) -> None:
+        forged = change(visitor.client.cookies[COOKIE])
+        forger = Visitor(challenge, signs_in=False)
+        forger.client.cookies.set(COOKIE, forged)
+        assert not forger.is_signed_in()
+        assert forger.choose(GOOD).status_code == 401
+        assert is_untouched(challenge)
+
+    def test_the_cookie_of_another_challenge_is_no_session(self, challenge: Served, tmp_path: Path) -> None:
+        with served(Live.graded(tmp_path / "other")) as other:
+            copy = Visitor(other).client.cookies[COOKIE]
+        forger = Visitor(challenge, signs_in=False)
+        forger.client.cookies.set(COOKIE, copy)
+        assert not forger.is_signed_in()
+
+    def test_a_link_from_another_site_leads_to_the_session(self, visitor: Visitor) -> None:
+        """The browser keeps the cookie back at first, so the page loads itself again."""
+        cookies, visitor.client.cookies = visitor.client.cookies, type(visitor.client.cookies)()
+        assert 'http-equiv="refresh"' in visitor.client.get("/submit", headers={"Sec-Fetch-Site": "cross-site"}).text
+        assert 'http-equiv="refresh"' not in visitor.client.get("/submit").text
+        visitor.client.cookies = cookies
+        assert visitor.is_signed_in()
+
+
+CROSS_SITE: Mapping[str, Mapping[str, str]] = {
+    "no origin": {"Sec-Fetch-Site": "same-origin"},
+    "no headers": {},
+    "an opaque origin": {"Origin": "null", "Sec-Fetch-Site": "same-origin"},
+    "another site": {"Origin": "https://attacker.example", "Sec-Fetch-Site": "cross-site"},
+    "another site, old browser": {"Origin": "https://attacker.example"},
+    "a sub-domain": {"Origin": "https://x.challenge.example", "Sec-Fetch-Site": "same-site"},
+    "a longer name": {"Origin": "https://challenge.example.attacker.example"},
+    "another port": {"Origin": "https://challenge.example:8443", "Sec-Fetch-Site": "same-site"},
+    "without TLS": {"Origin": "http://challenge.example", "Sec-Fetch-Site": "cross-site"},
+    "its own origin from another site": {"Origin": HERE, "Sec-Fetch-Site": "cross-site"},
+    "typed": {"Origin": HERE, "Sec-Fetch-Site": "none"},
+    "in capitals": {"Origin": "HTTPS://CHALLENGE.EXAMPLE"},
+    "with a path": {"Origin": f"{HERE}/submit"},
+}
+
+
+@pytest.mark.parametrize("headers", CROSS_SITE.values(), ids=CROSS_SITE)
+class TestCrossSite:
+    """Forms that a page of another site sends with the cookie of a team."""
+
+    def test_no_form_does_anything(self, challenge: Served, visitor: Visitor, headers: Mapping[str, str]) -> None:
+        assert visitor.hand_in(GOOD).status_code == 303
+        visitor.choose(OTHER)
+        before, held = challenge.store.read(lambda view: view.revision), visitor.held()
+        token = issue(challenge.store, "birch", "token")
+        before += 1
+        entry = re.search(r'id="entry-(\d+)"', visitor.page())
+        assert entry is not None
+        forms: list[dict[str, str]] = [
+            {"action": "hand-in", **held},
+            {"action": "withdraw", "track": "main", "entry": entry[1]},
+            {"action": "pick", "track": "main", "entry": entry[1]},
+            {"action": "pick", "track": "main"},
+            {"action": "sign-in", "key": token},
+            {"action": "sign-out"},
+        ]
+        for form in forms:
+            answer = visitor.post(headers, **form)
+            assert answer.status_code == 403, form
+            assert "set-cookie" not in answer.headers
+        files = {"file": ("x.txt", POOR)}
+        answer = visitor.client.post("/submit", data={"track": "main"}, files=files, headers=headers)
+        assert answer.status_code == 403
+        assert visitor.held() == held
+        assert visitor.is_signed_in()
+        assert challenge.store.read(lambda view: view.revision) == before
+
+
+class TestHandingIn:
+    """A file from its choice to its score."""
+
+    @pytest.mark.usefixtures("real_check")
+    def test_from_a_file_to_a_score(self, challenge: Served, visitor: Visitor) -> None:
+        """With what the check finds, a receipt, a rank, a pick and a withdrawal."""
+        assert visitor.choose("q1:b,b\nq2:e,x\n", "long tail.txt").headers["location"] == "submit?track=main"
+        page = visitor.page()
+        assert "The file can be scored" in page
+        assert "<td>1</td><td>item &#34;b&#34; is listed twice" in page
+        assert "Read: 2 lists, 4 items." in page
+        assert visitor.post(action="hand-in", **visitor.held()).status_code == 303
+        page = visitor.page()
+        assert "data-waiting" in page
+        (index,) = set(re.findall(r'id="entry-(\d+)"', page))
+        (file,) = [file for file in challenge.files() if file.startswith("amber/2027")]
+        assert file.endswith(f"-{int(index):06}-long-tail.txt")
+        receipt = visitor.client.get(f"/submit/receipts/main/{index}")
+        assert receipt.headers["content-disposition"] == f'attachment; filename="{index}-long-tail.receipt.txt"'
+        assert f'"index":{index}' in receipt.text
+        assert visitor.hand_in(GOOD, "b.csv").status_code == 303
+        challenge.put("birch", OTHER)
+
+        challenge.run()
+        challenge.live.render(challenge.now)
+        page = visitor.page()
+        assert "data-waiting" not in page
+        scores = re.findall(r'<td class="score">([^<]+)</td>\n<td class="rank">(\d+)', page)
+        assert scores[0] == ("1.0000", "1")
+        assert 0 < float(scores[1][0]) < 1
+        assert scores[1][1] == "2"
+        assert page.count('<b class="counts">Counts</b>') == 1
+        assert page.index("Counts</b>") < page.index(f'id="entry-{index}"')
+
+        assert visitor.post(action="pick", track="main", entry=index).status_code == 303
+        page = visitor.page()
+        assert page.count(" checked> picked") == 1
+        assert page.index("Counts</b>") > page.index(f'id="entry-{index}"')
+        assert visitor.post(action="withdraw", track="main", entry=index).status_code == 303
+        assert "Withdrawn" in visitor.page()
+        assert not [name for name in challenge.files() if "long-tail" in name]
+        packed = zipfile.ZipFile(io.BytesIO(visitor.client.get("/submit/receipts/main/all").content))
+        names = [re.sub(r"^\d+-", "", name) for name in packed.namelist()]
+        assert names[-2:] == ["long-tail.receipt.txt", "b.receipt.txt"]
+
+    @pytest.mark.usefixtures("real_check")
+    def test_a_file_with_errors_is_explained_and_not_accepted(self, challenge: Served, visitor: Visitor) -> None:
+        visitor.choose("q1:a,,b\nq2\n", "bad.txt")
+        page = visitor.page()
+        assert "The file would be rejected." in page
+        assert '<td>2</td><td class="warning">' in page
+        assert 'value="hand-in" disabled' in page
+        assert visitor.post(action="hand-in", **visitor.held()).status_code == 400
+        assert not challenge.service.followed.deliveries
+
+    def test_a_button_that_is_pressed_twice_gives_one_entry(self, challenge: Served, visitor: Visitor) -> None:
+        visitor.choose(GOOD)
+        held = visitor.held()
+        assert [visitor.post(action="hand-in", **held).status_code for _ in range(3)] == [303, 303, 303]
+        assert len(challenge.service.followed.deliveries) == 1
+
+    def test_another_file_takes_the_place_of_the_first(self, challenge: Served, visitor: Visitor) -> None:
+        visitor.choose(GOOD)
+        first = visitor.held()
+        visitor.choose(OTHER)
+        assert sum(".incoming" in file for file in challenge.files()) == 1
+        answer = visitor.post(action="hand-in", **first)
+        assert answer.status_code == 404
+        assert "choose it again" in answer.text
+        assert not challenge.service.followed.deliveries
+
+    def test_a_checked_file_is_kept_for_an_hour(self, challenge: Served, visitor: Visitor) -> None:
+        visitor.choose(GOOD)
+        held = visitor.held()
+        challenge.now += timedelta(hours=1, seconds=1)
+        assert visitor.post(action="hand-in", **held).status_code == 404
+        assert is_untouched(challenge)
+
+    def test_a_closed_phase_and_a_full_quota_are_said_on_the_page(self, tmp_path: Path) -> None:
+        with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 1}\n")) as challenge:
+            visitor = Visitor(challenge)
+            assert visitor.hand_in(GOOD).status_code == 303
+            answer = visitor.hand_in(OTHER)
+            assert answer.status_code == 429
+            assert "the quota is used up" in answer.text
+            assert "<b>0 of 1</b> entries today" in visitor.page()
+            challenge.now = day(22)
+            answer = Visitor(challenge).choose(POOR)
+            assert answer.status_code == 403
+            assert "no phase receives files now" in answer.text
+            assert len(challenge.service.followed.deliveries) == 1
+
+    def test_a_third_pick_is_refused_in_words(self, challenge: Served, visitor: Visitor) -> None:
+        for mark in range(3):
+            visitor.hand_in(GOOD.replace("q4:a", f"q4:a{mark}"))
+        challenge.run()
+        entries = re.findall(r'id="entry-(\d+)"', visitor.page())[:3]
+        answer = visitor.post(action="pick", track="main", entry=entries)
+        assert answer.status_code == 400
+        assert "found 3 picks; the limit is 2" in answer.text
+        assert visitor.post(action="pick", track="main", entry=entries[:2]).status_code == 303
+        assert visitor.page().count(" checked> picked") == 2
+        assert visitor.post(action="pick", track="main").status_code == 303
+        assert " checked> picked" not in visitor.page()
+
+    def test_the_entries_of_other_teams_are_not_found(self, challenge: Served, visitor: Visitor) -> None:
+        visitor.hand_in(GOOD)
+        (index,) = [event.index for event in challenge.service.followed.deliveries.values()]
+        other = Visitor(challenge, "birch")
+        assert f'id="entry-{index}"' not in other.page()
+        assert other.client.get(f"/submit/receipts/main/{index}").status_code == 404
+        assert other.post(action="withdraw", track="main", entry=str(index)).status_code == 404
+        assert other.post(action="pick", track="main", entry=str(index)).status_code == 404
+        assert Visitor(challenge, signs_in=False).client.get(f"/submit/receipts/main/{index}").status_code == 401
+
+    @pytest.mark.parametrize("action", ["", "delete", "__class__", "hand-in", "withdraw", "pick"])
+    def test_forms_that_are_incomplete_do_nothing(self, challenge: Served, visitor: Visitor, action: str) -> None:
+        before = challenge.store.read(lambda view: view.revision)
+        assert visitor.post(action=action, track="nowhere").status_code in (400, 404)
+        assert challenge.store.read(lambda view: view.revision) == before
+
+
+class TestHidden:
+    """What the page must not show."""
+
+    def test_no_score_where_the_phase_shows_nothing(self, tmp_path: Path) -> None:
+        live = Live.graded(tmp_path / "live")
+        live.edit('grace = "1h"\n', 'grace = "1h"\nshows = "nothing"\n')
+        with served(live) as challenge:
+            visitor = Visitor(challenge)
+            visitor.hand_in(GOOD)
+            challenge.run()
+            page = visitor.page()
+            assert '<td class="score">' not in page
+            assert '<td class="rank">' not in page
+            assert "1.0000" not in page
+            assert "Counts</b>" not in page
+
+    def test_an_entry_since_a_freeze_has_no_score_and_does_not_show_that_it_counts(self, challenge: Served) -> None:
+        visitor = Visitor(challenge)
+        visitor.hand_in(POOR)
+        challenge.run()
+        challenge.live.render(challenge.now)
+        challenge.now = day(19) + timedelta(hours=2)
+        visitor = Visitor(challenge)
+        visitor.hand_in(GOOD)
+        challenge.run()
+        latest, earlier = visitor.page().split("<tbody>")[-1].split('<tr id="entry-')[1:3]
+        assert '<td class="score">–</td>' in latest
+        assert "Counts" not in latest
+        assert "Counts" in earlier
+
+    def test_no_token_is_in_the_page_or_the_log(
+        self, challenge: Served, visitor: Visitor, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("DEBUG")
+        token = issue(challenge.store, "birch", "token")
+        visitor.post(action="sign-in", key=token)
+        visitor.post(action="sign-in", key=token + "x")
+        visitor.hand_in(GOOD)
+        assert token not in visitor.page() + caplog.text
+
+
+NAMES = [
+    "../../etc/passwd",
+    "..\\..\\boot.ini",
+    "C:\\Users\\a\\lists.txt",
+    "/etc/passwd",
+    ".hidden",
+    "..",
+    "...",
+    "picks.toml",
+    "challenge.toml",
+    "a\0b.txt",
+    "a\r\nSet-Cookie: x=y",
+    '"><script>alert(1)</script>',
+    "\u202etxt.exe",
+    "\N{SNOWMAN}.txt",
+    "=cmd|' /C calc'!A0",
+    "-rf",
+    "x" * 5000,
+    "con",
+    "a/b/c.txt",
+    " ",
+    "name;with=;semi",
+    "%2e%2e%2fpasswd",
+]
+
+
+@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
+def test_a_file_may_have_any_name(challenge: Served, name: str) -> None:
+    """It becomes a plain name in the folder of the team, and text on the page."""
+    visitor = Visitor(challenge)
+    boundary = "b0undary"
+    quoted = name.replace("\\", "\\\\").replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
+    body = (
+        f'--{boundary}\r\nContent-Disposition: form-data; name="track"\r\n\r\nmain\r\n--{boundary}\r\n'
+        f'Content-Disposition: form-data; name="file"; filename="{quoted}"\r\n\r\n{GOOD}\r\n--{boundary}--\r\n'
+    ).encode()
+    headers = {**SAME_ORIGIN, "Content-Type": f"multipart/form-data; boundary={boundary}"}
+    answer = visitor.client.post("/submit", content=body, headers=headers, follow_redirects=False)
+    if answer.status_code != 303:  # a header of a part may be too long
+        assert answer.status_code == 400
+        assert is_untouched(challenge)
+        return
+    page = visitor.page()
+    assert "<script>alert" not in page
+    assert "\0" not in page
+    assert visitor.post(action="hand-in", **visitor.held()).status_code == 303
+    (file,) = [file for file in challenge.files() if file.startswith("amber/2027")]
+    assert re.fullmatch(r"amber/20270111T\d{6}Z-\d{6}(-[\w.-]{1,60}|\.txt)", file, re.ASCII)
+    assert not list(challenge.live.folder.parent.rglob("*passwd*")) or "passwd" in file
+    challenge.run()
+    assert "data-waiting" not in visitor.page()
+
+
+def part(name: str, content: str = "", file: str | None = None, *more: str) -> str:
+    """A part of a form."""
+    what = "" if file is None else f'; filename="{file}"'
+    lines = [f'Content-Disposition: form-data; name="{name}"{what}', *more]
+    return "--x\r\n" + "\r\n".join(lines) + f"\r\n\r\n{content}\r\n"
+
+
+FORM = "multipart/form-data; boundary=x"
+
+TRACK, FILE, END = part("track", "main"), part("file", GOOD, "a.txt"), "--x--\r\n"
+
+BODIES: Mapping[str, tuple[str, str]] = {
+    "nothing": (FORM, ""),
+    "no boundary": ("multipart/form-data", TRACK + FILE + END),
+    "an empty boundary": ('multipart/form-data; boundary=""', TRACK + FILE + END),
+    "a long boundary": (f"multipart/form-data; boundary={'x' * 1000}", TRACK + FILE + END),
+    "another boundary": ("multipart/form-data; boundary=y", TRACK + FILE + END),
+    "another kind": ("multipart/mixed; boundary=x", TRACK + FILE + END),
+    "no end": (FORM, TRACK + FILE),
+    "half a file": (FORM, TRACK + FILE[: len(FILE) // 2]),
+    "half a header": (FORM, TRACK + FILE[:30]),
+    "no file": (FORM, TRACK + END),
+    "an empty file": (FORM, TRACK + part("file", "", "a.txt") + END),
+    "no choice": (FORM, TRACK + part("file", "", "") + END),
+    "two files": (FORM, TRACK + FILE + FILE + END),
+    "no track": (FORM, FILE + END),
+    "an unknown track": (FORM, part("track", "../lists") + FILE + END),
+    "many parts": (FORM, part("a", "b") * 10_000 + TRACK + FILE + END),
+    "a large field": (FORM, part("track", "m" * 1_000_000) + FILE + END),
+    "a large header": (
+        FORM,
+        part("track", "main", None, f"X: {'x' * 100_000}") + FILE + END,
+    ),
+    "many headers": (FORM, part("track", "main", None, *["X: y"] * 1000) + FILE + END),
+    "a header without a colon": (FORM, part("track", "main", None, "X") + FILE + END),
+    "a large file": (FORM, TRACK + part("file", "#" * 1_100_000, "a.txt") + END),
+    "a long end": (FORM, TRACK + FILE + END + "x" * 1_200_000),
+    "a long beginning": (FORM, "x" * 1_200_000 + TRACK + FILE + END),
+    "a form of another kind": ("application/x-www-form-urlencoded", "action=hand-in&file=" + "x" * 100_000),
+    "no form": ("text/plain", GOOD),
+}
+
+
+@pytest.mark.parametrize(("kind", "body"), BODIES.values(), ids=BODIES)
+def test_a_broken_form_leaves_nothing(tmp_path: Path, kind: str, body: str) -> None:
+    """Whether its length is stated or not."""
+    live = Live.graded(tmp_path / "live")
+    live.edit('name = "Live"\n', 'name = "Live"\nlimits = {file_mb = 1}\n')
+    with served(live) as challenge:
+        visitor = Visitor(challenge)
+        headers = {**SAME_ORIGIN, "Content-Type": kind}
+
+        def chunks() -> Iterator[bytes]:
+            for start in range(0, len(body), 50_000):
+                yield body[start : start + 50_000].encode()
+
+        for content in (body.encode(), chunks()):
+            answer = visitor.client.post("/submit", content=content, headers=headers, follow_redirects=False)
+            assert answer.status_code in (400, 404, 413), answer.text
+            assert 'role="alert"' in answer.text
+            assert is_untouched(challenge)
+        assert visitor.hand_in(GOOD).status_code == 303
+
+
+def test_an_endless_form_ends(challenge: Served, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At the limit on files."""
+    monkeypatch.setattr(submitting, "MB", 1000)
+    sent = 0
+
+    def endless() -> Iterator[bytes]:
+        nonlocal sent
+        yield (TRACK + part("file", "", "a.txt")).removesuffix("\r\n").encode()
+        while sent < 100_000_000:
+            sent += 10_000
+            yield b"#" * 10_000
+
+    headers = {**SAME_ORIGIN, "Content-Type": FORM}
+    answer = visitor.client.post("/submit", content=endless(), headers=headers, follow_redirects=False)
+    assert answer.status_code == 413
+    assert is_untouched(challenge)

@@ -1,0 +1,297 @@
+"""Migrations: a database of every released schema opens, and gives the same boards."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlalchemy import create_engine, text
+
+from scorer.board.reports.leaderboard import to_json
+from scorer.errors import StoreError
+from scorer.live.entry import submissions
+from scorer.organising.render import boards
+from scorer.settings.loading import read_challenge
+from scorer.store.schema import SCHEMA_VERSION, schema_table
+from scorer.store.store import Store
+from scorer.store.transfer import derived_problems, record_problems
+from tests.commands import Terminal, process
+from tests.databases import changed, content, rows, schema, seal
+from tests.store.schema_4.make import write_odd_names
+
+SCHEMA_1 = Path(__file__).parent / "schema_1"
+SCHEMA_4 = Path(__file__).parent / "schema_4"
+BACKUP = "schema-1.db.schema-1.backup"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the challenge with a database of schema 1."""
+    copied = tmp_path / "challenge"
+    shutil.copytree(SCHEMA_1, copied)
+    return copied
+
+
+def expected(track: str) -> dict[str, object]:
+    """The board of a track as the release that wrote schema 1 rendered it."""
+    board: dict[str, object] = json.loads((SCHEMA_1 / f"expected-{track}.json").read_text())
+    return board
+
+
+LATER = ("low", "high", "rank from", "rank to", "tier")
+"""Columns that the releases which wrote the expected boards did not have."""
+
+
+def rendered(folder: Path, track: str) -> dict[str, object]:
+    """The board of a track as it is in the site."""
+    board = json.loads((folder / "site" / track / "leaderboard.json").read_text())
+    columns = [name for name in board["columns"] if name not in LATER]
+    return {"columns": columns, "rows": [{name: row[name] for name in columns} for row in board["rows"]]}
+
+
+def test_a_database_of_schema_1_renders_the_same_boards(folder: Path, terminal: Terminal) -> None:
+    """The columns, the scores, the ranks, the order and the numbers of entries are those of the release before."""
+    answer = terminal.run("render", folder)
+
+    assert (answer.code, answer.err) == (0, "")
+    for track in ("main", "tied"):
+        assert rendered(folder, track) == expected(track)
+    assert rows(str(folder / "schema-1.db"), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
+
+
+def test_migrated_results_are_not_scored_again(folder: Path, terminal: Terminal) -> None:
+    """A run finds them by the digest that schema 1 has for the settings, and the boards stay the same."""
+    before = (folder / "schema-1.db").read_bytes()
+
+    answer = terminal.run("run", folder)
+
+    assert "main: 0 scored, 7 known" in answer.err
+    assert "tied: 0 scored, 3 known" in answer.err
+    for track in ("main", "tied"):
+        assert rendered(folder, track) == expected(track)
+    assert before != (folder / "schema-1.db").read_bytes()
+
+
+def test_the_migrated_means_are_those_that_the_judged_items_give(folder: Path) -> None:
+    """All means that the migration takes over are computed again, and are equal to the last bit."""
+    with Store.open(folder / "schema-1.db"):
+        pass
+    challenge = read_challenge(folder)
+    with Store.open(folder / "schema-1.db") as store:
+        taken_over = [to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))]
+        means = rows(str(folder / "schema-1.db"), "SELECT count(*) FROM mean")
+    with closing(sqlite3.connect(folder / "schema-1.db")) as connection, connection:
+        connection.execute("DELETE FROM mean")
+    with Store.open(folder / "schema-1.db") as store:
+        computed = [to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))]
+
+    assert means != [(0,)]
+    assert computed == taken_over
+
+
+def test_the_file_is_backed_up_before_it_is_migrated(folder: Path) -> None:
+    """The backup is a database of schema 1 with all its rows, and a second opening leaves it as it is."""
+    before = content(str(folder / "schema-1.db"))
+    with Store.open(folder / "schema-1.db"):
+        pass
+    backup = (folder / BACKUP).read_bytes()
+    with Store.open(folder / "schema-1.db"):
+        pass
+
+    assert content(str(folder / BACKUP)) == before
+    assert rows(str(folder / BACKUP), "SELECT version FROM scorer_schema") == [(1,)]
+    assert (folder / BACKUP).read_bytes() == backup
+
+
+def test_withdrawn_submissions_and_bases_become_events(folder: Path) -> None:
+    """Nothing of the record is lost; the events of schema 1 have no time of recording."""
+    with Store.open(folder / "schema-1.db") as store:
+        events = store.read(lambda view: view.events())
+        states = store.read(lambda view: submissions(view.events("main")).values())
+
+    assert [event.index for event in events] == list(range(1, len(events) + 1))
+    assert [event.kind for event in events].count("arrival") == 11
+    assert [(event.kind, event.body["file"]) for event in events if event.kind == "withdrawal"] == [
+        ("withdrawal", "main/gone-soon/20110424T080000Z.txt")
+    ]
+    assert {event.track for event in events if event.kind == "basis"} == {"main", "tied"}
+    assert {event.at for event in events} == {None}
+    assert [state.submission.file for state in states if not state.present] == ["main/gone-soon/20110424T080000Z.txt"]
+
+
+def test_a_changed_file_is_scored_again_after_the_migration(folder: Path, terminal: Terminal) -> None:
+    """It has no result yet; the others keep theirs."""
+    (folder / "submissions/main/20110425T000000Z-torn-page.txt").write_text("q1:i2\n")
+
+    answer = terminal.run("run", folder)
+
+    assert "main: 1 scored, 6 known, 0 rejected" in answer.err
+
+
+def test_many_processes_may_migrate_at_once(folder: Path) -> None:
+    """One of them does, the others wait, and all of them answer."""
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(3) as pool:
+        answers = list(pool.map(lambda _: process("leaderboard", folder, "--format", "csv"), range(3)))
+
+    assert {(answer.code, answer.err) for answer in answers} == {(0, "")}
+    assert len({answer.out for answer in answers}) == 1
+    assert [file.name for file in folder.glob("*.part")] == []
+
+
+def test_a_migration_that_cannot_write_its_backup_changes_nothing(small_disk: Path, terminal: Terminal) -> None:
+    """The message says so, and the database stays as it is; with room on the disk the migration is made."""
+    folder = small_disk / "challenge"
+    shutil.copytree(SCHEMA_1, folder)
+    before = content(str(folder / "schema-1.db"))
+    filler = small_disk / "filler"
+    filler.write_bytes(bytes(shutil.disk_usage(small_disk).free - (48 << 10)))
+
+    answer = terminal.run("leaderboard", folder)
+
+    assert answer.code == 1
+    assert "cannot write the backup" in answer.err
+    assert content(str(folder / "schema-1.db")) == before
+    assert list(folder.glob("*.part")) == []
+    filler.unlink()
+    assert terminal.run("leaderboard", folder).code == 0
+
+
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4])
+def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, tmp_path: Path) -> None:
+    """The same rows in PostgreSQL give the same record and the same boards."""
+    folder = tmp_path / "challenge"
+    shutil.copytree(source, folder)
+    (database,) = folder.glob("*.db")
+    with schema() as place:
+        copy_to_server(database, place)
+        with Store.open(place) as on_server, Store.open(database) as in_file:
+            challenge = read_challenge(folder)
+            seen = [
+                [to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))]
+                for store in (on_server, in_file)
+            ]
+        for table in ("event", "folder_look", "solution", "result", "mean"):
+            statement = f"SELECT checksum FROM {table} ORDER BY checksum"
+            assert rows(place, statement) == rows(str(database), statement)
+
+    assert seen[0] == seen[1]
+
+
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4])
+def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path: Path) -> None:
+    """Also in the order of their columns, which a checksum depends on."""
+    migrated, new = tmp_path / "migrated.db", tmp_path / "new.db"
+    shutil.copy(next(source.glob("*.db")), migrated)
+    for database in (migrated, new):
+        Store.open(database).close()
+
+    declared = "SELECT name, replace(sql, '\"', '') FROM sqlite_master ORDER BY name"
+    assert rows(str(migrated), declared) == rows(str(new), declared)
+
+
+def test_escaped_names_of_schema_1_are_those_of_files(folder: Path, terminal: Terminal) -> None:
+    """Schema 1 has names that are no plain text in escaped form. A run finds their files, and records no other ones."""
+    database = str(folder / "schema-1.db")
+    for old, new, escaped in (
+        ("popular", b"caf\xe9", r"caf\udce9"),
+        ("river-mill", b"tab\there", r"tab\there"),
+    ):
+        changed(database, f"UPDATE submission SET team = '{escaped}' WHERE track = 'main' AND team = '{old}'")
+        changed(database, f"UPDATE submission SET file = replace(file, '{old}', '{escaped}') WHERE track = 'main'")
+        (file,) = (folder / "submissions" / "main").glob(f"*{old}.txt")
+        file.rename(file.with_name(os.fsdecode(os.fsencode(file.name).replace(old.encode(), new))))
+
+    answer = terminal.run("run", folder)
+
+    assert "main: 0 scored, 7 known" in answer.err
+    events = rows(database, "SELECT kind, body FROM event WHERE track = 'main'")
+    assert [kind for kind, _ in events].count("arrival") == 8
+    assert [kind for kind, _ in events].count("withdrawal") == 1
+    board = json.loads((folder / "site" / "main" / "leaderboard.json").read_text())
+    assert {row["team"] for row in board["rows"]} >= {r"caf\udce9", r"tab\there"}
+    assert "0 new files in the folder" in terminal.run("status", folder).out
+    assert "ok       main: the recorded files are present and unchanged" in terminal.run("doctor", folder).out
+
+
+def test_a_database_of_schema_4_renders_the_same_boards(tmp_path: Path, terminal: Terminal) -> None:
+    """A run scores nothing again, and events stay as they are. Names of files may be no plain text."""
+    folder = tmp_path / "challenge"
+    shutil.copytree(SCHEMA_4, folder)
+    write_odd_names(folder / "submissions" / "main")
+    database = str(folder / "schema-4.db")
+    before = rows(database, 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
+    for command in ("render", "run"):
+        answer = terminal.run(command, folder)
+        assert answer.code == 0
+        assert rendered(folder, "main") == json.loads((SCHEMA_4 / "expected-main.json").read_text())
+    after = rows(database, 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
+
+    assert "main: 0 scored, 7 known, 1 rejected" in answer.err
+    assert after[: len(before)] == before
+    assert rows(database, "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
+    assert (folder / "schema-4.db.schema-4.backup").is_file()
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_database_of_an_unreleased_schema_is_refused_and_unchanged(version: int, tmp_path: Path) -> None:
+    """The message says what to do. The rows of schema 2 have no checksums."""
+    database = tmp_path / "scores.db"
+    Store.open(database).close()
+    changed(str(database), f"UPDATE scorer_schema SET version = {version}")
+    if version == 2:
+        changed(str(database), "ALTER TABLE scorer_schema DROP COLUMN checksum")
+    else:
+        seal(str(database), schema_table)
+    before = content(str(database))
+
+    with pytest.raises(StoreError, match=rf"an unreleased .* \(schema version {version}\), .* restore a backup"):
+        Store.open(database)
+
+    assert content(str(database)) == before
+    assert list(tmp_path.glob("*.backup")) == []
+
+
+@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_4, 7)])
+def test_migrated_rows_have_checksums(source: Path, count: int, tmp_path: Path) -> None:
+    """Each is verified, and damage to it is found."""
+    database = tmp_path / "copy.db"
+    shutil.copy(next(source.glob("*.db")), database)
+    with Store.open(database) as store:
+        assert list(record_problems(store)) == []
+        assert list(derived_problems(store)) == []
+    assert rows(str(database), "SELECT count(*) FROM result") == [(count,)]
+    changed(str(database), "UPDATE result SET findings = findings || ' '")
+    with Store.open(database) as store:
+        assert len(list(derived_problems(store))) == count
+
+
+TYPES = {"BLOB": "BYTEA", "DATETIME": "TIMESTAMP", "DOUBLE": "DOUBLE PRECISION", "WITHOUT ROWID": ""}
+"""The types of SQLite, and those of PostgreSQL for them."""
+
+
+def copy_to_server(file: Path, place: str) -> None:
+    """Copy all tables of a file to a server."""
+    engine = create_engine(place)
+    with closing(sqlite3.connect(file)) as source, engine.begin() as target:
+        for (declared,) in source.execute("SELECT sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall():
+            target.execute(text(re.sub("|".join(TYPES), lambda found: TYPES[found[0]], declared)))
+        for (table,) in source.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall():
+            cursor = source.execute(f"SELECT * FROM {table}")
+            names = [column[0] for column in cursor.description]
+            columns, marks = (
+                ", ".join(f"{mark}{name}{end}" for name in names) for mark, end in (('"', '"'), (":", ""))
+            )
+            for row in cursor:
+                values = dict(zip(names, row, strict=True))
+                if table == "submission":
+                    values["present"] = bool(values["present"])
+                target.execute(text(f"INSERT INTO {table} ({columns}) VALUES ({marks})"), values)
+    engine.dispose()
