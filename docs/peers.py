@@ -3,7 +3,8 @@
 The tables pair a tool's name with our name of the measure that gives the same numbers.
 `tests/measures/test_peers.py` compares the scores of every pair. `tests/measures/test_peer_names.py` checks that each
 name is read as that measure, or refused with a message that has our name, and that the tables have all names of the
-installed tools. In a name, ``{k}`` is a cut-off and ``{level}`` is a level of recall. Names without a measure here are in `scorer/measures/names.py`.
+installed tools. In a name, ``{k}`` is a cut-off and ``{level}`` is a level of recall. Names without a measure here are
+in `scorer/measures/names.py`.
 """
 
 from __future__ import annotations
