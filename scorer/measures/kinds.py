@@ -109,11 +109,6 @@ class Kind(Declared[Floats]):
         return CUTOFF_RULES[self.annotations[cutoff[0]]] if cutoff else "none"
 
     @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters, in the order of the function's signature."""
-        return tuple(Parameter.declared(*keyword) for keyword in self.keywords())
-
-    @cached_property
     def parameter_names(self) -> tuple[str, ...]:
         """Their names."""
         return tuple(parameter.name for parameter in self.parameters)
