@@ -431,7 +431,7 @@ def overlap(
         answered = aligned.length.reshape(len(aligned.queries), aligned.runs).T > 0
         return _Part(aligned.queries.to_pylist(), np.array(scores).swapaxes(0, 1), answered, aligned.repeated)
 
-    for_each_part(list(named.values()), compared, parts.append, parts.clear)
+    for_each_part(list(named.values()), compared, parts)
     return _overlaps(list(named), requested, parts)
 
 

@@ -249,7 +249,7 @@ class _Task:
         self._solution, self._depth = solution, depth
         self._fusion = Fusion(method, normalised, {})  # without the value of the parameter
         self._parts: list[_Part] = []
-        for_each_part(runs, partial(_Part.of, solution, normalised), self._parts.append, self._parts.clear)
+        for_each_part(runs, partial(_Part.of, solution, normalised), self._parts)
         # [query of the solution]: the length of the fused list, and whether a run has it
         self._retrieved = np.zeros(solution.flagged.size, dtype=np.int64)
         self._answered = np.zeros(solution.flagged.size, dtype=bool)
