@@ -16,11 +16,12 @@ from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, Ints
+from scorer.options import LEVEL
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores, sign_flips_of
 from scorer.scoring.outcomes import QueryMask, split_masks
 from scorer.scoring.statistics import blocks
-from scorer.scoring.statistics.rankings import SETS, rank_ranges, shake_up, split_means, tau_b, tiers
+from scorer.scoring.statistics.rankings import SETS, mean_moves, rank_ranges, split_means, tau_b, tiers
 from scorer.scoring.statistics.resampling import (
     percentile_intervals,
     queries_needed,
@@ -351,8 +352,8 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
         return split_means(scores[rows], flagged, final_is_rest)
 
     kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
-    means = kept.values("means", 2 * (1 + SETS), computed)
-    chance = shake_up(scores, flagged, final_is_rest, means=means)
+    by_chance = mean_moves(kept.values("means", 2 * (1 + SETS), computed))[1:]
+    low, high = np.quantile(by_chance, (LEVEL / 2, 1 - LEVEL / 2)).tolist()
     before, after = (
         np.array(ranks) for ranks in zip(*((row.preliminary_rank, row.rank) for row in teams), strict=True)
     )
@@ -360,8 +361,8 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     return ShakeUp(
         moved=sum(map(bool, moved)),
         mean_move=sum(moved) / len(moved),
-        expected_move=chance.expected_move,
-        expected_range=chance.expected_range,
+        expected_move=float(by_chance.mean()),
+        expected_range=(low, high),
         tau=None if math.isnan(tau) else tau,
     )
 

@@ -429,11 +429,6 @@ def smallest_differences(tests: SignFlips, queries: int) -> Floats:
     return tests.critical / math.sqrt(freedom) * deviation
 
 
-def typical_smallest_difference(tests: SignFlips, queries: int) -> float:
-    """Return the median of `smallest_differences` over all pairs that differ; NaN without such a pair."""
-    return typical_difference(smallest_differences(tests, queries), tests)
-
-
 def typical_difference(smallest: Floats, tests: SignFlips) -> float:
     """Return the median over all pairs that differ, given `smallest_differences`; NaN without such a pair."""
     differs = np.triu(tests.size, 1) > 0
