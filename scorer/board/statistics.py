@@ -74,7 +74,6 @@ class ScoredRows:
         return tuple(self.board.shown_scores(row.entry)[column] for row in self.rows)
 
     def kept(self, cache: Cache) -> Kept:
-        """What is kept of the rows."""
         digests = tuple(row.entry.digest for row in self.rows if row.entry)
         return Kept(cache.arrays, (self.basis.solution, self.basis.matching), digests)
 
@@ -200,7 +199,6 @@ def _of_measure(scored: ScoredRows, column: int, kept: Kept, cache: Cache) -> Me
 
 
 def _computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
-    """The statistics of a measure as JSON."""
     return _JSON.dump_json(measure_statistics(scored, scores, column, kept)).decode()
 
 

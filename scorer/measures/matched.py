@@ -102,7 +102,6 @@ class Tied:
     """[item]: the number of items in the group, unjudged items included; 1 for an item that does not tie."""
 
     def where(self, selected: Bools | Ints) -> Tied:
-        """Return the groups of the items that the mask `selected` has, or whose indexes it lists."""
         return Tied(self.before[selected], self.size[selected])
 
 
@@ -242,7 +241,6 @@ class TieGroups:
         return cls(hits.query[first], tied.where(first), first, sizes, hits.position_in_query()[first] - 1)
 
     def where(self, selected: Bools) -> TieGroups:
-        """Return the groups that the mask `selected` has."""
         return TieGroups(
             self.query[selected],
             self.tied.where(selected),

@@ -141,7 +141,6 @@ class _WholeSink(Sink):
 
 
 def _sink_to(stream: BinaryIO, form: DetectedFormat) -> Sink:
-    """Return the sink that writes a format into a file."""
     if form.format.NAME == trec.NAME:
         return _TrecSink(stream)
     if form.format.NAME == parquet.NAME:
@@ -177,7 +176,6 @@ def written_to(target: Path | BinaryIO, form: DetectedFormat) -> Iterator[Sink]:
 
 
 def _packed(file: Path, suffix: str) -> Path:
-    """Return the file, compressed as the suffix says."""
     if suffix not in COMPRESSIONS:
         return file
     packed = file.with_name("packed")

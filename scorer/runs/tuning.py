@@ -76,7 +76,6 @@ class Tuning:
         return pd.DataFrame(self.rows(), columns=self.columns())
 
     def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
         rows = [[f"{number:.4f}" for number in row] for row in self.rows()]
         return html_table(self.columns(), rows, f"{self.method}: the best {self.parameter} is {self.best.value}")
 

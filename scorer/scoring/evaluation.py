@@ -203,7 +203,6 @@ class Options:
         return policies
 
     def rules(self, measures: Iterable[Measure], *, tie_bounds: bool = False) -> Rules:
-        """The rules by which submissions are scored."""
         return Rules(
             tuple(dict.fromkeys(measures)),
             missing=self.missing,

@@ -146,7 +146,6 @@ class Comparison(Tabular):
         return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(HEADS))
 
     def _repr_html_(self) -> str:
-        """The tables that a notebook shows."""
         words, cases = self.analysis.task.words, len(self.analysis.task.cases)
         over = f"{self.measure} over {counted(cases, words.case, words.cases)}"
         means = [[name, _shown(value)] for name, value in self.means.items()]

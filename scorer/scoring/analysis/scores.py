@@ -133,11 +133,6 @@ class TaskScores:
             if "tests" in found:
                 found["tests"] = self.tests.without_draws()
 
-    @property
-    def _all(self) -> Ints:
-        """[row]: the positions of all rows."""
-        return np.arange(len(self.scores))
-
     @cached_property
     def _kept(self) -> Kept | None:
         """What is kept of rows that are all complete; None: nothing is, or what a row has depends on the others."""
@@ -145,7 +140,7 @@ class TaskScores:
 
     def _values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
         """[row, value]: kept or computed."""
-        return compute(self._all) if self._kept is None else self._kept.values(what, width, compute)
+        return compute(np.arange(len(self.scores))) if self._kept is None else self._kept.values(what, width, compute)
 
     def of_pairs(
         self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]

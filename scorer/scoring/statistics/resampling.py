@@ -257,11 +257,9 @@ class SignFlips:
         return np.asarray(self.significant & (self.statistic > 0))
 
     def better_marginally(self, level: float = LEVEL) -> Bools:
-        """[i, j]: whether i is significantly better than j, with all pairs of i tested at once."""
         return np.asarray((self.marginal <= level) & (self.statistic > 0))
 
     def worse_marginally(self, level: float = LEVEL) -> Bools:
-        """[i, j]: whether i is significantly worse than j, with all pairs of i tested at once."""
         return np.asarray((self.marginal <= level) & (self.statistic < 0))
 
 
@@ -293,7 +291,6 @@ class Sums(NamedTuple):
         return self._replace(flipped=self.flipped[:, :flips])
 
     def of_rows(self, rows: Ints) -> Sums:
-        """The sums of some submissions."""
         return Sums(*(rows_of(sums, rows) for sums in self))
 
     def differences(self) -> Floats:
