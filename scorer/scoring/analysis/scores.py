@@ -212,13 +212,14 @@ class TaskScores:
 
         return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))
 
-    def extreme_queries(self) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
+    def extreme_queries(self, numbers: Ints) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
         """Return, for each row, the queries on which it is the furthest above the other ranked rows, and below them.
 
         Only queries for which all rows have scores are compared. Of equally far queries, the first ones are listed.
+        `numbers` are what queries are called, [query].
         """
         complete = np.flatnonzero(~np.isnan(self.scores).any(axis=0))
-        scores, queries = self.scores[:, complete], complete.tolist()
+        scores, queries = self.scores[:, complete], numbers[complete].tolist()
         medians = _medians_of_others(scores, self.ranked)
 
         def listed(row: int, sign: int) -> tuple[ExtremeQuery, ...]:
