@@ -6,8 +6,9 @@ from textwrap import fill
 from typing import Any
 
 import scorer
+from scorer.measures.matched import Parameter
 from scorer.runs.fuse import METHODS, NORMALISATIONS
-from scorer.runs.fusion import Method, Parameter
+from scorer.runs.fusion import Method
 
 WIDTH = 68
 

@@ -58,37 +58,35 @@ if TYPE_CHECKING:
     from scorer.settings.loading import read_challenge
     from scorer.settings.tracks import Challenge
 
-_MODULES = {
-    "Challenge": "settings.tracks",
-    "ChallengeError": "errors",
-    "Comparison": "scoring.analysis.compare",
-    "ConversionError": "errors",
-    "Evaluation": "scoring.evaluation",
-    "Evaluations": "scoring.evaluation",
-    "FileError": "errors",
-    "FusionError": "errors",
-    "Measure": "measures",
-    "MeasureError": "errors",
-    "Overlaps": "runs.overlap",
-    "ScorerError": "errors",
-    "Solution": "lists.solution",
-    "SolutionError": "errors",
-    "StoreError": "errors",
-    "SubmissionError": "errors",
-    "SubmissionsError": "errors",
-    "Tuning": "runs.tuning",
-    "compare": "scoring.analysis.compare",
-    "convert": "lists.conversion",
-    "evaluate": "scoring.evaluation",
-    "figures": "board.site.report_page",
-    "fuse": "runs.fuse",
-    "measure": "measures.kinds",
-    "overlap": "runs.overlap",
-    "parse": "measures",
-    "read_challenge": "settings.loading",
-    "report": "board.site.report_page",
-    "tune": "runs.tuning",
+_NAMES = {
+    "board.site.report_page": ("figures", "report"),
+    "errors": (
+        "ChallengeError",
+        "ConversionError",
+        "FileError",
+        "FusionError",
+        "MeasureError",
+        "ScorerError",
+        "SolutionError",
+        "StoreError",
+        "SubmissionError",
+        "SubmissionsError",
+    ),
+    "lists.conversion": ("convert",),
+    "lists.solution": ("Solution",),
+    "measures": ("Measure", "parse"),
+    "measures.kinds": ("measure",),
+    "runs.fuse": ("fuse",),
+    "runs.overlap": ("Overlaps", "overlap"),
+    "runs.tuning": ("Tuning", "tune"),
+    "scoring.analysis.compare": ("Comparison", "compare"),
+    "scoring.evaluation": ("Evaluation", "Evaluations", "evaluate"),
+    "settings.loading": ("read_challenge",),
+    "settings.tracks": ("Challenge",),
 }
+"""The public names by the modules that they are imported from."""
+
+_MODULES = {name: module for module, names in _NAMES.items() for name in names}
 
 __all__ = [
     "Challenge",

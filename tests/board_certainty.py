@@ -18,7 +18,7 @@ from scorer.scoring.statistics.resampling import (
     resampled_means,
     sign_flips,
     smallest_differences,
-    typical_smallest_difference,
+    typical_difference,
 )
 
 RESAMPLES = 400
@@ -82,7 +82,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
             for group in groups
         ),
         separable_neighbours=sum(bool(better[one, other]) for one, other in pairwise(range(len(scores)))),
-        smallest_difference=typical_smallest_difference(tests, queries),
+        smallest_difference=typical_difference(smallest_differences(tests, queries), tests),
     )
     where = {position: index for index, position in enumerate(scored)}
     compared = [

@@ -10,7 +10,7 @@ from operator import itemgetter
 from scorer import options
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entry import ColumnScores, Entry, counting_entry
-from scorer.live.errata import erratum_rules
+from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
 from scorer.live.phases import Phases, PublishedSplit, phase_rules, split_rules
 from scorer.live.quotas import Left, pick_rules, quota_rules
@@ -261,6 +261,10 @@ class Board:
         """Of the ranking by the primary measure."""
         return self.certainty[0] if self.certainty else None
 
+    def placing(self, row: Row | None) -> Placing:
+        """The place of a team on the board, given its row; None: it has none."""
+        return Placing(None, None) if row is None else Placing(row.rank, self.shown_scores(row.entry)[0])
+
     def shown_scores(self, entry: Entry | None) -> ColumnScores:
         """The scores of an entry that the board shows and ranks by; all None without an entry."""
         return (None,) * len(self.columns) if entry is None else entry.scores(final=self.track.shows_final)
@@ -270,15 +274,12 @@ class Board:
 class PastRow:
     """A team on the board of a phase that has closed, with its name and its status of that time."""
 
-    rank: int | None
-    """From 1; None for baselines, and for teams without a score or without a rank."""
+    placing: Placing
     name: str
     folder: str
     """The name of its folder, as `printable_name` returns it; it never changes."""
     status: TeamStatus
     baseline: bool
-    score: float | None
-    """On the primary measure, rounded."""
     entries: int
     """How many of its entries were there."""
 

@@ -16,11 +16,12 @@ from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, Ints
+from scorer.options import LEVEL
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores, sign_flips_of
 from scorer.scoring.outcomes import QueryMask, split_masks
 from scorer.scoring.statistics import blocks
-from scorer.scoring.statistics.rankings import SETS, rank_ranges, shake_up, split_means, tau_b, tiers
+from scorer.scoring.statistics.rankings import SETS, mean_moves, rank_ranges, split_means, tau_b, tiers
 from scorer.scoring.statistics.resampling import (
     percentile_intervals,
     queries_needed,
@@ -33,6 +34,16 @@ from scorer.store.snapshot import Cache, Snapshot
 
 
 @dataclass(frozen=True, slots=True)
+class RowStatistics:
+    """The statistics of a row on one measure."""
+
+    certainty: RowCertainty
+    best: tuple[ExtremeQuery, ...] = ()
+    """On the primary measure, if its queries are shown, as `worst`; queries by their positions in the solution."""
+    worst: tuple[ExtremeQuery, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class MeasureStatistics:
     """All statistics of one measure. Rows are those of the board with a score on the primary measure, in its order.
 
@@ -40,11 +51,9 @@ class MeasureStatistics:
     """
 
     certainty: Certainty | None
-    rows: tuple[RowCertainty, ...]
+    rows: tuple[RowStatistics, ...]
     pairs: tuple[Pair, ...] = ()
-    """Of the primary measure; empty for the others, as `extremes`."""
-    extremes: tuple[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]], ...] = ()
-    """The best and the worst queries of each row."""
+    """Of the primary measure; empty for the others."""
     shake_up: ShakeUp | None = None
     """Of the primary measure of a final board with preliminary queries."""
 
@@ -73,7 +82,6 @@ class ScoredRows:
         return tuple(self.board.shown_scores(row.entry)[column] for row in self.rows)
 
     def kept(self, cache: Cache) -> Kept:
-        """What is kept of the rows."""
         digests = tuple(row.entry.digest for row in self.rows if row.entry)
         return Kept(cache.arrays, (self.basis.solution, self.basis.matching), digests)
 
@@ -127,8 +135,10 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     is_secret = board.split is not None and not board.split.key
     ids = view.queries(basis.solution).ids if track.per_query == "public" and not is_secret else ()
     rows = list(board.rows)
-    for number, place in enumerate(places):
-        rows[place] = _with_certainty(scored, number, by_column, ids)
+    no_rows = (None,) * len(places)
+    of_columns = [by_column[column].rows if column in by_column else no_rows for column in range(len(measures))]
+    for place, *of_row in zip(places, *of_columns, strict=True):
+        rows[place] = _row_with(board.rows[place], of_row, ids)
     by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
     primary = by_column.get(0, MeasureStatistics(None, ()))
     return replace(
@@ -168,8 +178,12 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
         statistics,
         certainty=certainty,
         rows=tuple(
-            replace(row, interval=interval(row.interval), first=rounded(row.first, SHARE_DECIMALS))
+            replace(
+                row,
+                certainty=replace(each, interval=interval(each.interval), first=rounded(each.first, SHARE_DECIMALS)),
+            )
             for row in statistics.rows
+            for each in [row.certainty]
         ),
         pairs=tuple(
             replace(
@@ -199,7 +213,6 @@ def _of_measure(scored: ScoredRows, column: int, kept: Kept, cache: Cache) -> Me
 
 
 def _computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
-    """The statistics of a measure as JSON."""
     return _JSON.dump_json(measure_statistics(scored, scores, column, kept)).decode()
 
 
@@ -220,13 +233,13 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
         return {}
     kept = kept.within(scored.mask.digest, *(measure.full for measure in measures))
     values = kept.values("means", len(measures) * (3 + BINS), computed)
-    found = {}
-    for column, measure, own in zip(columns, measures, np.hsplit(values, len(measures)), strict=True):
-        if (own[:, 0] == own[0, 0]).all():
+    by_column = {}
+    for column, measure, of_measure in zip(columns, measures, np.hsplit(values, len(measures)), strict=True):
+        if (of_measure[:, 0] == of_measure[0, 0]).all():
             has_histogram = measure.bounded and track.shows_queries
-            rows = [_certainty_of_mean(row, has_histogram=has_histogram) for row in own[:, 1:].tolist()]
-            found[column] = MeasureStatistics(None, tuple(rows))
-    return found
+            rows = [_certainty_of_mean(row, has_histogram=has_histogram) for row in of_measure[:, 1:].tolist()]
+            by_column[column] = MeasureStatistics(None, tuple(map(RowStatistics, rows)))
+    return by_column
 
 
 def _certainty_of_mean(values: Sequence[float], *, has_histogram: bool) -> RowCertainty:
@@ -245,22 +258,18 @@ def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureSt
     return replace(statistics, certainty=certainty, pairs=pairs)
 
 
-def _with_certainty(
-    scored: ScoredRows, number: int, by_column: Mapping[int, MeasureStatistics], ids: Sequence[str]
-) -> Row:
-    """One of the scored rows with its statistics."""
-    primary = by_column.get(0)
-    best, worst = primary.extremes[number] if primary and primary.extremes else ((), ())
+def _row_with(row: Row, by_column: Sequence[RowStatistics | None], ids: Sequence[str]) -> Row:
+    """A row with its statistics on each measure; `ids` are those of the queries, empty where they are hidden."""
 
     def named(queries: Sequence[ExtremeQuery]) -> tuple[QueryScore, ...]:
         return tuple(QueryScore(ids[each.query] if ids else "", each.score, each.median) for each in queries)
 
-    columns = range(len(scored.board.columns))
+    primary = by_column[0]
     return replace(
-        scored.rows[number],
-        certainty=tuple(by_column[column].rows[number] if column in by_column else None for column in columns),
-        best_queries=named(best),
-        worst_queries=named(worst),
+        row,
+        certainty=tuple(None if each is None else each.certainty for each in by_column),
+        best_queries=named(primary.best) if primary else (),
+        worst_queries=named(primary.worst) if primary else (),
     )
 
 
@@ -297,23 +306,15 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     if column:
         task.release()
     has_histogram = track.all_measures[column].bounded and track.shows_queries
-    rows = tuple(row_certainties(task, of_ranking, has_histogram=has_histogram))
+    rows = [RowStatistics(row) for row in row_certainties(task, of_ranking, has_histogram=has_histogram)]
     if column:
-        return MeasureStatistics(of_ranking, rows)
-    # Queries by their positions in the solution.
-    extremes = [
-        tuple(tuple(each._replace(query=int(queries[each.query])) for each in side) for side in sides)
-        for sides in (task.extreme_queries() if track.shows_queries else ())
-    ]
-    return MeasureStatistics(
-        of_ranking,
-        rows,
-        of_pairs,
-        tuple((best, worst) for best, worst in extremes),
-        moves(scored, scores[task.ranked], kept.of(task.ranked.tolist()))
-        if of_ranking and scored.board.shows_both
-        else None,
-    )
+        return MeasureStatistics(of_ranking, tuple(rows))
+    if track.shows_queries:
+        extremes = task.extreme_queries(queries)
+        rows = [RowStatistics(row.certainty, *each) for row, each in zip(rows, extremes, strict=True)]
+    has_moves = of_ranking is not None and scored.board.shows_both
+    shaken = moves(scored, scores[task.ranked], kept.of(task.ranked.tolist())) if has_moves else None
+    return MeasureStatistics(of_ranking, tuple(rows), of_pairs, shaken)
 
 
 def of_means(scores: Floats, inside: Bools) -> Floats:
@@ -324,16 +325,16 @@ def of_means(scores: Floats, inside: Bools) -> Floats:
     """
     defined = ~np.isnan(scores) & inside
     numbers = np.array([number_of(np.flatnonzero(row)) for row in defined])
-    found = np.empty((len(scores), 3 + BINS))
+    values = np.empty((len(scores), 3 + BINS))
     for number in np.unique(numbers):
         same = np.flatnonzero(numbers == number)
         for start in range(0, len(same), _AT_ONCE):
             rows = same[start : start + _AT_ONCE]
-            own = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
-            found[rows, 1:3] = percentile_intervals(resampled_means(own))
-            found[rows, 3:] = [_histogram(row) for row in own]
-    found[:, 0] = numbers
-    return found
+            of_rows = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
+            values[rows, 1:3] = percentile_intervals(resampled_means(of_rows))
+            values[rows, 3:] = [_histogram(row) for row in of_rows]
+    values[:, 0] = numbers
+    return values
 
 
 def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
@@ -351,8 +352,8 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
         return split_means(scores[rows], flagged, final_is_rest)
 
     kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
-    means = kept.values("means", 2 * (1 + SETS), computed)
-    chance = shake_up(scores, flagged, final_is_rest, means=means)
+    by_chance = mean_moves(kept.values("means", 2 * (1 + SETS), computed))[1:]
+    low, high = np.quantile(by_chance, (LEVEL / 2, 1 - LEVEL / 2)).tolist()
     before, after = (
         np.array(ranks) for ranks in zip(*((row.preliminary_rank, row.rank) for row in teams), strict=True)
     )
@@ -360,8 +361,8 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     return ShakeUp(
         moved=sum(map(bool, moved)),
         mean_move=sum(moved) / len(moved),
-        expected_move=chance.expected_move,
-        expected_range=chance.expected_range,
+        expected_move=float(by_chance.mean()),
+        expected_range=(low, high),
         tau=None if math.isnan(tau) else tau,
     )
 

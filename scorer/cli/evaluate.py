@@ -198,7 +198,7 @@ def evaluate(
     from scorer.board.reports.scores import ScoreReport, written
     from scorer.lists.detection import run_tag
     from scorer.lists.solution import Solution, excluded
-    from scorer.scoring.evaluation import policies_named
+    from scorer.scoring.evaluation import Options
 
     _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
     _check_files(solution, submissions, requested)
@@ -225,7 +225,7 @@ def evaluate(
             side_by_side,
             significance,
             policies["rel"],
-            policies_named(**policies) | ({} if exclude is None else {"exclude": shown(exclude)}),
+            Options(**policies, exclude=exclude).policies(),
             row_names(paths, tags, row_name),
             tags,
         )

@@ -61,7 +61,6 @@ class FileBelow:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
         return self.parts[-1]
 
     @property
@@ -128,7 +127,6 @@ class FileBelow:
                     yield below, error
 
     def __fspath__(self) -> str:
-        """The text that messages show."""
         return str(self.path)
 
     def __str__(self) -> str:
@@ -233,7 +231,6 @@ class Remote:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
         return self.url.rstrip("/").rpartition("/")[2]
 
     def exists(self) -> bool:
@@ -339,7 +336,6 @@ class Remote:
         return shown(self.url)
 
     def __fspath__(self) -> str:
-        """The text that messages show."""
         return str(self)
 
 
@@ -372,7 +368,6 @@ class Compressed:
         return os.stat_result((*status[:6], self._size, *status[7:]))
 
     def __fspath__(self) -> str:
-        """The text that messages show."""
         return str(self.path)
 
 

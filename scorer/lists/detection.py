@@ -112,12 +112,10 @@ class DetectedFormat:
     """What names the format."""
 
     def graded(self, head: Block) -> Reader[Graded]:
-        """Return the reader of a solution that begins with the block `head`."""
         with self._choosing():
             return self._doubted(head, _limited(self.format.graded(head, self.options)))
 
     def ranked(self, head: Block) -> Reader[Ranked]:
-        """Return the reader of a submission that begins with the block `head`."""
         with self._choosing():
             return self._doubted(head, _limited(self.format.ranked(head, self.options)))
 
@@ -285,7 +283,6 @@ def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -
 
 
 def _hint(setting: Setting, name: str = "NAME") -> str:
-    """How to name a format."""
     if setting == "from":
         return f"name it with --from {name}"
     if setting == "exclude":

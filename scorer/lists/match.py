@@ -284,7 +284,6 @@ class _Matches:
         self.short.extend(part.short)
 
     def joined(self) -> FoundItems:
-        """The found items of all parts, in any order."""
         if len(self.found) == 1:
             return self.found[0]
         nothing = np.zeros(0, dtype=np.int64)

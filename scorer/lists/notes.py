@@ -107,7 +107,6 @@ class Membership:
             self.held.append(items(rare))
 
     def add(self, other: Membership) -> None:
-        """Add the membership of other lists."""
         self.judged += other.judged
         self.held_judged += other.held_judged
         self.held += other.held

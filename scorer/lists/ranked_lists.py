@@ -90,7 +90,6 @@ class RankedLists:
 
     @property
     def length(self) -> Ints:
-        """[list]: the number of its items, repeated ones included."""
         return np.diff(self.start)
 
     def first_rows(self) -> Ints:
@@ -214,7 +213,6 @@ class FoundItems:
     """[found item]: its tie group, if requested."""
 
     def where(self, kept: Bools) -> FoundItems:
-        """The found items for which `kept` is true."""
         tied = None if self.tied is None else self.tied.where(kept)
         return FoundItems(self.query[kept], self.rank[kept], self.entry[kept], tied)
 

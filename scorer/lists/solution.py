@@ -54,7 +54,6 @@ class IdSet:
 
     @classmethod
     def of(cls, ids: pa.StringArray) -> IdSet:
-        """The set of these ids."""
         sorted_ids = np.unique(fingerprints(ids))
         bits = max(1, sorted_ids.size.bit_length())
         shift = np.uint64(64 - bits)
@@ -126,7 +125,6 @@ class Lookup:
 
     @classmethod
     def of(cls, queries: Sequence[str], grades: Sequence[dict[str, float]], ideal: JudgedItems) -> Lookup:
-        """Return the lookup of queries with these items."""
         first: list[dict[float, int]] = [{} for _ in queries]
         new = (ideal.query[1:] != ideal.query[:-1]) | (ideal.grade[1:] != ideal.grade[:-1])
         entry = np.flatnonzero(np.append(True, new)[: len(ideal)])
@@ -137,7 +135,6 @@ class Lookup:
         return cls(dict(zip(queries, range(len(queries)), strict=True)), grades, first)
 
     def ids(self) -> Ids:
-        """Return the ids of the items in Arrow."""
         code, items = coded([texts(chain.from_iterable(self.grades))])
         query = np.repeat(np.arange(len(self.grades)), [*map(len, self.grades)])
         grade = np.array([*chain.from_iterable(listed.values() for listed in self.grades)], dtype=np.float64)
@@ -224,7 +221,6 @@ class Iterations(NamedTuple):
 
     @classmethod
     def of(cls, batches: Sequence[Graded], merged: MergedRows | None, repeated: Findings) -> Iterations:
-        """Return what the rows say about the column."""
         if not any(batch.is_iteration and batch.subtopic is not None for batch in batches):
             return cls()
         return cls(["0"] if merged is None else pc.unique(merged.names).to_pylist(), repeated)
@@ -607,12 +603,7 @@ class Solution:
         return codes(queries, self.queries)
 
     def with_parts(self, **parts: Any) -> Solution:
-        """The same solution with other attributes."""
         return Solution(**{**vars(self), **parts})
-
-    def with_flags(self, flagged: Bools) -> Solution:
-        """The same solution with other preliminary queries: `flagged` is [query]."""
-        return self.with_parts(flagged=flagged)
 
     def with_candidates(self, items: pa.StringArray | Iterable[str]) -> Solution:
         """The same solution with a public list of candidate items."""

@@ -109,16 +109,6 @@ class Kind(Declared[Floats]):
         return CUTOFF_RULES[self.annotations[cutoff[0]]] if cutoff else "none"
 
     @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters, in the order of the function's signature."""
-        return tuple(Parameter.declared(*keyword) for keyword in self.keywords())
-
-    @cached_property
-    def parameter_names(self) -> tuple[str, ...]:
-        """Their names."""
-        return tuple(parameter.name for parameter in self.parameters)
-
-    @cached_property
     def in_trec_eval(self) -> tuple[TrecMeasure, ...]:
         """The measures of trec_eval that this kind computes."""
         return tuple(measure for measure in TREC_EVAL if measure.ours == self.name)
@@ -256,13 +246,12 @@ class Measure:
         return self.kind.bounded and not self._has_any(self.kind.bounded_except)
 
     def _has_any(self, values: Mapping[str, Value]) -> bool:
-        """Whether one of the parameters has the value that `values` has for it."""
         return any(values.get(name) == value for name, value in self.settings.items())
 
     @property
     def settings(self) -> dict[str, Value]:
         """The value of each parameter, by its name."""
-        return dict(zip(self.kind.parameter_names, self.parameters, strict=True))
+        return {parameter.name: value for parameter, value in self._pairs()}
 
     def _pairs(self) -> Iterable[tuple[Parameter, Value]]:
         return zip(self.kind.parameters, self.parameters, strict=True)

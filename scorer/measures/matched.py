@@ -7,7 +7,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from types import UnionType
@@ -102,7 +102,6 @@ class Tied:
     """[item]: the number of items in the group, unjudged items included; 1 for an item that does not tie."""
 
     def where(self, selected: Bools | Ints) -> Tied:
-        """Return the groups of the items that the mask `selected` has, or whose indexes it lists."""
         return Tied(self.before[selected], self.size[selected])
 
 
@@ -242,7 +241,6 @@ class TieGroups:
         return cls(hits.query[first], tied.where(first), first, sizes, hits.position_in_query()[first] - 1)
 
     def where(self, selected: Bools) -> TieGroups:
-        """Return the groups that the mask `selected` has."""
         return TieGroups(
             self.query[selected],
             self.tied.where(selected),
@@ -416,13 +414,15 @@ _NEEDED = {
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What the signature of a measure function says about a parameter, besides its type."""
+    """What the signature of a declared function says about a parameter, besides its type."""
 
     description: str
     least: float = -math.inf
     most: float = math.inf
     also: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' names for the parameter, each with their words for its values."""
+    grid: tuple[float, float, float] | None = None
+    """The first value, the last one and the step that tuning tries by default; None where nothing tunes it."""
 
     @property
     def number(self) -> str:
@@ -463,11 +463,16 @@ class Declared(Generic[Result]):
         """The annotation of each argument."""
         return get_type_hints(self.function, include_extras=True)
 
-    def keywords(self) -> Iterator[tuple[str, Any, object]]:
-        """The name, the default (`Parameter.empty` of `inspect` without one) and the annotation of each parameter."""
-        for parameter in inspect.signature(self.function).parameters.values():
-            if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
-                yield parameter.name, parameter.default, self.annotations[parameter.name]
+    @cached_property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """The parameters, in the order of the function's signature."""
+        return tuple(
+            Parameter.declared(
+                each.name, None if each.default is each.empty else each.default, self.annotations[each.name]
+            )
+            for each in inspect.signature(self.function).parameters.values()
+            if each.kind is each.KEYWORD_ONLY
+        )
 
 
 def declaration(
@@ -489,23 +494,28 @@ Relevant = Annotated[Threshold, RELEVANT]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One parameter of a kind: one of a few words, a number in a range, gains by grade, or several of these."""
+    """A parameter of a declared function: one of a few words, a number in a range, gains by grade, or several of these;
+    or a number for each run.
+    """
 
     name: str
-    default: Value
+    default: Any
+    """None: a value is required."""
     words: tuple[str, ...]
     numeric: bool
     mapped: bool
     """Whether it takes gains by grade."""
+    weights: bool
+    """Whether it takes a number for each run."""
     about: About
 
     @classmethod
-    def declared(cls, name: str, default: Value, annotation: object) -> Parameter:
+    def declared(cls, name: str, default: object, annotation: object) -> Parameter:
         """Return the parameter that a keyword argument annotated ``Annotated[float | Literal[...], About(...)]`` is."""
         declared_type, about = get_args(annotation)
         kinds = get_args(declared_type) if get_origin(declared_type) in (Union, UnionType) else (declared_type,)
         words = tuple(word for member in kinds if get_origin(member) is Literal for word in get_args(member))
-        return cls(name, default, words, float in kinds, GainMap in kinds, about)
+        return cls(name, default, words, float in kinds, GainMap in kinds, Floats in kinds, about)
 
     @property
     def allowed(self) -> str:
@@ -514,6 +524,7 @@ class Parameter:
             *self.words,
             *([self.about.number] if self.numeric else []),
             *(["gains as in {1: 3.5, 2: 9}"] if self.mapped else []),
+            *([f"{self.about.number} for each run"] if self.weights else []),
         ]
         return " or ".join(values)
 

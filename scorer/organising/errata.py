@@ -6,11 +6,11 @@ from collections.abc import Collection, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from scorer.board.board import Board, Row
+from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.errors import ChallengeError
 from scorer.live.entries import with_outcomes
-from scorer.live.errata import BeforeAfter, Changes, Erratum, Placing, Scale, recorded_changes
+from scorer.live.errata import BeforeAfter, Changes, Erratum, Scale, recorded_changes
 from scorer.live.state import in_force, track_state
 from scorer.organising.rules import RuleSet, rules_in_force, scored_by
 from scorer.organising.run import Work, carry_out, plan
@@ -232,8 +232,8 @@ def changes(before: Board, after: Board) -> Changes:
             BeforeAfter(
                 team=(later.get(slug) or earlier[slug]).team,
                 baseline=(later.get(slug) or earlier[slug]).baseline,
-                before=_placing(before, earlier.get(slug)),
-                after=_placing(after, later.get(slug)),
+                before=before.placing(earlier.get(slug)),
+                after=after.placing(later.get(slug)),
             )
             for slug in order
         ),
@@ -243,7 +243,3 @@ def changes(before: Board, after: Board) -> Changes:
 
 def _scale(board: Board) -> Scale:
     return Scale(board.columns[0], board.track.shown_decimals, board.track.shown_stage)
-
-
-def _placing(board: Board, row: Row | None) -> Placing:
-    return Placing(None, None) if row is None else Placing(row.rank, board.shown_scores(row.entry)[0])

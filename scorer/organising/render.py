@@ -138,12 +138,11 @@ def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
     closing = closing_board(view, track, phase)
     rows = tuple(
         PastRow(
-            rank=row.rank,
+            placing=closing.placing(row),
             name=row.team.name,
             folder=row.team.folder,
             status=row.team.status,
             baseline=row.baseline,
-            score=closing.shown_scores(row.entry)[0],
             entries=len(row.present_entries),
         )
         for row in closing.rows

@@ -156,7 +156,7 @@ def score(
     from scorer.scoring.executors.base import FileToScore, Processes  # noqa: PLC0415 (Arrow is slow to load)
 
     queries = rules.store_solution(store, solution)
-    solution = solution.with_flags(rules.basis.flags(queries))
+    solution = solution.with_parts(flagged=rules.basis.flags(queries))
     chosen = executor or Processes(os.cpu_count() or 1)
     wave, tried = sources.pending(first), set[str]()
     while wave:

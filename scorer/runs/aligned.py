@@ -10,7 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -315,16 +315,26 @@ PENDING_ITEMS = 1 << 22
 """The items that may wait for the same queries in other runs, before the runs are partitioned instead."""
 
 Result = TypeVar("Result")
+Result_contra = TypeVar("Result_contra", contravariant=True)
 
 Chosen = tuple[Sequence[str], Sequence[Sequence[SomeLists]]]
 """The arguments of `AlignedRuns.of`."""
 
 
+class Results(Protocol[Result_contra]):
+    """The results of parts of runs, in the order of the queries: a list, or a file."""
+
+    def append(self, result: Result_contra, /) -> None:
+        """Add the result of the next part."""
+
+    def clear(self) -> None:
+        """Forget all results: the parts are read again."""
+
+
 def for_each_part(
     runs: Sequence[Run],
     function: Callable[[AlignedRuns], Result],
-    receive: Callable[[Result], None],
-    restart: Callable[[], None],
+    results: Results[Result],
     *,
     threads: int | None = None,
 ) -> None:
@@ -334,24 +344,23 @@ def for_each_part(
     in temporary files. Memory holds a few parts in both cases. Queries are in the order of the first run that has
     them, as far as the runs agree in their order. A query that a run does not have gets an empty list.
 
-    Threads call `function`; `receive` gets the results in the order of the queries. Where the runs turn out to be in
-    different orders, `restart` is called, and `receive` gets the results again, from the first on. Raises
-    SubmissionError where a run cannot be read or is invalid, or must be read twice and cannot.
+    Threads call `function`. Where the runs turn out to be in different orders, `results` is cleared, and gets all
+    results again. Raises SubmissionError where a run cannot be read or is invalid, or must be read twice and cannot.
     """
     threads = threads or os.cpu_count() or 1
     small = all(0 < run.file_size <= BLOCK // 4 for run in runs)
     with ThreadPoolExecutor(threads) if threads > 1 and not small else nullcontext() as pool:
 
-        def received(parts: Iterator[Chosen]) -> None:
+        def collect(parts: Iterator[Chosen]) -> None:
             for result in ordered(pool, lambda chosen: function(AlignedRuns.of(*chosen)), parts, AHEAD):
-                receive(result)
+                results.append(result)
 
         try:
-            received(_side_by_side(runs, pool))
+            collect(_side_by_side(runs, pool))
         except ScatteredError:
             _check_second_pass(runs)
-            restart()
-            received(_by_partitions(runs, pool))
+            results.clear()
+            collect(_by_partitions(runs, pool))
 
 
 def _check_second_pass(runs: Sequence[Run]) -> None:

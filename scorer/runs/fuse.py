@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from difflib import get_close_matches
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar, cast, overload
@@ -46,6 +47,7 @@ class Sink:
 
     def __init__(self, stream: BinaryIO) -> None:
         self._stream = stream
+        self.counts = Counts()
 
     def prepared(self, lists: FusedLists) -> Any:
         """Return the content that the lists become."""
@@ -55,10 +57,17 @@ class Sink:
         """Write content after that which was written before."""
         raise NotImplementedError
 
-    def restart(self) -> None:
+    def append(self, part: tuple[Any, Counts]) -> None:
+        """Write the content of a part of the lists, and count what it has."""
+        content, counts = part
+        self.write(content)
+        self.counts += counts
+
+    def clear(self) -> None:
         """Forget everything that was written."""
         self._stream.seek(0)
         self._stream.truncate()
+        self.counts = Counts()
 
     def finish(self) -> None:
         """Write what is still to be written."""
@@ -97,9 +106,9 @@ class _ParquetSink(Sink):
             self._writer = arrow.ParquetWriter(self._stream, content.schema)
         self._writer.write_table(content)
 
-    def restart(self) -> None:
+    def clear(self) -> None:
         self._writer = None
-        super().restart()
+        super().clear()
 
     def finish(self) -> None:
         if self._writer is not None:
@@ -121,8 +130,9 @@ class _WholeSink(Sink):
     def write(self, content: Ranked) -> None:
         self._batches.append(content)
 
-    def restart(self) -> None:
+    def clear(self) -> None:
         self._batches.clear()
+        super().clear()
 
     def finish(self) -> None:
         # Equal scores are in the order of their ids already.
@@ -131,7 +141,6 @@ class _WholeSink(Sink):
 
 
 def _sink_to(stream: BinaryIO, form: DetectedFormat) -> Sink:
-    """Return the sink that writes a format into a file."""
     if form.format.NAME == trec.NAME:
         return _TrecSink(stream)
     if form.format.NAME == parquet.NAME:
@@ -167,7 +176,6 @@ def written_to(target: Path | BinaryIO, form: DetectedFormat) -> Iterator[Sink]:
 
 
 def _packed(file: Path, suffix: str) -> Path:
-    """Return the file, compressed as the suffix says."""
     if suffix not in COMPRESSIONS:
         return file
     packed = file.with_name("packed")
@@ -504,9 +512,9 @@ def fuse(
     fusion = Fusion.named(method, norm, parameters, len(named))
     check_depth(depth)
     if to is None:
-        tables: list[pa.Table] = []
-        fuse_parts(named, fusion, depth, FusedLists.table, tables.append, tables.clear)
-        fused: Table = pa.concat_tables(tables)
+        tables: list[tuple[pa.Table, Counts]] = []
+        for_each_part(named, partial(_fused, fusion, depth, FusedLists.table), tables)
+        fused: Table = pa.concat_tables([table for table, _ in tables])
         return fused
     fuse_to(named, fusion, depth, Path(to), target_format(os.fspath(to), to_format))
     return None
@@ -529,34 +537,12 @@ def target_format(path: str, name: str | None) -> DetectedFormat:
         raise FusionError(str(error)) from error
 
 
-def fuse_parts(
-    runs: Sequence[Run],
-    fusion: Fusion,
-    depth: int | None,
-    content: Callable[[FusedLists], Content],
-    receive: Callable[[Content], None],
-    restart: Callable[[], None],
-) -> Counts:
-    """Fuse runs, some queries at a time; threads make the content of fused lists that `receive` gets.
-
-    The other parameters are those of `FusedLists.of` and of `for_each_part`.
-    """
-    counts: list[Counts] = []
-
-    def fused(part: AlignedRuns) -> tuple[Content, Counts]:
-        lists = FusedLists.of(part, fusion, depth)
-        return content(lists), lists.counts
-
-    def received(result: tuple[Content, Counts]) -> None:
-        receive(result[0])
-        counts.append(result[1])
-
-    def restarted() -> None:
-        restart()
-        counts.clear()
-
-    for_each_part(runs, fused, received, restarted)
-    return sum(counts, start=Counts())
+def _fused(
+    fusion: Fusion, depth: int | None, prepared: Callable[[FusedLists], Content], part: AlignedRuns
+) -> tuple[Content, Counts]:
+    """Fuse the lists of some queries; return the content that they become, and what was fused."""
+    lists = FusedLists.of(part, fusion, depth)
+    return prepared(lists), lists.counts
 
 
 def fuse_to(
@@ -566,10 +552,11 @@ def fuse_to(
     where = printable(str(target)) if isinstance(target, Path) else "standard output"
     try:
         with written_to(target, form) as sink:
-            return fuse_parts(runs, fusion, depth, sink.prepared, sink.write, sink.restart)
+            for_each_part(runs, partial(_fused, fusion, depth, sink.prepared), sink)
     except UnwritableError as error:
         raise ScorerError(f"{where}: {error}") from error
     except BrokenPipeError:
         raise
     except OSError as error:
         raise ScorerError(f"{where}: cannot be written: {error.strerror or error}") from error
+    return sink.counts

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
-from typing import Annotated, Literal, get_args
+from functools import partial
+from typing import Annotated, Literal
 
 import numpy as np
 
 from scorer.errors import FusionError
-from scorer.measures.matched import About, Bools, Declared, Floats, Ints, declaration
+from scorer.measures.matched import About, Bools, Declared, Floats, Ints, Parameter, declaration
 from scorer.runs.aligned import AlignedRuns, by_id_within_ties
 from scorer.wording import counted, quoted
 
@@ -23,48 +22,6 @@ Given = float | str | Sequence[float]
 
 STEP = 0.1
 """The default step between weights that are tried."""
-
-
-@dataclass(frozen=True, slots=True)
-class Tunable(About):
-    """What the signature of a method says about a parameter, besides its type and its default."""
-
-    grid: tuple[float, float, float] | None = None
-    """The first value, the last one and the step that tuning tries by default."""
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of a method: a number, or a weight for each run."""
-
-    name: str
-    default: float | None
-    """None: a value is required."""
-    weights: bool
-    about: Tunable
-
-    @property
-    def allowed(self) -> str:
-        """The allowed values, in words."""
-        return f"{self.about.number} for each run" if self.weights else self.about.number
-
-    def value(self, given: Given, runs: int) -> float | Weights:
-        """Return the value that `given` means. Raises FusionError where it is not allowed."""
-        parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
-        try:
-            values = np.array([float(part) for part in parts])
-        except (TypeError, ValueError):
-            raise self._refusal(given) from None
-        if not np.isfinite(values).all() or ((values < self.about.least) | (values > self.about.most)).any():
-            raise self._refusal(given)
-        if self.weights and values.size != runs:
-            raise FusionError(f"{self.name}: found {counted(values.size, 'weight')} for {counted(runs, 'run')}")
-        if not self.weights and values.size != 1:
-            raise self._refusal(given)
-        return values if self.weights else float(values[0])
-
-    def _refusal(self, given: object) -> FusionError:
-        return FusionError(f"{self.name}: expected {self.allowed}; found {quoted(str(given))}")
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,15 +37,6 @@ class Method(Declared[Floats]):
     formula: str
     source: str
     aliases: tuple[str, ...] = ()
-
-    @cached_property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """The parameters, in the order of the function's signature."""
-        return tuple(
-            Parameter(name, None if default is inspect.Parameter.empty else default, kind is not float, about)
-            for name, default, annotation in self.keywords()
-            for kind, about in [get_args(annotation)]
-        )
 
     @property
     def usage(self) -> str:
@@ -114,7 +62,7 @@ class Method(Declared[Floats]):
         for parameter in self.parameters:
             name = parameter.name
             if name in given:
-                values[name] = parameter.value(given[name], runs)
+                values[name] = value_of(parameter, given[name], runs)
             elif parameter.default is not None:
                 values[name] = parameter.default
             else:
@@ -132,17 +80,36 @@ class Method(Declared[Floats]):
 
 method = declaration(Method)
 
+
+def value_of(parameter: Parameter, given: Given, runs: int) -> float | Weights:
+    """Return the value of a parameter that `given` means. Raises FusionError where it is not allowed."""
+    refusal = FusionError(f"{parameter.name}: expected {parameter.allowed}; found {quoted(str(given))}")
+    parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
+    try:
+        values = np.array([float(part) for part in parts])
+    except (TypeError, ValueError):
+        raise refusal from None
+    about = parameter.about
+    if not np.isfinite(values).all() or ((values < about.least) | (values > about.most)).any():
+        raise refusal
+    if parameter.weights and values.size != runs:
+        raise FusionError(f"{parameter.name}: found {counted(values.size, 'weight')} for {counted(runs, 'run')}")
+    if not parameter.weights and values.size != 1:
+        raise refusal
+    return values if parameter.weights else float(values[0])
+
+
 Persistence = Annotated[
-    float, Tunable("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))
+    float, About("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))
 ]
 Exponent = Annotated[
-    float, Tunable("the exponent of the number of runs that list the item", least=0, grid=(0.01, 1.0, 0.01))
+    float, About("the exponent of the number of runs that list the item", least=0, grid=(0.01, 1.0, 0.01))
 ]
 Smoothing = Annotated[
-    float, Tunable("is added to the number of runs before its logarithm", least=0, most=1, grid=(0.01, 1.0, 0.01))
+    float, About("is added to the number of runs before its logarithm", least=0, most=1, grid=(0.01, 1.0, 0.01))
 ]
-Offset = Annotated[float, Tunable("is added to each rank", least=0, grid=(10, 100, 10))]
-RunWeights = Annotated[Weights, Tunable("the weight of each run, in their order", least=0, grid=(0.0, 1.0, STEP))]
+Offset = Annotated[float, About("is added to each rank", least=0, grid=(10, 100, 10))]
+RunWeights = Annotated[Weights, About("the weight of each run, in their order", least=0, grid=(0.0, 1.0, STEP))]
 
 
 SMALLEST = 1e-9

@@ -38,7 +38,6 @@ class PairedLists:
 
     @property
     def queries(self) -> int:
-        """The number of queries."""
         return self.first_length.size
 
     @property
@@ -378,7 +377,6 @@ class Overlaps:
         return f"Overlaps({', '.join(self.runs)}, measures={list(self.measures)!r}, queries={self.queries})"
 
     def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
         rows = [[pair.first, pair.second, *(f"{mean:.4f}" for mean in pair.means.values())] for pair in self.pairs]
         return html_table(["first", "second", *self.measures], rows, counted(self.queries, "query", "queries"))
 
@@ -431,12 +429,11 @@ def overlap(
         answered = aligned.length.reshape(len(aligned.queries), aligned.runs).T > 0
         return _Part(aligned.queries.to_pylist(), np.array(scores).swapaxes(0, 1), answered, aligned.repeated)
 
-    for_each_part(list(named.values()), compared, parts.append, parts.clear)
+    for_each_part(list(named.values()), compared, parts)
     return _overlaps(list(named), requested, parts)
 
 
 def _check_depth(depth: object) -> None:
-    """Raise ScorerError unless the depth is a number of items."""
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
         raise ScorerError(f"depth: expected a whole number of 1 or more; found {depth!r}")
 
@@ -478,7 +475,6 @@ class _Part:
 
 
 def _overlaps(names: Sequence[str], measures: Mapping[str, Measure], parts: Sequence[_Part]) -> Overlaps:
-    """The results of all parts in one."""
     queries = np.array([query for part in parts for query in part.queries], dtype=object)
     scores = np.concatenate([part.scores for part in parts], axis=2)
     answered = np.concatenate([part.answered for part in parts], axis=1)

@@ -17,10 +17,10 @@ from scorer.lists.match import AHEAD, ordered
 from scorer.lists.reading.arrow import id_order
 from scorer.lists.solution import UNKNOWN, Solution, Source
 from scorer.measures import Measure, parse_one
-from scorer.measures.matched import Ints, JudgedItems, Matched
+from scorer.measures.matched import Ints, JudgedItems, Matched, Parameter
 from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
 from scorer.runs.fuse import METHODS, Fusion, check_depth, method_named, normalisation_named
-from scorer.runs.fusion import STEP, Given, Method, Normalisation, Parameter, Weights
+from scorer.runs.fusion import STEP, Given, Method, Normalisation, Weights, value_of
 from scorer.scoring.outcomes import aggregated, check_gains
 from scorer.wording import counted, html_table
 
@@ -76,7 +76,6 @@ class Tuning:
         return pd.DataFrame(self.rows(), columns=self.columns())
 
     def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
         rows = [[f"{number:.4f}" for number in row] for row in self.rows()]
         return html_table(self.columns(), rows, f"{self.method}: the best {self.parameter} is {self.best.value}")
 
@@ -171,7 +170,7 @@ def parameter_of(method: Method) -> Parameter:
 def _grid(parameter: Parameter, grid: Sequence[Given] | None, step: float | None, runs: int) -> list[float | Weights]:
     """The values to try. Raises FusionError."""
     if grid is not None:
-        values = [parameter.value(given, runs) for given in grid]
+        values = [value_of(parameter, given, runs) for given in grid]
         if not values:
             raise FusionError("the grid has no values")
         return values
@@ -249,7 +248,7 @@ class _Task:
         self._solution, self._depth = solution, depth
         self._fusion = Fusion(method, normalised, {})  # without the value of the parameter
         self._parts: list[_Part] = []
-        for_each_part(runs, partial(_Part.of, solution, normalised), self._parts.append, self._parts.clear)
+        for_each_part(runs, partial(_Part.of, solution, normalised), self._parts)
         # [query of the solution]: the length of the fused list, and whether a run has it
         self._retrieved = np.zeros(solution.flagged.size, dtype=np.int64)
         self._answered = np.zeros(solution.flagged.size, dtype=bool)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from numbers import Number, Real
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, get_args, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
 
 import numpy as np
 
@@ -158,6 +159,77 @@ DECIMALS = 4
 """The decimals of a score in a notebook."""
 
 
+class Keywords(TypedDict, total=False):
+    """The keywords of `Options`, for type checkers."""
+
+    split: Split
+    missing: Missing
+    ties: Ties
+    nothing_relevant: NothingRelevant
+    unjudged: Unjudged
+    exclude: Exclude | None
+    rel: float | None
+    solution_format: str | None
+    submission_format: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """The options of `evaluate`, which `compare` and `report` have too."""
+
+    split: Split = "all"
+    missing: Missing = "zero"
+    ties: Ties = "trec"
+    nothing_relevant: NothingRelevant = "skip"
+    unjudged: Unjudged = "nonrelevant"
+    exclude: Exclude | None = None
+    rel: float | None = None
+    solution_format: str | None = None
+    submission_format: str | None = None
+
+    def policies(self) -> dict[str, str]:
+        """The value of each setting by its name, as results have them. Raises ValueError if one is not allowed."""
+        policies: dict[str, str] = {}
+        for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED):
+            policies[option.name] = getattr(self, option.name)
+            option.check(policies[option.name])
+        if self.rel is not None and not _is_finite(self.rel):
+            raise ValueError(f"rel is a finite number; found {self.rel!r}")
+        policies["rel"] = "positive" if self.rel is None else shortest(float(self.rel))
+        if isinstance(self.exclude, str | os.PathLike):
+            policies["exclude"] = shown(self.exclude)
+        elif self.exclude is not None:
+            policies["exclude"] = "by query"
+        return policies
+
+    def rules(self, measures: Iterable[Measure], *, tie_bounds: bool = False) -> Rules:
+        return Rules(
+            tuple(dict.fromkeys(measures)),
+            missing=self.missing,
+            ties=self.ties,
+            nothing_relevant=self.nothing_relevant,
+            unjudged=self.unjudged,
+            tie_bounds=tie_bounds,
+            submission_format=self.submission_format,
+        )
+
+
+def _is_finite(number: object) -> bool:
+    return isinstance(number, Real) and math.isfinite(number)
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def takes_options(function: Function) -> Function:
+    """Show the keywords of `Options`, with their defaults, in the signature of a function that takes them as one."""
+    signature = inspect.signature(function)
+    *own, _ = signature.parameters.values()
+    shared = inspect.signature(Options).parameters.values()
+    vars(function)["__signature__"] = signature.replace(parameters=[*own, *shared])
+    return function
+
+
 @dataclass(frozen=True, eq=False)
 class Request:
     """What `evaluate` computes for each submission."""
@@ -165,8 +237,7 @@ class Request:
     names: Mapping[str, Measure]
     """The measures by name, as requested."""
     rules: Rules
-    split: Split
-    rel: float | None
+    options: Options
     policies: Mapping[str, str]
 
     @cached_property
@@ -197,7 +268,7 @@ class Evaluation(Tabular, Mapping[str, float]):
 
     def __init__(self, request: Request, scored: Scored, solution: Solution, *, per_query: bool = False) -> None:
         self._request, self._rows = request, request.rows
-        self._means, self._bounds = scored.means(request.split), scored.bounds(request.split)
+        self._means, self._bounds = scored.means(request.options.split), scored.bounds(request.options.split)
         self._scores, self._flagged = scored.scores, scored.flagged
         self._queries = solution.queries
         self._per_query = per_query
@@ -211,7 +282,7 @@ class Evaluation(Tabular, Mapping[str, float]):
     @cached_property
     def _inside(self) -> Bools:
         """[query]: whether it is in the split."""
-        return split_masks(self._flagged)[self._request.split].inside
+        return split_masks(self._flagged)[self._request.options.split].inside
 
     def bounds(self) -> dict[str, tuple[float, float]] | None:
         """For each measure, the mean with ties in their worst and in their best order; None if not requested."""
@@ -297,7 +368,7 @@ class Evaluation(Tabular, Mapping[str, float]):
             meant = (name,) if isinstance(name, Measure) else parse(name) if isinstance(name, str) else ()
         except MeasureError:
             meant = ()
-        wanted = [measure.at_threshold(self._request.rel) for measure in meant]
+        wanted = [measure.at_threshold(self._request.options.rel) for measure in meant]
         for requested, measure in self._request.names.items():
             if wanted == [measure]:
                 return self._rows[requested]
@@ -454,55 +525,15 @@ def _name(measure: object) -> str:
     return measure
 
 
-def policies_named(
-    *,
-    split: Split,
-    missing: Missing,
-    ties: Ties,
-    nothing_relevant: NothingRelevant,
-    unjudged: Unjudged,
-    rel: float | None,
-) -> dict[str, str]:
-    """The rules of an evaluation, by name, as results have them. Raises ValueError for a value that is not allowed."""
-    values = {SPLIT: split, MISSING: missing, TIES: ties, NOTHING_RELEVANT: nothing_relevant, UNJUDGED: unjudged}
-    for option, value in values.items():
-        option.check(value)
-    if rel is not None and not _is_finite(rel):
-        raise ValueError(f"rel is a finite number; found {rel!r}")
-    threshold = "positive" if rel is None else shortest(float(rel))
-    return {**{option.name: value for option, value in values.items()}, "rel": threshold}
-
-
-def _is_finite(number: object) -> bool:
-    return isinstance(number, Real) and math.isfinite(number)
-
-
-RULES = ("missing", "ties", "nothing_relevant", "unjudged")
-"""The options of `evaluate` that are words and rules."""
-
-
-class Options(TypedDict, total=False):
-    """The options of `evaluate`, with its parameters' names."""
-
-    split: Split
-    missing: Missing
-    ties: Ties
-    nothing_relevant: NothingRelevant
-    unjudged: Unjudged
-    exclude: Exclude | None
-    rel: float | None
-    tie_bounds: bool
-    solution_format: str | None
-    submission_format: str | None
-
-
 @overload
 def evaluate(
     solution: Source | Solution,
     submission: SubmissionsByName,
     measures: MeasureNames = DEFAULT,
     per_query: bool = False,
-    **options: Unpack[Options],
+    *,
+    tie_bounds: bool = False,
+    **options: Unpack[Keywords],
 ) -> Evaluations: ...
 
 
@@ -512,26 +543,21 @@ def evaluate(
     submission: Source,
     measures: MeasureNames = DEFAULT,
     per_query: bool = False,
-    **options: Unpack[Options],
+    *,
+    tie_bounds: bool = False,
+    **options: Unpack[Keywords],
 ) -> Evaluation: ...
 
 
+@takes_options
 def evaluate(
     solution: Source | Solution,
     submission: Source | SubmissionsByName,
     measures: MeasureNames = DEFAULT,
     per_query: bool = False,
     *,
-    split: Split = "all",
-    missing: Missing = "zero",
-    ties: Ties = "trec",
-    nothing_relevant: NothingRelevant = "skip",
-    unjudged: Unjudged = "nonrelevant",
-    exclude: Exclude | None = None,
-    rel: float | None = None,
     tie_bounds: bool = False,
-    solution_format: str | None = None,
-    submission_format: str | None = None,
+    **options: Unpack[Keywords],
 ) -> Evaluation | Evaluations:
     """Score a submission, or several by name, against a solution.
 
@@ -595,26 +621,15 @@ def evaluate(
     >>> sorted(scorer.evaluate(solution, runs)["lists"])
     ['AP', 'P@10', 'R@100', 'RR', 'nDCG@10']
     """
-    request = _requested(
-        measures,
-        split=split,
-        missing=missing,
-        ties=ties,
-        nothing_relevant=nothing_relevant,
-        unjudged=unjudged,
-        rel=rel,
-        tie_bounds=tie_bounds,
-        submission_format=submission_format,
-    )
+    chosen = Options(**options)
+    request = _requested(measures, chosen, tie_bounds=tie_bounds)
     submissions = several(submission)
     path = shown(solution) if isinstance(solution, str | os.PathLike) else "the solution"
-    graded = Solution.for_a_call(solution, solution_format)
-    chosen = request.rules.measures
-    graded.ideal.cached(("gains", graded.iterations.repeated.count, *chosen), lambda: check_gains(graded, chosen, path))
-    if exclude is not None:
-        graded = graded.with_parts(excluded=excluded(exclude))
-        what = shown(exclude) if isinstance(exclude, str | os.PathLike) else "by query"
-        request = replace(request, policies={**request.policies, "exclude": what})
+    graded = Solution.for_a_call(solution, chosen.solution_format)
+    scored = request.rules.measures
+    graded.ideal.cached(("gains", graded.iterations.repeated.count, *scored), lambda: check_gains(graded, scored, path))
+    if chosen.exclude is not None:
+        graded = graded.with_parts(excluded=excluded(chosen.exclude))
 
     def evaluated(source: Source) -> Evaluation:
         return Evaluation(request, score_source(graded, source, request.rules), graded, per_query=per_query)
@@ -633,25 +648,25 @@ def evaluate(
     return Evaluations(evaluations)
 
 
-def _requested(measures: MeasureNames, **options: Any) -> Request:
+def _requested(measures: MeasureNames, options: Options, *, tie_bounds: bool) -> Request:
     """As `_request`, which is called only once for the same measures and options."""
     by_name = isinstance(measures, Mapping)
     listed = measures.items() if isinstance(measures, Mapping) else measures
     given = tuple(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else (listed,)
     try:
-        return _kept_request(given, by_name, **options)
+        return _kept_request(given, by_name, options, tie_bounds)
     except TypeError:  # not a key of a cache
         pass
-    return _request(given, by_name, **options)
+    return _request(given, by_name, options, tie_bounds)
 
 
-def _request(measures: tuple[Any, ...], by_name: bool, split: Split, rel: float | None, **options: Any) -> Request:
-    policies = policies_named(split=split, rel=rel, **{name: options[name] for name in RULES})
+def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bounds: bool) -> Request:
+    policies = options.policies()
     named = measures_named(dict(measures) if by_name else measures)
     if not named:
         raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT[:2])}")
-    names = {name: measure.at_threshold(rel) for name, measure in named.items()}
-    return Request(names, Rules(tuple(dict.fromkeys(names.values())), **options), split, rel, policies)
+    names = {name: measure.at_threshold(options.rel) for name, measure in named.items()}
+    return Request(names, options.rules(names.values(), tie_bounds=tie_bounds), options, policies)
 
 
 _kept_request = lru_cache(maxsize=64, typed=True)(_request)

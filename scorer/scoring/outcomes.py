@@ -417,7 +417,6 @@ class Scored:
     """As `scores`, with each group of equal run scores in its worst and in its best order; None if not requested."""
 
     def inside(self, split: Split) -> Bools:
-        """[query]: whether the query is in the split."""
         return split_masks(self.flagged)[split].inside
 
     def means(self, split: Split = "all") -> Floats:

@@ -16,6 +16,7 @@ from typing import Any
 from scorer.errors import ChallengeError
 from scorer.files import is_url, shown
 from scorer.limits import MB, Limits
+from scorer.settings.rules import AUTO
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.wording import quoted
 
@@ -90,7 +91,6 @@ def with_database(settings: bytes, address: str) -> bytes:
 
 
 def _paths(track: Track) -> Iterator[tuple[Key, str]]:
-    """The paths and URLs of a track with their keys."""
     for key in ("solution", *LISTS):
         if names_file(key, path := getattr(track, key)):
             yield (key,), path
@@ -181,14 +181,13 @@ def published_settings(challenge: Challenge, tracks: Sequence[Track]) -> str:
     document = {
         "name": challenge.name,
         "limits": limits,
-        "tracks": {track.name: _track_table(track) for track in tracks},
+        "tracks": {
+            track.name: track.model_dump(include=set(PUBLIC_TRACK_KEYS), exclude_defaults=True)
+            | ({"decimals": AUTO} if track.decimals is None else {})
+            for track in tracks
+        },
     }
     return f"# {_COMMENT}\n\n{tomlkit.dumps(_public(document))}"
-
-
-def _track_table(track: Track) -> Mapping[str, Any]:
-    table = track.model_dump(include=set(PUBLIC_TRACK_KEYS), exclude_defaults=True)
-    return table | ({"decimals": "auto"} if track.decimals is None else {})
 
 
 def _public(document: Mapping[str, Any]) -> dict[str, Any]:
@@ -224,16 +223,12 @@ def downloaded(address: str, track: str | None = None) -> Iterator[Path]:
                     table.pop(key, None)
                 elif names_file(key, table.get(key)):
                     path = folder / name / file
-                    _check_inside(folder, path, site)
+                    if path.parent.parent != folder or path.parent.name.startswith("."):
+                        raise ChallengeError(f"{site}/{FILE}: {quoted(path.parent.name)} is no name of a track")
                     path.parent.mkdir(exist_ok=True)
                     _download(f"{site}/{name}/{file}", path, _LIST_BYTES)
         (folder / FILE).write_text(tomlkit.dumps(document), encoding="utf-8")
         yield folder
-
-
-def _check_inside(folder: Path, path: Path, site: str) -> None:
-    if path.parent.parent != folder or path.parent.name.startswith("."):
-        raise ChallengeError(f"{site}/{FILE}: {quoted(path.parent.name)} is no name of a track")
 
 
 def _download(address: str, path: Path, most: int) -> None:

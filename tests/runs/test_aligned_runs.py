@@ -29,14 +29,16 @@ def write_run(path: Path, lists: Lists) -> Path:
 
 def read(runs: list[Run], threads: int = 1) -> tuple[list[str], list[Lists], int]:
     """The queries in their order, the lists of each run in the order of their ranks, and the number of restarts."""
-    parts: list[AlignedRuns] = []
-    restarts: list[None] = []
 
-    def restart() -> None:
-        parts.clear()
-        restarts.append(None)
+    class Parts(list[AlignedRuns]):
+        restarts = 0
 
-    for_each_part(runs, lambda part: part, parts.append, restart, threads=threads)
+        def clear(self) -> None:
+            super().clear()
+            self.restarts += 1
+
+    parts = Parts()
+    for_each_part(runs, lambda part: part, parts, threads=threads)
     lists: list[Lists] = [{} for _ in runs]
     for part in parts:
         assert (np.diff(part.candidate) >= 0).all()
@@ -48,7 +50,7 @@ def read(runs: list[Run], threads: int = 1) -> tuple[list[str], list[Lists], int
             assert part.rank[at] == len(listed)
         counted = np.bincount(part.list, minlength=part.length.size)
         assert counted.tolist() == part.length.tolist()
-    return [query for part in parts for query in part.queries.to_pylist()], lists, len(restarts)
+    return [query for part in parts for query in part.queries.to_pylist()], lists, parts.restarts
 
 
 def some_lists(queries: list[str], seed: int = 0, length: int = 3) -> Lists:

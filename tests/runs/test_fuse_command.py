@@ -168,7 +168,7 @@ def test_written_scores_are_read_as_the_same_numbers(drawn: list[float]) -> None
     def fused(part: AlignedRuns) -> FusedLists:
         return FusedLists.of(part, fusion, None)
 
-    for_each_part([Run.of(run), Run.of({"q": {"d0": drawn[0]}})], fused, lists.append, lists.clear)
+    for_each_part([Run.of(run), Run.of({"q": {"d0": drawn[0]}})], fused, lists)
 
     rows = [line.split() for piece in trec_lines(lists[0]) for line in bytes(piece).decode().splitlines()]
     assert {row[2]: float(row[4]) for row in rows} == run["q"]

@@ -14,7 +14,6 @@ from scorer.scoring.statistics.paired_tests import holm_matrix, t_test, wilcoxon
 from scorer.scoring.statistics.rankings import (
     RULES,
     Ranking,
-    by_mean,
     consensus,
     footrule,
     rank_frequencies,
@@ -246,7 +245,7 @@ def test_summaries_of_resampled_ranks_are_those_of_challenger(task: str) -> None
     quantiles = [[each["q025"], each["median"], each["q975"]] for each in summaries]
     assert rank_quantiles(ranks).tolist() == quantiles
     assert rank_frequencies(ranks)[:, 0] == pytest.approx([each["freq_rank1"] for each in summaries], abs=0.0021)
-    taus = resampled_taus(ranks, by_mean(table(task)[1]).ranks)
+    taus = resampled_taus(ranks, RULES["mean"](table(task)[1]).ranks)
     summary = expected["kendall_tau_b_with_whole"]
     assert np.isnan(taus).sum() == summary["n_undefined"]
     if summary["n_undefined"] < len(taus):

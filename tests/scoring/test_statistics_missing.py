@@ -27,8 +27,8 @@ OF_SUBMISSIONS: dict[str, Callable[[Floats], Floats]] = {
     "percentile_intervals": lambda scores: resampling.percentile_intervals(resampling.resampled_means(scores, 40)),
     "bca_intervals": lambda scores: resampling.bca_intervals(resampling.resampled_means(scores, 40), scores),
     "means": rankings.means,
-    "by_mean": lambda scores: rankings.by_mean(scores).values,
-    "by_median": lambda scores: rankings.by_median(scores).values,
+    "mean": lambda scores: rankings.RULES["mean"](scores).values,
+    "median": lambda scores: rankings.RULES["median"](scores).values,
 }
 """Numbers about one submission, [submission, ...]."""
 
@@ -52,7 +52,7 @@ def decisions(scores: Floats) -> resampling.SignFlips:
     rankings.rank_ranges(tests.better_marginally(), tests.worse_marginally())
     rankings.tiers(range(len(scores)), tests.better())
     resampling.smallest_differences(tests, size)
-    resampling.typical_smallest_difference(tests, size)
+    resampling.typical_difference(resampling.smallest_differences(tests, size), tests)
     resampling.queries_needed(float(tests.statistic.max(initial=0.0)), tests.critical, size)
     return tests
 
@@ -63,20 +63,26 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "holm": lambda scores: paired_tests.holm(scores.ravel()),
     "holm_matrix": lambda scores: paired_tests.holm_matrix(paired_tests.t_test(scores), ordered=False),
     "randomised_tukey": lambda scores: paired_tests.randomised_tukey(scores, 40),
-    "by_mean_rank": rankings.by_mean_rank,
-    "by_median_rank": rankings.by_median_rank,
+    "mean rank": rankings.RULES["mean-rank"],
+    "median rank": rankings.RULES["median-rank"],
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
     "ranked": rankings.ranked,
     "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranked(scores.T)),
     "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(resampling.resampled_means(scores, 9))),
     "resampled_taus": lambda scores: rankings.resampled_taus(
-        rankings.ranked(resampling.resampled_means(scores, 9)), rankings.by_mean(scores).ranks
+        rankings.ranked(resampling.resampled_means(scores, 9)), rankings.RULES["mean"](scores).ranks
     ),
-    "tau_b": lambda scores: rankings.tau_b(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
-    "footrule": lambda scores: rankings.footrule(rankings.by_mean(scores).ranks, rankings.by_median(scores).ranks),
+    "tau_b": lambda scores: rankings.tau_b(
+        rankings.RULES["mean"](scores).ranks, rankings.RULES["median"](scores).ranks
+    ),
+    "footrule": lambda scores: rankings.footrule(
+        rankings.RULES["mean"](scores).ranks, rankings.RULES["median"](scores).ranks
+    ),
     "consensus": lambda scores: rankings.consensus(rankings.ranked(scores.T)),
-    "shake_up": lambda scores: rankings.shake_up(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9),
+    "mean_moves": lambda scores: rankings.mean_moves(
+        rankings.split_means(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9)
+    ),
     "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, 0.05),
     "magnitude": all_pairs.magnitude,
 }
@@ -118,7 +124,7 @@ def public_functions() -> set[str]:
 def test_every_public_function_of_arrays_is_tested_here() -> None:
     """Those that others call by another name are listed with it."""
     within = {"moments"}  # of t_test and effect_sizes
-    within |= {"unit_of", "inverse_of", "sizes", "typical_difference", "split_means"}  # of sign_flips and of shake_up
+    within |= {"unit_of", "inverse_of", "sizes", "typical_difference", "split_means"}  # of sign_flips and of mean_moves
 
     assert public_functions() - within <= {name.partition(",")[0] for name in EVERY}
 
@@ -139,7 +145,7 @@ def test_a_number_about_a_submission_does_not_depend_on_the_others(name: str, sc
     np.testing.assert_array_equal(OF_SUBMISSIONS[name](scores[:1])[0], found[0])
 
 
-@pytest.mark.parametrize("name", ["means", "by_median"])
+@pytest.mark.parametrize("name", ["means", "median"])
 @given(scores=score_tables(submissions=(1, 3)))
 def test_a_number_about_a_submission_is_over_its_queries(name: str, scores: Floats) -> None:
     """The same without the queries that have no score; NaN if no query has one."""
@@ -174,8 +180,8 @@ def test_a_submission_without_scores_decides_nothing_and_changes_nothing(scores:
     assert (ours.marginal[-1] == 1).all()
     assert ours.simultaneous[:-1, :-1].tolist() == other.simultaneous.tolist()
     assert ours.critical == other.critical
-    assert rankings.by_mean(added).ranks[:-1].tolist() == rankings.by_mean(scores).ranks.tolist()
-    assert rankings.by_mean(added).ranks[-1] == rankings.by_mean(added).ranks.max()
+    assert rankings.RULES["mean"](added).ranks[:-1].tolist() == rankings.RULES["mean"](scores).ranks.tolist()
+    assert rankings.RULES["mean"](added).ranks[-1] == rankings.RULES["mean"](added).ranks.max()
     assert np.isnan(paired_tests.randomised_tukey(added, 40)[-1]).all()
 
 

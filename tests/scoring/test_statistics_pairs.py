@@ -30,7 +30,7 @@ from scorer.scoring.statistics.resampling import (
     queries_needed,
     sign_flips,
     smallest_differences,
-    typical_smallest_difference,
+    typical_difference,
 )
 from tests.strategies import score_tables
 
@@ -369,9 +369,10 @@ def test_smallest_difference_is_where_a_pair_becomes_significant() -> None:
     for factor, decided in ((0.99, False), (1.01, True)):
         shifted = scores + np.array([[factor * smallest[0, 1]], [0.0]])
         assert (sign_flips(shifted, 99).statistic[0, 1] > tests.critical) == decided
-    assert typical_smallest_difference(tests, 80) == smallest[0, 1]
+    assert typical_difference(smallest, tests) == smallest[0, 1]
     assert smallest.tolist() == smallest.T.tolist()
-    assert np.isnan(typical_smallest_difference(sign_flips(np.zeros((2, 5)), 99), 5))
+    equal = sign_flips(np.zeros((2, 5)), 99)
+    assert np.isnan(typical_difference(smallest_differences(equal, 5), equal))
 
 
 def test_few_queries_separate_no_difference() -> None:

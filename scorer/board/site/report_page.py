@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Unpack
 
 from jinja2 import ChoiceLoader
 from markupsafe import Markup
@@ -23,11 +24,11 @@ from scorer.board.reports.comparisons import decimals_of
 from scorer.board.reports.report_text import BlockView, Captioned, Section, SectionView, TaskView, task_sections
 from scorer.board.site.templates import TemplateFolder, environment_with, has_templates, render_template
 from scorer.files import shipped_templates
-from scorer.lists.solution import Exclude, Solution, Source
-from scorer.options import REPORT_FORMS, RESAMPLES, SEED, Missing, NothingRelevant, ReportForm, Split, Ties, Unjudged
+from scorer.lists.solution import Solution, Source
+from scorer.options import REPORT_FORMS, RESAMPLES, SEED, ReportForm
 from scorer.scoring.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks, json_text, report_document
 from scorer.scoring.analysis.compare import Comparison, run_tasks
-from scorer.scoring.evaluation import MeasureNames, measures_named
+from scorer.scoring.evaluation import Keywords, MeasureNames, measures_named, takes_options
 from scorer.wording import quoted
 
 STYLES = ("style.css", "report.css")
@@ -186,6 +187,7 @@ def figures(comparison: Comparison) -> dict[str, Chart]:
     return {name: chart(comparison.analysis) for name, chart in CHARTS.items()}
 
 
+@takes_options
 def report(
     solution: Source | Solution,
     runs: Mapping[str, Source],
@@ -197,15 +199,7 @@ def report(
     seed: int = SEED,
     all_pairs: bool = False,
     tukey: bool = False,
-    split: Split = "all",
-    missing: Missing = "zero",
-    ties: Ties = "trec",
-    nothing_relevant: NothingRelevant = "skip",
-    unjudged: Unjudged = "nonrelevant",
-    exclude: Exclude | None = None,
-    rel: float | None = None,
-    solution_format: str | None = None,
-    submission_format: str | None = None,
+    **options: Unpack[Keywords],
 ) -> str:
     """Report on the ranking of submissions: how certain it is, which differences are significant, how stable ranks are.
 
@@ -255,19 +249,6 @@ def report(
     if form not in REPORT_FORMS:
         raise ValueError(f"form: found {quoted(str(form))}, expected {', '.join(REPORT_FORMS)}")
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
-    tasks, notes = run_tasks(
-        solution,
-        runs,
-        measures_named(measures),
-        split=split,
-        missing=missing,
-        ties=ties,
-        nothing_relevant=nothing_relevant,
-        unjudged=unjudged,
-        exclude=exclude,
-        rel=rel,
-        solution_format=solution_format,
-        submission_format=submission_format,
-    )
+    tasks, notes = run_tasks(solution, runs, measures_named(measures), **options)
     lines = [line for run in notes.values() for line in run]
     return written(analysed_tasks(title, tasks, settings, "drop", lines), form)

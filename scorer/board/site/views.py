@@ -346,8 +346,10 @@ class PastRowView:
 def past_rows(board: Board, past: PastBoard) -> tuple[PastRowView, ...]:
     """The rows of the board of a phase that has closed, the best first; `board` is the present one."""
     pages = {row.team.folder: row.team.slug for row in board.rows}
-    sharing = Counter(row.rank for row in past.rows)
-    return tuple(PastRowView(row, shared_rank(row.rank, sharing), pages.get(row.folder, "")) for row in past.rows)
+    sharing = Counter(row.placing.rank for row in past.rows)
+    return tuple(
+        PastRowView(row, shared_rank(row.placing.rank, sharing), pages.get(row.folder, "")) for row in past.rows
+    )
 
 
 def difference(number: Number | None, other: Number | None) -> Number | None:

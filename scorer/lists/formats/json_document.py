@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from functools import partial
 from typing import Any
 
 from scorer.errors import Findings
@@ -38,12 +37,19 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read query -> item -> grade, where a query may have no items; or an array of rows."""
-    return partial(_graded, Members(tables.SOLUTION, options, NAME))
+    members = Members(tables.SOLUTION, options, NAME)
+    return lambda block, findings: jsonl.graded_rows(_rows(members, block, findings), findings)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read query -> item -> run score, or query -> items by rank, but not both in one file; or an array of rows."""
-    return partial(_ranked, Members(tables.SUBMISSION, options, NAME))
+    members = Members(tables.SUBMISSION, options, NAME)
+
+    def read(block: Block, findings: Findings) -> Ranked:
+        rows = _rows(members, block, findings)
+        return jsonl.ranked_rows(rows, jsonl.ordered_by(rows), findings)
+
+    return read
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
@@ -81,15 +87,6 @@ def _written(lists: Mapping[str, Any]) -> bytes:
         raise UnwritableError(f"an id is empty; {NAME} cannot hold it")
     lines = ",\n".join(f"{dumped(query)}: {dumped(items)}" for query, items in lists.items())
     return f"{{\n{lines}\n}}\n".encode()
-
-
-def _graded(members: Members, block: Block, findings: Findings) -> Graded:
-    return jsonl.graded_rows(_rows(members, block, findings), findings)
-
-
-def _ranked(members: Members, block: Block, findings: Findings) -> Ranked:
-    rows = _rows(members, block, findings)
-    return jsonl.ranked_rows(rows, jsonl.ordered_by(rows), findings)
 
 
 def _rows(members: Members, block: Block, findings: Findings) -> list[Row]:

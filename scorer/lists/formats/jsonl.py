@@ -481,7 +481,8 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
     read = tables.members(block, types, meaning.values())
     if read is None:
         return None
-    if _openers(block) > len(read[meaning["query"]]):
+    # Of the characters that can open a value with values in it, flat objects have one each.
+    if block.content.count(b"{") + block.content.count(b"[") > len(read[meaning["query"]]):
         check_nesting(block, by_line=True)
     names = ("query", "item", "subtopic", "iteration")
     ids = {name: read[meaning[name]].cast(pa.string()) for name in names if name in meaning}
@@ -498,11 +499,6 @@ def _first(block: Block) -> Pairs:
     except MALFORMED:
         return Pairs()
     return value if isinstance(value, Pairs) else Pairs()
-
-
-def _openers(block: Block) -> int:
-    """The number of characters that can open a value with values in it; flat objects have one each."""
-    return block.content.count(b"{") + block.content.count(b"[")
 
 
 def _objects(block: Block, findings: Findings) -> Iterator[tuple[int, object]]:

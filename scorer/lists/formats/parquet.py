@@ -108,12 +108,8 @@ def _read(
     findings: Findings,
 ) -> Batch:
     with errors_in_words():
-        return read(_table(block, wanted, options), options, findings)
-
-
-def _table(block: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> pa.Table:
-    """Return the wanted columns that the file has."""
-    return read_columns(block, lambda names: sorted(tables.needed_places(names, wanted, options).values()))
+        table = read_columns(block, lambda names: sorted(tables.needed_places(names, wanted, options).values()))
+        return read(table, options, findings)
 
 
 def read_columns(block: Block, chosen: Callable[[Sequence[str]], Sequence[int]]) -> pa.Table:
@@ -205,18 +201,12 @@ def _longest_text(chunk: Any, block: Block) -> int:
     return longest
 
 
-def _is_plain_text(type_: pa.DataType) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
 def _check_size(size: int, block: Block) -> None:
-    """Raise LimitError for a table that takes too many bytes."""
     if size > block.limits.table_mb * MB:
         raise LimitError(block.limits, "table_mb", f"the table takes more than {size // MB:,} MB of memory")
 
 
 def _check_length(length: int, block: Block) -> None:
-    """Raise LimitError for a text that is too long."""
     if length > block.limits.id_bytes:
         raise LimitError(block.limits, "id_bytes", f"the table has a text of {length:,} bytes")
 
@@ -238,7 +228,7 @@ def _plain_size(column: pa.Array, block: Block) -> int:
     """The bytes that a column takes. Raises LimitError for a text that is too long in it."""
     if tables.is_list(column.type):
         return _plain_size(pc.list_flatten(column), block) + 8 * len(column)
-    if _is_plain_text(column.type):
+    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
         _check_length(pc.max(pc.binary_length(column)).as_py() or 0, block)
     return int(column.nbytes)
 

@@ -96,7 +96,6 @@ def booleans(values: pa.BooleanArray) -> Bools:
 
 
 def _content(values: pa.Array) -> NDArray[Any]:
-    """Return the buffer of an array of numbers."""
     kind = np.dtype(str(values.type))
     if not len(values):
         return np.zeros(0, dtype=kind)

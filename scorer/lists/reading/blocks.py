@@ -50,7 +50,6 @@ class Block:
         return strings(np.concatenate([[0], ends]), self.content)
 
     def holds(self, *characters: bytes) -> bool:
-        """Whether the block holds any of these."""
         return any(character in self.content for character in characters)
 
 
@@ -75,7 +74,6 @@ class Lines:
         return lines.where(kept)
 
     def where(self, kept: Bools) -> Lines:
-        """Return the lines for which `kept` is true."""
         if kept.all():
             return self
         return Lines(keep(self.text, kept), self.number[kept])
@@ -225,7 +223,6 @@ class Ranked:
         )
 
     def where(self, kept: Bools) -> Ranked:
-        """Return the rows for which `kept` is true."""
         items = kept[self.row_of_item]
         return Ranked(
             query=keep(self.query, kept),

@@ -37,11 +37,6 @@ class ArchiveError(Exception):
     """The archive has not exactly one file, or cannot be read."""
 
 
-def is_archive(start: bytes) -> bool:
-    """Whether the first bytes are those of a zip or tar archive."""
-    return start.startswith(ZIP) or start[TAR_AT:].startswith(TAR)
-
-
 def only_file(content: bytes) -> IO[bytes]:
     """Return the content of the only file in an archive. Raises ArchiveError."""
     try:
@@ -260,7 +255,7 @@ class _Readable(Protocol):
 def _expanding(raw: io.BufferedReader[Any], limits: Limits) -> _Readable | None:
     """Return the content if the first bytes say that the file is compressed or an archive; else None."""
     start = raw.peek(TAR_BLOCK)
-    if is_archive(start):
+    if start.startswith(ZIP) or start[TAR_AT:].startswith(TAR):
         parts = [b""]
         while part := raw.read(BLOCK):
             parts.append(part)

@@ -140,7 +140,6 @@ def _lists(source: ListsByQuery) -> list[Any]:
 
 
 def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
-    """Return an Arrow table with the columns wanted."""
     if _is_frame(source):
         # The columns of a frame may hold anything, so Arrow does not convert them.
         places = tables.needed_places([*map(str, source.columns)], wanted, {})
@@ -225,7 +224,6 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
 
 
 def _id_lists(lists: list[Any]) -> pa.Array:
-    """Return lists of ids, or texts with such lists."""
     if all(isinstance(each, str) for each in lists):
         return texts(lists)
     if any(isinstance(each, str) or not isinstance(each, Sequence | np.ndarray) for each in lists):

@@ -35,7 +35,7 @@ from scorer.scoring.statistics.rankings import (
 from scorer.scoring.statistics.rankings import (
     means as means_of,
 )
-from scorer.scoring.statistics.resampling import typical_smallest_difference
+from scorer.scoring.statistics.resampling import smallest_differences, typical_difference
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,10 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         task.kept,
     )
     flips, above = scores.tests, scores.above
-    better, smallest_difference = scores.better, typical_smallest_difference(flips, int(flips.queries.min()))
+    better, smallest_difference = (
+        scores.better,
+        typical_difference(smallest_differences(flips, int(flips.queries.min())), flips),
+    )
     ranges = rank_ranges(flips.better_marginally() & above, flips.worse_marginally() & above.T)
     del flips
     scores.release()

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from scorer.errors import MeasureError, ScorerError
-from scorer.lists.solution import Exclude, Solution, Source
+from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure
-from scorer.options import LEVEL, RESAMPLES, SEED, Missing, NothingRelevant, Split, Ties, Unjudged
+from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.analysis import (
     VERSION,
     Document,
@@ -23,7 +23,7 @@ from scorer.scoring.analysis.analysis import (
     task_document,
 )
 from scorer.scoring.analysis.kept import Task, Words, without_missing
-from scorer.scoring.evaluation import Evaluation, Several, evaluate, measures_named
+from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, measures_named, takes_options
 from scorer.scoring.statistics.paired_tests import effect_sizes
 from scorer.wording import Tabular, counted, html_table
 
@@ -146,7 +146,6 @@ class Comparison(Tabular):
         return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(HEADS))
 
     def _repr_html_(self) -> str:
-        """The tables that a notebook shows."""
         words, cases = self.analysis.task.words, len(self.analysis.task.cases)
         over = f"{self.measure} over {counted(cases, words.case, words.cases)}"
         means = [[name, _shown(value)] for name, value in self.means.items()]
@@ -201,6 +200,7 @@ def _shown(value: Value) -> str:
 WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
 
 
+@takes_options
 def compare(
     solution: Source | Solution,
     runs: Mapping[str, Source],
@@ -209,15 +209,7 @@ def compare(
     resamples: int = RESAMPLES,
     seed: int = SEED,
     all_pairs: bool = False,
-    split: Split = "all",
-    missing: Missing = "zero",
-    ties: Ties = "trec",
-    nothing_relevant: NothingRelevant = "skip",
-    unjudged: Unjudged = "nonrelevant",
-    exclude: Exclude | None = None,
-    rel: float | None = None,
-    solution_format: str | None = None,
-    submission_format: str | None = None,
+    **options: Unpack[Keywords],
 ) -> Comparison:
     """Compare submissions on one measure.
 
@@ -265,20 +257,7 @@ def compare(
     """
     submissions = _several(runs)
     name, chosen = one_measure(measure)
-    (task,), notes = run_tasks(
-        solution,
-        submissions,
-        {name: chosen},
-        split=split,
-        missing=missing,
-        ties=ties,
-        nothing_relevant=nothing_relevant,
-        unjudged=unjudged,
-        exclude=exclude,
-        rel=rel,
-        solution_format=solution_format,
-        submission_format=submission_format,
-    )
+    (task,), notes = run_tasks(solution, submissions, {name: chosen}, **options)
     return replace(compared(task, Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)), notes=notes)
 
 
@@ -290,18 +269,21 @@ def _several(runs: Mapping[str, Source]) -> Several:
 
 
 def run_tasks(
-    solution: Source | Solution, runs: Mapping[str, Source], measures: Mapping[str, Measure], **policies: Any
+    solution: Source | Solution,
+    runs: Mapping[str, Source],
+    measures: Mapping[str, Measure],
+    **options: Unpack[Keywords],
 ) -> tuple[list[Task], dict[str, tuple[str, ...]]]:
     """Return a task for each measure, with a score of each run on each query; and the notes on each run, by its name.
 
-    `policies` are the options of `evaluate`. Raises ValueError for fewer than two runs, MeasureError for a measure that
+    Raises ValueError for fewer than two runs, MeasureError for a measure that
     is not a mean, and the errors of `evaluate`.
     """
     submissions = _several(runs)
     different = {str(measure): (name, measure) for name, measure in measures.items()}
     for _, measure in different.values():
         need_mean(measure)
-    evaluations = evaluate(solution, submissions, dict(different.values()), **policies)
+    evaluations = evaluate(solution, submissions, dict(different.values()), **options)
     tasks = [task_of(evaluations, name, measure) for name, measure in different.values()]
     return tasks, {name: tuple(evaluation.notes.lines(name)) for name, evaluation in evaluations.items()}
 

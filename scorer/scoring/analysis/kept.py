@@ -67,11 +67,9 @@ class MemoryArrays:
         self._stored: dict[str, Floats] = {}
 
     def load(self, key: str) -> Floats | None:
-        """Return the array of a key, [value]; None if it is absent."""
         return self._stored.get(key)
 
     def save(self, key: str, *parts: Floats) -> None:
-        """Store the array of a key: these parts, [value], one after the other."""
         self._stored[key] = np.concatenate(parts)
 
 
@@ -90,7 +88,6 @@ class Kept:
         return replace(self, ranking=(*self.ranking, *parts))
 
     def of(self, rows: Sequence[int]) -> Kept:
-        """Some of the rows, in this order."""
         return replace(self, rows=tuple(self.rows[row] for row in rows))
 
     def values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:

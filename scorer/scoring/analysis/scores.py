@@ -133,11 +133,6 @@ class TaskScores:
             if "tests" in found:
                 found["tests"] = self.tests.without_draws()
 
-    @property
-    def _all(self) -> Ints:
-        """[row]: the positions of all rows."""
-        return np.arange(len(self.scores))
-
     @cached_property
     def _kept(self) -> Kept | None:
         """What is kept of rows that are all complete; None: nothing is, or what a row has depends on the others."""
@@ -145,7 +140,7 @@ class TaskScores:
 
     def _values(self, what: str, width: int, compute: Callable[[Ints], Floats]) -> Floats:
         """[row, value]: kept or computed."""
-        return compute(self._all) if self._kept is None else self._kept.values(what, width, compute)
+        return compute(np.arange(len(self.scores))) if self._kept is None else self._kept.values(what, width, compute)
 
     def of_pairs(
         self, what: str, width: int, first: Ints, second: Ints, compute: Callable[[Ints, Ints], Floats]
@@ -217,13 +212,14 @@ class TaskScores:
 
         return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))
 
-    def extreme_queries(self) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
+    def extreme_queries(self, numbers: Ints) -> list[tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]]:
         """Return, for each row, the queries on which it is the furthest above the other ranked rows, and below them.
 
         Only queries for which all rows have scores are compared. Of equally far queries, the first ones are listed.
+        `numbers` are what queries are called, [query].
         """
         complete = np.flatnonzero(~np.isnan(self.scores).any(axis=0))
-        scores, queries = self.scores[:, complete], complete.tolist()
+        scores, queries = self.scores[:, complete], numbers[complete].tolist()
         medians = _medians_of_others(scores, self.ranked)
 
         def listed(row: int, sign: int) -> tuple[ExtremeQuery, ...]:

@@ -8,7 +8,6 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from typing import Protocol
 
 import pyarrow as pa
@@ -101,7 +100,6 @@ class Processes:
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
     ) -> FileOutcomes:
-        """See `Executor`."""
         if not files:
             return
         from scorer.scoring.executors.isolation import (
@@ -125,7 +123,6 @@ class Serial:
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
     ) -> FileOutcomes:
-        """See `Executor`."""
         scoring = Scoring(solution, rules, limits, os.cpu_count() or 1)
         for index, file in enumerate(files):
             if not go_on():
@@ -150,16 +147,11 @@ def checked(
         if is_standard_input(path):
             # The child has no standard input.
             path = stack.enter_context(temporary_folder()) / "standard input"
-            _copy_standard_input(path, limits)
+            with path.open("wb") as copy:
+                for chunk in chunks_of(sys.stdin.buffer, limits.file_mb * MB + 1):  # the first byte that is too much
+                    copy.write(chunk)
         outcomes = stack.enter_context(closing(isolated(_outcome, check_file, [path], limits)))
         return next(outcome for _, outcome in outcomes)
-
-
-def _copy_standard_input(target: Path, limits: Limits) -> None:
-    """Copy standard input into a file, up to the first byte that makes it too large."""
-    with target.open("wb") as copy:
-        for chunk in chunks_of(sys.stdin.buffer, limits.file_mb * MB + 1):
-            copy.write(chunk)
 
 
 def _outcome(check_file: Callable[[str | os.PathLike[str]], Outcome], path: str | os.PathLike[str]) -> FileOutcome:

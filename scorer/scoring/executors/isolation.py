@@ -279,7 +279,6 @@ def _without_interrupt() -> Iterator[None]:
 
 
 def _ending(code: int | None) -> str:
-    """The exit code of a process in words."""
     if code is not None and code < 0:
         try:
             return f"signal {signal.Signals(-code).name}"

@@ -89,34 +89,12 @@ _CHUNK = 1 << 21
 """The number of random numbers that are in memory at a time."""
 
 
-@dataclass(frozen=True, eq=False)
-class ShakeUp:
-    """The moves between two rankings by the mean, and what random sets of preliminary queries would do."""
-
-    preliminary: Ints
-    """[submission]: ranks over the preliminary queries."""
-    final: Ints
-    """[submission]: ranks over the final queries."""
-    mean_move: float
-    """The mean over the submissions of the number of ranks that they moved; NaN without submissions."""
-    expected_move: float
-    """The same for random sets of preliminary queries of the same size: the mean over these sets."""
-    expected_range: tuple[float, float]
-    """The middle part of these sets."""
-    tau: float
-    """Kendall's tau-b between both rankings; NaN where one of them has only ties."""
-
-    @property
-    def moves(self) -> Ints:
-        """[submission]: final minus preliminary rank; negative for a submission that rises."""
-        return self.final - self.preliminary
-
-
 def split_means(scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = SETS, seed: int = SEED) -> Floats:
     """Return the means over the preliminary queries and over the final ones, and over those of random sets.
 
     [submission, 2 * (1 + sets)]: the preliminary mean, those of the random sets of preliminary queries, and the final
-    means in the same order. Those of a submission do not depend on the others. The arguments are those of `shake_up`.
+    means in the same order. Those of a submission do not depend on the others. The random sets have as many queries as
+    the `preliminary` ones, [query]; the final means are over the other queries, or over all.
     """
     count, queries = scores.shape
     exact, random = ExactSums(scores, most=queries), np.random.default_rng(seed)
@@ -132,39 +110,17 @@ def split_means(scores: Floats, preliminary: Bools, final_is_rest: bool, sets: i
     return means.reshape(2 * (1 + sets), count).T
 
 
-def shake_up(
-    scores: Floats,
-    preliminary: Bools,
-    final_is_rest: bool,
-    sets: int = SETS,
-    seed: int = SEED,
-    level: float = LEVEL,
-    means: Floats | None = None,
-) -> ShakeUp:
-    """Compare the rankings over the preliminary and over the final queries, of the same entries.
+def mean_moves(means: Floats) -> Floats:
+    """Return how many ranks the submissions move on average, given what `split_means` returns; NaN without submissions.
 
-    If the preliminary queries are a random part of all queries, the moves are like those of other random parts of the
-    same size. Moves far outside of what these show have another reason, such as entries chosen by preliminary scores.
-    `scores` is [submission, query], NaN where undefined, and `preliminary` [query]; the final ranking is over the other
-    queries, or over all. `level` is the share of the random sets outside of the middle part. `means` may be what
-    `split_means` returns.
+    [1 + set]: from the ranking over the preliminary queries to the final one, then for each random set. If the
+    preliminary queries are a random part of all queries, the first number is like the others. If it is far outside of
+    what these show, there is another reason, such as entries chosen by preliminary scores.
     """
-    if means is None:
-        means = split_means(scores, preliminary, final_is_rest, sets, seed)
-    first, last = (ranked(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
-    before, after = first[0], last[0]
     if not len(means):
-        return ShakeUp(before, after, math.nan, math.nan, (math.nan, math.nan), math.nan)
-    sizes = np.abs(last[1:] - first[1:]).mean(axis=1)
-    low, high = np.quantile(sizes, (level / 2, 1 - level / 2)).tolist()
-    return ShakeUp(
-        before,
-        after,
-        float(np.abs(after - before).mean()),
-        float(sizes.mean()),
-        (low, high),
-        tau_b(before, after),
-    )
+        return np.full(means.shape[1] // 2, np.nan)
+    before, after = (ranked(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
+    return np.asarray(np.abs(after - before).mean(axis=1))
 
 
 _SCORES_AT_ONCE = 1 << 17
@@ -275,26 +231,6 @@ def ranking(values: Floats, higher_is_better: bool = True) -> Ranking:
     return Ranking(values, ranked(values if higher_is_better else -values), higher_is_better)
 
 
-def by_mean(scores: Floats) -> Ranking:
-    """Rank by the mean score, highest first; `scores` is [submission, query], here and below."""
-    return ranking(means(scores))
-
-
-def by_median(scores: Floats) -> Ranking:
-    """Rank by the median score, highest first."""
-    return ranking(_medians(scores))
-
-
-def by_mean_rank(scores: Floats) -> Ranking:
-    """Rank by the mean of the ranks on each query, lowest first; equal scores share the best rank."""
-    return ranking(means(_query_ranks(scores)), higher_is_better=False)
-
-
-def by_median_rank(scores: Floats) -> Ranking:
-    """Rank by the median of the ranks on each query, lowest first; equal scores share the best rank."""
-    return ranking(_medians(_query_ranks(scores)), higher_is_better=False)
-
-
 def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
     """Rank by the share of the other submissions that are significantly worse, highest first; losses do not count.
 
@@ -309,16 +245,17 @@ def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
 
 
 RULES: Mapping[str, Callable[[Floats], Ranking]] = {
-    "mean": by_mean,
-    "median": by_median,
-    "mean-rank": by_mean_rank,
-    "median-rank": by_median_rank,
+    "mean": lambda scores: ranking(means(scores)),
+    "median": lambda scores: ranking(_medians(scores)),
+    "mean-rank": lambda scores: ranking(means(_query_ranks(scores)), higher_is_better=False),
+    "median-rank": lambda scores: ranking(_medians(_query_ranks(scores)), higher_is_better=False),
     "wins": lambda scores: by_wins(wilcoxon_greater(scores)),
     "wins-holm": lambda scores: by_wins(holm_matrix(wilcoxon_greater(scores), ordered=True)),
 }
 """The name of a rule -> the ranking of scores, [submission, query], by it.
 
-The wins are those of Wilcoxon's one-sided test, without and with Holm's correction over all ordered pairs.
+On each query, equal scores share the best rank. The wins are those of Wilcoxon's one-sided test, without and with
+Holm's correction over all ordered pairs.
 """
 
 

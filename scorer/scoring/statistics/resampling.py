@@ -257,11 +257,9 @@ class SignFlips:
         return np.asarray(self.significant & (self.statistic > 0))
 
     def better_marginally(self, level: float = LEVEL) -> Bools:
-        """[i, j]: whether i is significantly better than j, with all pairs of i tested at once."""
         return np.asarray((self.marginal <= level) & (self.statistic > 0))
 
     def worse_marginally(self, level: float = LEVEL) -> Bools:
-        """[i, j]: whether i is significantly worse than j, with all pairs of i tested at once."""
         return np.asarray((self.marginal <= level) & (self.statistic < 0))
 
 
@@ -293,7 +291,6 @@ class Sums(NamedTuple):
         return self._replace(flipped=self.flipped[:, :flips])
 
     def of_rows(self, rows: Ints) -> Sums:
-        """The sums of some submissions."""
         return Sums(*(rows_of(sums, rows) for sums in self))
 
     def differences(self) -> Floats:
@@ -427,11 +424,6 @@ def smallest_differences(tests: SignFlips, queries: int) -> Floats:
     # The variance is sum d^2 / n minus the square of the mean.
     deviation = tests.size * np.sqrt(np.maximum(1 - tests.statistic**2 / queries, 0) / queries)
     return tests.critical / math.sqrt(freedom) * deviation
-
-
-def typical_smallest_difference(tests: SignFlips, queries: int) -> float:
-    """Return the median of `smallest_differences` over all pairs that differ; NaN without such a pair."""
-    return typical_difference(smallest_differences(tests, queries), tests)
 
 
 def typical_difference(smallest: Floats, tests: SignFlips) -> float:
