@@ -253,21 +253,6 @@ def test_a_kind_declares_whether_it_uses_subtopics(kind: Kind) -> None:
     assert (with_.tolist() != without.tolist()) == kind.subtopics
 
 
-@strategies.examples(30)
-@given(strategies.divided_solutions(), strategies.submissions(), strategies.submissions())
-def test_scores_are_in_bounds_and_the_solution_decides_which_are_undefined(
-    solution: strategies.Divided, one: strategies.Submission, other: strategies.Submission
-) -> None:
-    """With subtopics as without."""
-    measures = [measure for measure in ALL_VARIANTS if measure.kind.subtopics]
-    first, second = (scores_of(measures, strategies.matched(solution, lists)) for lists in (one, other))
-
-    assert np.isnan(first).tolist() == np.isnan(second).tolist()
-    for measure, scores in zip(measures, first, strict=True):
-        assert not (scores < 0).any(), str(measure)
-        assert not measure.bounded or not (scores > 1 + 1e-12).any(), str(measure)
-
-
 @strategies.examples(20)
 @given(
     strategies.divided_solutions(),

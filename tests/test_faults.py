@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import gzip
 import json
 import os
@@ -14,16 +13,13 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from html.parser import HTMLParser
-from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
 
-from scorer.wording import guard_formula
 from tests.commands import Answer, Terminal, command, here, measured, process
 from tests.databases import removed, site_content, without_log
-from tests.pages import PLAIN_PATH
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
 REPEATED = 1_000_000
@@ -101,46 +97,24 @@ INVALID: dict[str, tuple[bytes, str]] = {
 """The content of a file, and the message after the name of the file; the key is the file's name."""
 
 
-@pytest.fixture
-def outside(challenge: Path) -> Callable[[str], Path]:
-    """Write one of the invalid files outside the challenge, and return its path."""
-
-    def write_file(name: str) -> Path:
-        file = challenge.parent / f"{name}.txt"
-        file.write_bytes(INVALID[name][0])
-        return file
-
-    return write_file
-
-
-@pytest.mark.parametrize("name", INVALID)
-def test_evaluate_reports_an_invalid_file_and_scores_the_others(
-    name: str, challenge: Path, outside: Callable[[str], Path], terminal: Terminal
-) -> None:
-    """Those before it and those after it."""
+def test_evaluate_and_check_report_every_invalid_file(challenge: Path, terminal: Terminal) -> None:
+    """`evaluate` scores those before them and those after them."""
     first, second = sorted(submissions(challenge).iterdir())
-    file = outside(name)
+    files = [challenge.parent / f"{name}.txt" for name in INVALID]
+    for file, (content, _) in zip(files, INVALID.values(), strict=True):
+        file.write_bytes(content)
     solution = challenge / "solutions" / "main.txt"
 
-    answer = terminal.run("evaluate", solution, first, file, second, "-m", "AP", "--format", "json")
+    answer = terminal.run("evaluate", solution, first, *files, second, "-m", "AP", "--format", "json")
 
     assert answer.code == 1
-    assert f"{file}{INVALID[name][1]}" in answer.err
     assert [each["submission"] for each in json.loads(answer.out)["submissions"]] == [str(first), str(second)]
-
-
-@pytest.mark.parametrize("name", INVALID)
-def test_check_reports_an_invalid_file(
-    name: str, challenge: Path, outside: Callable[[str], Path], terminal: Terminal
-) -> None:
-    """With the messages of scoring."""
-    file = outside(name)
-
-    answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
-
-    assert (answer.code, answer.out) == (1, "")
-    assert f"{file}{INVALID[name][1]}" in answer.err
-    assert f"{file}: invalid for track main: " in answer.err
+    for file, (_, message) in zip(files, INVALID.values(), strict=True):
+        assert f"{file}{message}" in answer.err
+        checked = terminal.run("check", file, "--track", "main", "--challenge", challenge)
+        assert (checked.code, checked.out) == (1, "")
+        assert f"{file}{message}" in checked.err
+        assert f"{file}: invalid for track main: " in checked.err
 
 
 def test_run_reports_every_invalid_file_and_scores_the_others(challenge: Path, terminal: Terminal) -> None:
@@ -375,9 +349,6 @@ HOSTILE = {
 }
 """What a team calls its folder, and what that looks like as text on one line."""
 
-TEAMS = HOSTILE | {rb"x..\..\x": r"x..\\..\\x"}
-"""What a team calls its folder, and its name on the board: a backslash is doubled, so that no two names are alike."""
-
 HIDDEN = rb"..\..\x"
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
@@ -392,97 +363,6 @@ def hostile(challenge: Path, terminal: Terminal) -> tuple[Path, Answer]:
         (folder / f"20110418T100000Z-{os.fsdecode(name)[:200]}").write_text(GOOD, encoding="utf-8")
         (folder / f"20110418T110000Z-{os.fsdecode(name)[:200]}").write_text(f"{GOOD}q4;x\n", encoding="utf-8")
     return challenge, terminal.run("run", challenge)
-
-
-@linux
-def test_hostile_names_are_names_of_teams(hostile: tuple[Path, Answer]) -> None:
-    """Each has its row, its score and its rejected file. A folder that begins with a dot is an upload in progress."""
-    challenge, answer = hostile
-
-    assert answer.code == 1
-    assert f"main: {len(HOSTILE) + 2} scored, 0 known, {len(HOSTILE)} rejected" in answer.err
-    rows = board(challenge)
-    assert rows.keys() == {"first-team", "most-popular", *TEAMS.values()}
-    assert len({rows[name]["nDCG@5"] for name in TEAMS.values()}) == 1
-    assert all(rows[name]["entries"] == 2 for name in TEAMS.values())
-
-
-@linux
-def test_hostile_names_are_not_part_of_paths(hostile: tuple[Path, Answer], tmp_path: Path) -> None:
-    """A run writes the database and pages with plain names; every link is to one of these pages."""
-    challenge, _ = hostile
-    site = challenge / "site"
-    pages = {path.relative_to(site).as_posix() for path in site.rglob("*") if path.is_file()}
-
-    assert {path.name for path in tmp_path.iterdir()} == {"challenge"}
-    assert {path.name for path in challenge.iterdir()} == {
-        *(
-            "README.md",
-            "challenge.toml",
-            "split.key",
-            "queries",
-            "scores.db",
-            "scores.db.solutions",
-            "scores.db.shown",
-            "scores.db.statistics",
-            "scores.db.submissions",
-            "site",
-            "solutions",
-            "submissions",
-        ),
-    }
-    assert all(map(PLAIN_PATH.fullmatch, pages))
-    assert len([page for page in pages if page.startswith("teams/")]) == len(HOSTILE) + 2
-    for page in pages:
-        if not page.endswith(".html"):
-            continue
-        for _, given in Page(site / page).elements:
-            link = given.get("href") or given.get("src") or ""
-            target = link.partition("#")[0]
-            if target and given.get("rel") != "icon":
-                assert (site / page).parent.joinpath(target).resolve().relative_to(site).as_posix() in pages
-
-
-@linux
-def test_hostile_names_stay_text_in_every_page(hostile: tuple[Path, Answer]) -> None:
-    """Each is on its own page and on the board; none becomes an element, an attribute or code."""
-    challenge, _ = hostile
-    pages = {path: Page(path) for path in (challenge / "site").rglob("*.html")}
-    on_the_board = pages[challenge / "site" / "main" / "index.html"].text
-
-    for name in TEAMS.values():
-        shown = " ".join(name.split())
-        assert shown in on_the_board
-        titles = [
-            path for path, page in pages.items() if path.parent.name == "teams" and page.text.startswith(f"{shown} – ")
-        ]
-        assert len(titles) == 1
-    for path, page in pages.items():
-        assert all(char.isprintable() or char == "\n" for char in path.read_text(encoding="utf-8")), path
-        assert not any(tag == "img" for tag, _ in page.elements), path
-        assert not any(key.startswith("on") for _, given in page.elements for key in given), path
-        assert {given.get("src", "") for tag, given in page.elements if tag == "script"} <= {"../board.js", "board.js"}
-
-
-@linux
-def test_hostile_names_stay_text_in_every_export(hostile: tuple[Path, Answer], terminal: Terminal) -> None:
-    """None is a formula for a spreadsheet, markup for Markdown, or a command for the terminal."""
-    challenge, run = hostile
-    written = (challenge / "site" / "main" / "leaderboard.csv").read_text(encoding="utf-8")
-    markdown = terminal.run("leaderboard", challenge, "--format", "markdown").out
-    table = terminal.run("leaderboard", challenge)
-
-    teams = [row["team"] for row in csv.DictReader(StringIO(written))]
-    assert set(teams) == {"first-team", "most-popular", *map(guard_formula, TEAMS.values())}
-    assert not any(team.startswith(("=", "+", "-", "@", "\t", "\r")) for team in teams)
-    lines = markdown.splitlines()[2:]
-    assert len({len(re.findall(r"(?<!\\)\|", line)) for line in lines}) == 1
-    assert len(lines) == 2 + 2 + len(HOSTILE)
-    assert "<" not in markdown
-    assert not re.search(r"(?<!\\)[`*\[\]]", markdown)
-    assert len(table.out.splitlines()) == 2 + 2 + len(HOSTILE)
-    for text in (run.err, table.out, markdown):
-        assert all(char.isprintable() or char == "\n" for char in text)
 
 
 @linux
@@ -662,17 +542,6 @@ def test_a_damaged_database_is_reported_and_unchanged(name: str, challenge: Path
     removed(database)
     assert terminal.run("run", challenge).code == 0
     assert site_content(challenge / "site") == site
-
-
-def test_a_database_that_is_a_folder_is_reported(challenge: Path, terminal: Terminal) -> None:
-    """Nothing is scored or rendered."""
-    (challenge / "scores.db").mkdir()
-
-    answer = terminal.run("run", challenge)
-
-    assert (answer.code, answer.out) == (1, "")
-    assert "scores.db: is a folder; give the path of a database file" in answer.err
-    assert not (challenge / "site").exists()
 
 
 def test_a_read_only_database_is_reported(challenge: Path, terminal: Terminal) -> None:

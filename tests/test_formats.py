@@ -151,20 +151,6 @@ def test_white_space_around_ids_is_allowed(content: str, tmp_path: Path) -> None
     assert problems == []
 
 
-def test_ids_stay_text(tmp_path: Path) -> None:
-    """Ids that look like numbers, blanks or comments are read as they are written."""
-    found, _ = rows("007 Q0 NA 1 2 t\n007 Q0 #0 2 1 t\nnan Q0 1677128#0 1 1 t\n", tmp_path)
-
-    assert [row[:2] for row in found] == [("007", "NA"), ("007", "#0"), ("nan", "1677128#0")]
-
-
-def test_comment_lines_of_trec_files_are_left_out(tmp_path: Path) -> None:
-    """A line that starts with # is a comment, also after another and at the end."""
-    found, problems = rows("# a\n# b\nq Q0 x 1 1 t\n#\n", tmp_path)
-
-    assert (found, problems) == ([("q", "x", 1.0)], [])
-
-
 def test_quoted_ids_hold_delimiters(tmp_path: Path) -> None:
     """In quotes, a delimiter is part of an id, and a doubled quote is one quote."""
     found, _ = rows('query,item,score\n"q,1","say ""x""",1\nq2,<script>,2\n', tmp_path)
@@ -185,18 +171,6 @@ def test_the_first_errors_of_a_file_are_shown(tmp_path: Path) -> None:
     _, problems = rows("q:a,,b\n" * 15 + "no colon\n" * 15 + "r:a,,b\n" * 15, tmp_path, name="vlnet")
 
     assert [problem.partition(":")[0] for problem in problems] == [*map(str, range(1, SHOWN + 1)), "and 25 more"]
-
-
-@pytest.mark.parametrize("content", SAME_RANKING.values(), ids=SAME_RANKING.keys())
-def test_the_fast_and_the_slow_reader_read_the_same(
-    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A block whose lines are all alike is read at once, with the same result as line by line."""
-    fast = rows(content, tmp_path)
-    monkeypatch.setattr("scorer.lists.reading.tables.columns", lambda *_, **__: None)
-    monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
-
-    assert rows(content, tmp_path) == fast
 
 
 ODD_BLOCKS = {

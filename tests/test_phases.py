@@ -128,13 +128,6 @@ def test_a_freeze_lasts_until_the_grace_is_over(now: datetime, since: datetime |
     assert TIMES.frozen_since(now) == since
 
 
-def test_scores_are_hidden_during_a_phase_that_shows_nothing() -> None:
-    """From its start until it has closed."""
-    moments = (SECOND_START - MICROSECOND, SECOND_START, SECOND_END - MICROSECOND, SECOND_END)
-
-    assert [TIMES.deciding(now) is TIMES.all[1] for now in moments] == [False, True, True, False]
-
-
 def test_a_recorded_phase_is_read_back() -> None:
     """With microseconds, grace, freeze and what it shows."""
     written = made(end=END + MICROSECOND, grace="90s", freeze="36h", shows="nothing")
@@ -529,19 +522,6 @@ def test_before_the_close_a_missing_file_is_withdrawn_and_after_it_is_not(tmp_pa
     before = live.kinds()
     live.run(SECOND_START + 2 * DAY)
     assert live.kinds() == before
-
-
-def test_during_a_phase_a_replaced_file_is_superseded(tmp_path: Path) -> None:
-    """The new content is a new entry."""
-    live = Live.of(tmp_path, ONE)
-    live.run(ANNOUNCED)
-    live.put("a/1.txt", lists(5, 5), START)
-    live.run(START + HOUR)
-    live.put("a/1.txt", lists(2, 2), START + HOUR)
-    live.run(START + 2 * HOUR)
-
-    assert [entry.state for entry in live.entries().all] == ["superseded", "scored"]
-    assert ranking(live.board()) == [(1, "a", 0.4)]
 
 
 @pytest.mark.parametrize(

@@ -61,17 +61,8 @@ MINUTE = timedelta(minutes=1)
 FREE = phase("one", START, END, 'shows = "ladder"')
 STEP = phase("one", START, END, 'shows = "ladder"', "ladder_step = 0.3")
 NOTHING = phase("two", SECOND_START, SECOND_END, 'shows = "nothing"')
-SCORES = phase("two", SECOND_START, SECOND_END)
 
 # Decimals
-
-
-@pytest.mark.parametrize(
-    ("queries", "decimals"), [(1, 0), (4, 1), (20, 1), (250, 2), (443, 2), (25_000, 2), (100_000, 3)]
-)
-def test_automatic_decimals_follow_from_the_number_of_queries(queries: int, decimals: int) -> None:
-    """Of the largest standard error, 0.5 / √n."""
-    assert auto_decimals(queries) == decimals
 
 
 @examples(200)

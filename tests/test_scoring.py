@@ -452,15 +452,6 @@ def test_an_unknown_measure_is_an_error_of_the_caller() -> None:
         scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "nonsense")
 
 
-def test_evaluating_twice_gives_the_same(tmp_path: Path) -> None:
-    """An evaluation does not change the solution."""
-    solution_file, submission_file = files(tmp_path, *EXAMPLE_2)
-    solution = Solution.read(solution_file)
-    names = [kind.name if kind.cutoff in ("none", "optional") else f"{kind.name}@1" for kind in KINDS]
-
-    assert scorer.evaluate(solution, submission_file, names) == scorer.evaluate(solution, submission_file, names)
-
-
 def test_an_invalid_file_is_rejected_without_an_exception(tmp_path: Path) -> None:
     """A batch continues with the next file."""
     solution_file, submission_file = files(tmp_path, ELEVEN, "1:1,,2\n1:3\n")

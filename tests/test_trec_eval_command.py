@@ -111,11 +111,6 @@ def lines(answer: Answer) -> list[tuple[str, ...]]:
     return [tuple(column.strip() for column in line.split("\t")) for line in answer.out.splitlines()]
 
 
-def names_of(answer: Answer) -> list[str]:
-    """The names in the lines that a command printed."""
-    return [line[0] for line in lines(answer)]
-
-
 # --- Names ------------------------------------------------------------------------------------------------------------
 
 
@@ -392,14 +387,6 @@ def test_an_invalid_file_is_refused(
     assert words in answer.err
 
 
-@pytest.mark.parametrize("missing", ["qrels", "run"])
-def test_a_file_that_is_not_there_exits_with_2(missing: str, files: tuple[Path, Path], terminal: Terminal) -> None:
-    """As in trec_eval."""
-    names = [Path("none") if missing == "qrels" else files[0], Path("none") if missing == "run" else files[1]]
-
-    assert terminal.run("trec_eval", *names).code == 2
-
-
 @pytest.mark.parametrize("text", ["\n{}", "{}\n  \n", "\ufeff{}", "# one\n# two\n{}# three\n"])
 def test_blank_lines_comments_and_a_byte_order_mark_change_nothing(
     text: str, files: tuple[Path, Path], terminal: Terminal
@@ -411,12 +398,6 @@ def test_blank_lines_comments_and_a_byte_order_mark_change_nothing(
 
     assert plain.code == 0
     assert terminal.run("trec_eval", "-q", *files) == plain
-
-
-def test_other_commands_keep_their_exit_codes(files: tuple[Path, Path], terminal: Terminal) -> None:
-    """1 for a file, 2 for arguments."""
-    assert terminal.run("evaluate", "none", files[1]).code == 1
-    assert terminal.run("evaluate", *files, "-m", "none").code == 2
 
 
 def test_the_official_measures_have_the_keys_that_trec_eval_prints(files: tuple[Path, Path]) -> None:
@@ -456,9 +437,6 @@ def test_the_test_files_of_trec_eval_are_reproduced_to_the_byte(
 
 
 # --- trec_eval itself -------------------------------------------------------------------------------------------------
-
-Difference = tuple[str, str]
-"""The name of a measure without its cut-off, and the kind of line: `all` for a mean, otherwise `query`."""
 
 
 def compared(options: Sequence[str], qrels: Path, run: Path, terminal: Terminal) -> Iterator[tuple[str, str]]:
