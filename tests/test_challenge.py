@@ -590,17 +590,6 @@ def test_final_scores_are_shown_unless_the_stage_is_preliminary(stage: str | Non
     assert track_with(stage).shows_final is shown
 
 
-def test_a_new_challenge_hides_final_scores(tmp_path: Path) -> None:
-    """Its stage is preliminary, and its solution flags queries."""
-    write_new(tmp_path / "new")
-    (track,) = read_challenge(tmp_path / "new").tracks
-    assert isinstance(track.solution_path, Path)
-
-    flagged = [line for line in track.solution_path.read_text().splitlines() if line.split(":")[1] == "1"]
-    assert track.stage == "preliminary"
-    check_stage(track, len(flagged))
-
-
 def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:
     """`scorer init` writes a valid challenge, into a folder that it creates."""
     folder = tmp_path / "new" / "challenge"

@@ -190,13 +190,6 @@ def test_a_new_challenge_hides_final_scores(new_challenge: Path, terminal: Termi
     assert {"preliminary nDCG@5", "nDCG@5"} <= set(final)
 
 
-def test_a_second_run_scores_nothing_again(challenge: Path, terminal: Terminal) -> None:
-    """The digests of submission, solution and settings identify a result."""
-    terminal.run("run", challenge)
-
-    assert "0 scored, 2 known, 0 rejected" in terminal.run("run", challenge).err
-
-
 def test_changed_settings_are_scored_and_earlier_results_stay(challenge: Path, terminal: Terminal) -> None:
     """A changed solution or setting gives new results; after changing it back, the earlier results are found."""
     toml, solution = challenge / "challenge.toml", challenge / "solutions" / "main.txt"

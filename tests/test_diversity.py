@@ -27,7 +27,7 @@ from scorer.scoring.outcomes import DamagedError, pack_hits, pack_ideal, unpack_
 from tests import strategies
 from tests.commands import Terminal
 from tests.readers import agree
-from tests.test_measures import ALL_VARIANTS, AT_CUTOFF, differing, scores_of
+from tests.test_measures import ALL_VARIANTS, differing, scores_of
 
 Rows = Sequence[tuple[str, str, str, int]]
 """Query, subtopic, item and grade."""
@@ -277,21 +277,6 @@ def test_order_of_queries_and_names_of_subtopics_do_not_matter(
 
     expected = scores_of(measures, strategies.matched(solution, submission))[:, indexes]
     assert not differing(measures, scores_of(measures, strategies.matched(again, submission)), expected)
-
-
-@strategies.examples(20)
-@given(strategies.divided_solutions(), strategies.submissions(), st.lists(st.sampled_from(strategies.ITEMS)))
-def test_items_after_the_cutoff_change_no_score(
-    solution: strategies.Divided, submission: strategies.Submission, tail: list[str]
-) -> None:
-    """A list that goes on after rank k scores the same."""
-    for k in (1, 3, 10):
-        measures = [measure for measure in AT_CUTOFF[k] if measure.kind.subtopics]
-        filled_ = {query: [*submission.get(query, []), *"-" * k][:k] for query in solution}
-        longer = {query: [*items, *tail] for query, items in filled_.items()}
-
-        expected = scores_of(measures, strategies.matched(solution, filled_))
-        assert not differing(measures, scores_of(measures, strategies.matched(solution, longer)), expected)
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------

@@ -181,14 +181,6 @@ def test_notes_report_what_is_scored_nevertheless() -> None:
     ]
 
 
-def test_a_million_repetitions_are_one_note() -> None:
-    """The number of repetitions does not change the length of the message."""
-    *_, notes = matched_lists(SOLUTION, [lists({"q1": ["b", *["a"] * 1_000_000], "q2": ["c"], "q3": ["d"]})])
-
-    message = 'item "a" is listed 1,000,000 times for query "q1" (first at rank 2); list each item once'
-    assert notes.lines() == [f"1: {message}"]
-
-
 def test_missing_queries_reject_the_file() -> None:
     """With missing="reject", every query needs a list, which may be empty."""
     *_, problems, _ = matched_lists(SOLUTION, [lists({"q1": ["a"]})], missing="reject")

@@ -450,13 +450,3 @@ def test_decisions_on_entries_are_on_the_timeline_and_the_page_of_the_team(
     for page in ("timeline.html", "teams/amber.html"):
         assert last.text in site[page]
         assert "the &lt;server&gt; was down" in site[page]
-
-
-def test_a_decision_during_a_freeze_appears_when_the_phase_has_closed(live: Live) -> None:
-    """As everything that is recorded during it."""
-    index = live.entries(day(10)).all[0].index
-    live.do(
-        day(19, 12), lambda challenge, store: amend(challenge, store, str(index), day(10, 5), "the server was down")
-    )
-    kinds_at = [[one.kind for one in live.timeline(moment).happenings] for moment in (day(19, 13), day(20, 2))]
-    assert ["decided" in found for found in kinds_at] == [False, True]

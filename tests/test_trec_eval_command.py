@@ -21,6 +21,7 @@ from scorer.board.reports.scores import trec_name
 from scorer.measures import SETS, parse, parse_one, registry
 from scorer.measures.trec_eval import GROUPS, TREC_EVAL, TREC_LEFT_OUT, printed_measures
 from tests.commands import Answer, Terminal, command
+from tests.values import TREC_EVAL_10
 
 DATA = Path(os.environ.get("SCORER_REAL_DATA", Path(__file__).parents[2] / "shared" / "data"))
 ROBUST, THEIR_TESTS = DATA / "trec2003_robust", DATA / "trec_eval_test"
@@ -30,19 +31,6 @@ PROGRAM = os.environ.get("SCORER_TREC_EVAL") or shutil.which("trec_eval")
 with_trec_eval = pytest.mark.skipif(
     PROGRAM is None, reason="trec_eval not found: SCORER_TREC_EVAL names its program, version 10"
 )
-
-NAMES_OF_TREC_EVAL = {
-    *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
-    *("iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult", "utility", "11pt_avg"),
-    *("binG", "G", "dcg", "ideal_dcg", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P"),
-    *("success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F", "num_nonrel_judged_ret"),
-    *("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair"),
-    *("prefs_avgjg", "prefs_avgjg_Rnonrel", "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret"),
-    *("prefs_avgjg_Rnonrel_ret", "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp", "map_avgjg", "P_avgjg"),
-    *("Rprec_mult_avgjg", "yaap", "rbp", "rbp_resid", "unj", "official", "set", "all_trec", "all_prefs", "prefs"),
-    "qrels_jg",
-}
-"""The measures and groups of version 10."""
 
 QRELS = """\
 10 0 a 1
@@ -118,7 +106,7 @@ def test_every_name_of_trec_eval_is_read_or_left_out_with_the_reason() -> None:
     """No name is missing, and none has two meanings."""
     names = [*(each.name for each in TREC_EVAL), *TREC_LEFT_OUT, *GROUPS]
 
-    assert sorted(names) == sorted(NAMES_OF_TREC_EVAL)
+    assert sorted(names) == sorted(TREC_EVAL_10)
     assert all(TREC_LEFT_OUT.values())
 
 
