@@ -237,9 +237,7 @@ def test_scores_that_print_alike_share_a_rank(sent: Sent, store: Store) -> None:
     assert ranking(board(store, track(decimals=5))) == [(1, "a-later"), (2, "b-earlier"), (3, "c-next")]
 
 
-@pytest.mark.holds(
-    r"Of teams with equal scores, the one with the earlier entry ranks higher\.",
-)
+@pytest.mark.holds(r"Of teams with equal scores, the one with the earlier entry ranks higher\.")
 def test_the_earlier_of_equal_scores_may_rank_higher(sent: Sent, store: Store) -> None:
     """With equal_ranks = "earlier", the order of the record decides; no two entries have the same index."""
     sent("first", 0.5, 3)
@@ -286,7 +284,7 @@ def test_no_score_prints_as_minus_zero() -> None:
 
 
 @pytest.mark.holds(
-    r"Of the entries of a team, the one with the best preliminary P@1 counts; of equal ones, the earliest\.",
+    r"Of the entries of a team, the one with the best preliminary P@1 counts; of equal ones, the earliest\."
 )
 def test_the_best_entry_is_chosen_by_its_preliminary_score(sent: Sent, store: Store) -> None:
     """Final scores do not decide which entry counts; of equal preliminary scores the earliest entry counts."""
@@ -297,9 +295,7 @@ def test_the_best_entry_is_chosen_by_its_preliminary_score(sent: Sent, store: St
     assert counting(board(store, track()), "team").received == START + timedelta(hours=2)
 
 
-@pytest.mark.holds(
-    r"Of the entries of a team, the one with the best P@1 counts; of equal ones, the earliest\.",
-)
+@pytest.mark.holds(r"Of the entries of a team, the one with the best P@1 counts; of equal ones, the earliest\.")
 def test_without_flags_the_best_entry_is_chosen_by_its_final_score(store: Store) -> None:
     """Where the solution flags no queries, final scores decide which entry counts."""
     sent = Sent(store, np.zeros(5, dtype=bool))
@@ -314,9 +310,7 @@ def test_without_flags_the_best_entry_is_chosen_by_its_final_score(store: Store)
     assert found.preliminary_queries == 0
 
 
-@pytest.mark.holds(
-    r"Of the entries of a team, the last scored one counts\.",
-)
+@pytest.mark.holds(r"Of the entries of a team, the last scored one counts\.")
 def test_the_last_valid_entry_may_count(sent: Sent, store: Store) -> None:
     """With entry = "last", neither better entries before it count, nor later ones that are rejected or withdrawn."""
     sent("team", 0.9, 1)
@@ -329,22 +323,14 @@ def test_the_last_valid_entry_may_count(sent: Sent, store: Store) -> None:
     found = board(store, track(entry="last"))
 
     assert counting(found, "team").received == START + timedelta(hours=2)
-    assert [entry.state for entry in found.rows[0].entries] == [
-        "waiting",
-        "rejected",
-        "withdrawn",
-        "scored",
-        "scored",
-    ]
+    assert [entry.state for entry in found.rows[0].entries] == ["waiting", "rejected", "withdrawn", "scored", "scored"]
     assert found.rows[0].last_received == START + timedelta(hours=5)
 
 
 # What is shown
 
 
-@pytest.mark.holds(
-    r"Preliminary scores are means over 5 of them, final scores over the other 5\.",
-)
+@pytest.mark.holds(r"Preliminary scores are means over 5 of them, final scores over the other 5\.")
 def test_final_scores_come_from_the_declared_queries(sent: Sent, store: Store) -> None:
     """`final = "all"` includes the flagged queries, `"rest"` leaves them out; preliminary scores use only these."""
     sent("team", outcome(0.5, 0.25))
@@ -357,7 +343,7 @@ def test_final_scores_come_from_the_declared_queries(sent: Sent, store: Store) -
 
 
 @pytest.mark.holds(
-    r"Scores are means over the queries for which they are defined: 10 of the 11 queries of the solution for P@1\.",
+    r"Scores are means over the queries for which they are defined: 10 of the 11 queries of the solution for P@1\."
 )
 def test_queries_without_a_score_are_not_counted(sent: Sent, store: Store) -> None:
     """The board counts the queries for which the primary measure is defined."""
@@ -621,23 +607,14 @@ def test_json_is_read_back(hostile: Board) -> None:
     ("settings", "sentence"),
     [
         ({}, "The board is ranked by the final MARp@5,10."),
-        (
-            {"stage": "preliminary"},
-            "The board is ranked by the preliminary MARp@5,10. Final scores are not shown yet.",
-        ),
+        ({"stage": "preliminary"}, "The board is ranked by the preliminary MARp@5,10. Final scores are not shown yet."),
         (
             {},
             "Scores are means over the queries for which they are defined: 4 of the 5 queries of the solution for "
             "MARp@5,10.",
         ),
-        (
-            {"final": "all"},
-            "Preliminary scores are means over 1 of them, final scores over all 4.",
-        ),
-        (
-            {"final": "rest"},
-            "Preliminary scores are means over 1 of them, final scores over the other 3.",
-        ),
+        ({"final": "all"}, "Preliminary scores are means over 1 of them, final scores over all 4."),
+        ({"final": "rest"}, "Preliminary scores are means over 1 of them, final scores over the other 3."),
         ({"missing": "zero"}, "A query without a list scores 0."),
         ({"missing": "reject"}, "A file without a list for every query is rejected."),
         ({"list_length": 10}, "Only the first 10 items of a list count."),
@@ -648,14 +625,8 @@ def test_json_is_read_back(hostile: Board) -> None:
         ({"ties": "worst"}, "Items with equal run scores are ordered with the highest grade last."),
         ({"decimals": 1}, "Scores are rounded to 1 decimal before they are compared."),
         ({"decimals": 0}, "Scores are rounded to 0 decimals before they are compared."),
-        (
-            {"equal_ranks": "shared"},
-            "Teams with equal scores share a rank, as in 1, 1, 3.",
-        ),
-        (
-            {"equal_ranks": "earlier"},
-            "Of teams with equal scores, the one with the earlier entry ranks higher.",
-        ),
+        ({"equal_ranks": "shared"}, "Teams with equal scores share a rank, as in 1, 1, 3."),
+        ({"equal_ranks": "earlier"}, "Of teams with equal scores, the one with the earlier entry ranks higher."),
         (
             {"entry": "best"},
             "Of the entries of a team, the one with the best preliminary MARp@5,10 counts; of equal ones, the "

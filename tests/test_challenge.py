@@ -386,10 +386,7 @@ def test_the_name_of_a_track_can_be_a_folder_name(challenge_file: Write, name: s
     ("text", "message"),
     [
         (TOP, "tracks: is missing; expected a table for each track, as in [tracks.cold-start]"),
-        (
-            TOP + "[tracks]",
-            "tracks: found {}; allowed: a table for each track, as in [tracks.cold-start]",
-        ),
+        (TOP + "[tracks]", "tracks: found {}; allowed: a table for each track, as in [tracks.cold-start]"),
         (TOP + "tracks = 3", "tracks: found 3; allowed: a table for each track, as in [tracks.cold-start]"),
         (
             TOP + '[[tracks]]\nname = "a"',
@@ -571,9 +568,7 @@ def test_a_solution_with_flagged_queries_needs_a_stage() -> None:
     )
 
 
-@pytest.mark.holds(
-    r"The solution flags no queries for preliminary scores, so there are no scores to show\.",
-)
+@pytest.mark.holds(r"The solution flags no queries for preliminary scores, so there are no scores to show\.")
 def test_a_preliminary_stage_needs_flagged_queries() -> None:
     """Without them the board would be blank."""
     with pytest.raises(ChallengeError) as caught:

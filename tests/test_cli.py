@@ -267,10 +267,7 @@ def test_a_name_that_begins_with_a_dot_is_an_upload_in_progress(challenge: Path,
         f"main/tea-kettle/.first.txt: {note}",
         "main: 2 scored, 0 known, 0 rejected",
     ]
-    assert second.err.splitlines() == [
-        f"main/tea-kettle/.first.txt: {note}",
-        "main: 1 scored, 2 known, 0 rejected",
-    ]
+    assert second.err.splitlines() == [f"main/tea-kettle/.first.txt: {note}", "main: 1 scored, 2 known, 0 rejected"]
 
 
 def test_an_invalid_solution_leaves_the_board_unchanged(challenge: Path, terminal: Terminal) -> None:

@@ -97,7 +97,7 @@ def test_the_same_preview_again_records_nothing(live: Live) -> None:
 
 
 @pytest.mark.holds(
-    r"Once the first phase has started, the solution and the rules of scoring change only by an erratum: .*",
+    r"Once the first phase has started, the solution and the rules of scoring change only by an erratum: .*"
 )
 def test_apply_moves_the_board_and_publishes_the_reason(live: Live) -> None:
     """The record has the erratum, and next to it the basis."""

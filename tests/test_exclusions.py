@@ -412,12 +412,7 @@ def test_a_bundle_has_the_list(tmp_path: Path, value: str) -> None:
     live.do(
         START,
         lambda challenge, store: export(
-            challenge,
-            store,
-            live.folder / "challenge.toml",
-            target,
-            solutions=True,
-            files=True,
+            challenge, store, live.folder / "challenge.toml", target, solutions=True, files=True
         ),
     )
     import_bundle(target, tmp_path / "made", clock=lambda: START)

@@ -514,10 +514,7 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "another file": (lambda content: b"x" * len(content), "is not a database"),
     "cut in half": (lambda content: content[: len(content) // 2], "is damaged"),
     "zeros": (lambda content: content[:4096] + bytes(len(content) - 4096), "is damaged"),
-    "no UTF-8": (
-        lambda content: content.replace(b'"shown"', b'"sh\xffwn"'),
-        "is damaged",
-    ),
+    "no UTF-8": (lambda content: content.replace(b'"shown"', b'"sh\xffwn"'), "is damaged"),
     "no JSON": (lambda content: content.replace(b'{"shown"', b'!"shown"'), "is damaged"),
     "other tables": (lambda content: content.replace(b"solution_digest", b"solution-digest"), "is damaged"),
 }

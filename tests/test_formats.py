@@ -265,10 +265,7 @@ ERRORS = {
     "empty id": ("query,item,score\n,a,1\n", "2: no id in the column query; expected one in each row"),
     "rank too large": ("query,item,rank\nq,a,1e30\nq,b,1\n", '2: found "1e30" as the rank; expected a whole'),
     "rank below 0": ("query,item,rank\nq,a,-1\nq,b,1\n", '2: found "-1" as the rank; expected a whole number'),
-    "rank no whole number": (
-        "query,item,rank\nq,a,1.5\n",
-        '2: found "1.5" as the rank; expected a whole number',
-    ),
+    "rank no whole number": ("query,item,rank\nq,a,1.5\n", '2: found "1.5" as the rank; expected a whole number'),
 }
 
 
@@ -508,18 +505,9 @@ UNREADABLE = {
         'column "query" is of type double; expected text',
     ),
     "words as scores": (table(query=["q"], item=["a"], score=["1"]), 'column "score" is of type string; expected num'),
-    "a wide space": (
-        "\u3000\n".encode(),
-        'the format cannot be detected from "\\u3000"; the closest layouts are',
-    ),
-    "an information separator": (
-        b"\x1c\n",
-        'the format cannot be detected from "\\u001c"; the closest layouts are',
-    ),
-    "prose": (
-        b"This is\nno list at all\n",
-        'the format cannot be detected from "This is"; the closest layouts are',
-    ),
+    "a wide space": ("\u3000\n".encode(), 'the format cannot be detected from "\\u3000"; the closest layouts are'),
+    "an information separator": (b"\x1c\n", 'the format cannot be detected from "\\u001c"; the closest layouts are'),
+    "prose": (b"This is\nno list at all\n", 'the format cannot be detected from "This is"; the closest layouts are'),
     "a line without end": (
         b"q:" + b"a," * (16 << 20),
         "the line has more than 16 MB; is this a file of ranked lists?; the limit is 16",

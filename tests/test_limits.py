@@ -64,11 +64,7 @@ EXCEEDED: dict[str, tuple[Limits, bytes | Callable[[], bytes], str]] = {
         "the content has more than 1 MB; the limit is 1 (limits.expanded_mb)",
     ),
     "gzip": (Limits(), lambda: gzip.compress(BLANKS), "times the size of the file; the limit is 300"),
-    "xz": (
-        Limits(),
-        lambda: lzma.compress(BLANKS, preset=0),
-        "times the size of the file; the limit is 300",
-    ),
+    "xz": (Limits(), lambda: lzma.compress(BLANKS, preset=0), "times the size of the file; the limit is 300"),
     "zstd": (
         Limits(),
         lambda: pa.compress(BLANKS, "zstd", asbytes=True),

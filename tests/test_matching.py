@@ -133,9 +133,7 @@ def test_equal_run_scores_follow_the_rule(lines: list[tuple[str, str, int]], tie
     assert_same(matched.found, strategies.matched(solution, submission).found)
 
 
-@pytest.mark.holds(
-    r"Only the first 2 items of a list count\.",
-)
+@pytest.mark.holds(r"Only the first 2 items of a list count\.")
 @strategies.examples(100)
 @given(strategies.solutions(), strategies.submissions(), st.integers(1, 10))
 def test_a_list_ends_at_the_list_length(
@@ -283,11 +281,7 @@ def in_batches(submission: Mapping[str, Sequence[str]], sizes: Sequence[int], *,
     st.sampled_from([None, 3]),
 )
 def test_the_partition_does_not_change_the_result(
-    solution: strategies.Solution,
-    submission: strategies.Submission,
-    sizes: list[int],
-    scored: bool,
-    length: int | None,
+    solution: strategies.Solution, submission: strategies.Submission, sizes: list[int], scored: bool, length: int | None
 ) -> None:
     """Judged items, counts and notes do not depend on the blocks or on threads."""
     batches = in_batches(submission, sizes, scored=scored)

@@ -16,14 +16,7 @@ from hypothesis import strategies as st
 
 import scorer.measures
 from scorer.errors import MeasureError, ScorerError
-from scorer.measures import (
-    KINDS,
-    Kind,
-    Measure,
-    parse,
-    parse_one,
-    registry,
-)
+from scorer.measures import KINDS, Kind, Measure, parse, parse_one, registry
 from scorer.measures.matched import Given
 from tests.strategies import examples, matched, measures
 

@@ -332,12 +332,7 @@ COMPARABLE = [measure for measure in ALL_VARIANTS if is_comparable(measure)]
 
 
 @over_all_variants
-@given(
-    solution=solutions(),
-    submission=submissions(),
-    queries=st.permutations(QUERIES),
-    items=st.permutations(ITEMS),
-)
+@given(solution=solutions(), submission=submissions(), queries=st.permutations(QUERIES), items=st.permutations(ITEMS))
 def test_order_and_names_of_queries_and_items_do_not_matter(
     solution: Solution, submission: Submission, queries: list[str], items: list[str]
 ) -> None:
@@ -460,10 +455,7 @@ def test_a_gain_above_the_largest_number_is_undefined() -> None:
 
 
 @given(
-    measures(),
-    solutions((-1e308, -1.0, 0.0, 1.0, 2.0, 1000.0, 1023.0, 5000.0, 1e308)),
-    submissions(),
-    submissions(),
+    measures(), solutions((-1e308, -1.0, 0.0, 1.0, 2.0, 1000.0, 1023.0, 5000.0, 1e308)), submissions(), submissions()
 )
 def test_which_queries_are_undefined_depends_on_the_solution_only(
     measure: Measure, solution: Solution, one: Submission, other: Submission
@@ -505,10 +497,7 @@ FIRST_LISTS = {
     "2": numbered(101, 102, 103, 50, 30, 106, 107, 108, 109, 52),
 }
 SECOND = {"1": FIRST["1"] | {"6": 96.0, "7": 96.0}, "2": descending_grades(50, range(1, 8))}
-SECOND_LISTS = {
-    "1": numbered(1, 2, 3, 7, 20, 6, 21, 8, 22, 23),
-    "2": numbered(23, 2, 3, 20, 10, 6, 7, 8, 21, 22),
-}
+SECOND_LISTS = {"1": numbered(1, 2, 3, 7, 20, 6, 21, 8, 22, 23), "2": numbered(23, 2, 3, 20, 10, 6, 7, 8, 21, 22)}
 
 
 @pytest.mark.parametrize(

@@ -227,11 +227,7 @@ def test_the_pair_must_exist() -> None:
             {"measures": "RBF"},
             'no measure is called "RBF"; the closest names are RBO; `scorer overlap --measures` lists all',
         ),
-        (
-            [{"q": ["a"]}] * 2,
-            {"measures": "RBO(p=1)"},
-            'RBO takes a number from 0.001 to 0.9999 as p; found "1"',
-        ),
+        ([{"q": ["a"]}] * 2, {"measures": "RBO(p=1)"}, 'RBO takes a number from 0.001 to 0.9999 as p; found "1"'),
     ],
 )
 def test_wrong_calls_have_a_message(given_runs: object, options: dict[str, object], message: str) -> None:

@@ -168,10 +168,7 @@ def test_a_name_with_several_meanings_has_a_line_for_each_tool() -> None:
     first, *lines = str(refusal.value).splitlines()
 
     assert first == '"recall" means different measures in different tools; write'
-    assert lines == [
-        "  R@5,10,15,20,30,100,200,500,1000 for that of trec_eval",
-        "  R for that of ranx",
-    ]
+    assert lines == ["  R@5,10,15,20,30,100,200,500,1000 for that of trec_eval", "  R for that of ranx"]
     for meanings in AMBIGUOUS.values():
         assert all(registry.named(name) for name in meanings.values())
 

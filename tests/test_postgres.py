@@ -156,10 +156,7 @@ def test_a_transaction_is_repeated_after_a_lost_connection(place: str) -> None:
 
 # Time
 
-HELD = (
-    "LOCK TABLE event, scorer_schema IN ACCESS EXCLUSIVE MODE",
-    "SELECT pg_advisory_xact_lock(hashtext('scorer'))",
-)
+HELD = ("LOCK TABLE event, scorer_schema IN ACCESS EXCLUSIVE MODE", "SELECT pg_advisory_xact_lock(hashtext('scorer'))")
 """What another process may do in a migration."""
 
 
@@ -403,11 +400,7 @@ COMMANDS = ("run", "render", "leaderboard", "status", "doctor")
 
 
 @pytest.mark.endurance
-@pytest.mark.parametrize(
-    "commands",
-    [("run", "leaderboard", "run"), (*COMMANDS, "run")],
-    ids=["some", "every"],
-)
+@pytest.mark.parametrize("commands", [("run", "leaderboard", "run"), (*COMMANDS, "run")], ids=["some", "every"])
 def test_one_connection_is_enough(commands: tuple[str, ...], server: Server, tmp_path: Path) -> None:
     """A command works for a role with CONNECTION LIMIT 1, right after the command before."""
     write_challenge(tmp_path)

@@ -27,20 +27,7 @@ from scorer.scoring.outcomes import Failed, Rules
 from scorer.settings.loading import read_challenge
 from scorer.settings.rules import Phase, Quota
 from tests.databases import rows
-from tests.live import (
-    ANNOUNCED,
-    DAY,
-    END,
-    INVALID,
-    ONE,
-    SECOND,
-    SECOND_START,
-    START,
-    TWO,
-    Live,
-    lists,
-    solution,
-)
+from tests.live import ANNOUNCED, DAY, END, INVALID, ONE, SECOND, SECOND_START, START, TWO, Live, lists, solution
 from tests.oracles import QuotaEntry, admitted, local_day, next_local_day
 from tests.strategies import examples
 
@@ -76,7 +63,7 @@ def fold(costs: Sequence[Cost], limits: Quota, *, team: str = "t", received: dat
 
 
 @pytest.mark.holds(
-    r"The day of an entry is that of its time of receipt\. Entries are counted in the order .* within the quota\.",
+    r"The day of an entry is that of its time of receipt\. Entries are counted in the order .* within the quota\."
 )
 def test_the_index_orders_entries_and_the_time_of_receipt_decides_their_day() -> None:
     """An entry that is recorded later and was received earlier comes after."""
@@ -332,13 +319,7 @@ def test_an_entry_over_the_quota_has_no_result(tmp_path: Path) -> None:
     put_all(live, "a/4", received=START + DAY)
     live.run(START + DAY + HOUR)
 
-    assert live.states() == {
-        "a/1": "scored",
-        "a/2": "scored",
-        "a/3": "over-quota",
-        "b/1": "scored",
-        "a/4": "scored",
-    }
+    assert live.states() == {"a/1": "scored", "a/2": "scored", "a/3": "over-quota", "b/1": "scored", "a/4": "scored"}
     over = live.entry("a/3")
     assert (over.outcome, over.preliminary, over.is_counting) == ("waiting", (None,), False)
     assert over.digest not in stored_results(live)
@@ -348,7 +329,7 @@ def test_an_entry_over_the_quota_has_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.holds(
-    r"A team has at most 2 scored entries a day .*, 3 scored entries a phase and 4 scored entries in all\.",
+    r"A team has at most 2 scored entries a day .*, 3 scored entries a phase and 4 scored entries in all\."
 )
 def test_a_phase_and_the_whole_challenge_have_limits(tmp_path: Path) -> None:
     """Per phase and in all."""
@@ -375,9 +356,7 @@ def test_one_run_resolves_entries_that_wait_for_each_other(tmp_path: Path) -> No
     }
 
 
-@pytest.mark.holds(
-    r"A team has at most 1 rejected file a day .*; when it has so many, .* are over the quota\.",
-)
+@pytest.mark.holds(r"A team has at most 1 rejected file a day .*; when it has so many, .* are over the quota\.")
 def test_rejected_files_have_a_separate_limit(tmp_path: Path) -> None:
     """When it is reached, all later files of the day are over the quota; other days are not."""
     live = live_with(tmp_path, "rejected_per_day = 2")
@@ -445,7 +424,7 @@ def test_a_failure_that_succeeds_later_takes_its_place(tmp_path: Path) -> None:
 
 @pytest.mark.holds(
     r"Withdrawn entries that were scored stay in the count\. Files that could not be scored .* do not count"
-    r"(, nor do early and late entries)?\.",
+    r"(, nor do early and late entries)?\."
 )
 def test_a_withdrawn_entry_keeps_its_place(tmp_path: Path) -> None:
     """If it was scored; otherwise it has none, and the entry behind it moves up."""
@@ -488,9 +467,7 @@ def test_a_replaced_file_takes_two_places(tmp_path: Path) -> None:
     assert [entry.state for entry in live.entries().all] == ["superseded", "superseded", "over-quota"]
 
 
-@pytest.mark.holds(
-    r"A team has at most 1 scored entry in all\.",
-)
+@pytest.mark.holds(r"A team has at most 1 scored entry in all\.")
 def test_early_late_and_misdated_entries_take_no_place(tmp_path: Path) -> None:
     """They are outside of the quota, in both directions."""
     live = live_with(tmp_path, "total = 1")
@@ -523,7 +500,7 @@ def test_baselines_have_no_quota(tmp_path: Path) -> None:
 
 
 @pytest.mark.holds(
-    r"Teams may merge: from then on their entries count together, also for the quota; earlier entries stay .*",
+    r"Teams may merge: from then on their entries count together, also for the quota; earlier entries stay .*"
 )
 def test_merged_teams_count_together(tmp_path: Path) -> None:
     """From the merge on; what was admitted before stays."""

@@ -138,12 +138,7 @@ def test_every_measure_equals_its_oracle_from_dicts(
     if not any(grade > 0 for grades in solution.values() for grade in grades.values()):
         solution = {**solution, "sure": {"a": 1.0}}
     submission = {**submission, next(iter(solution)): submission.get(next(iter(solution)), [])}
-    cutoffs = {
-        "required": ("@3", 3),
-        "list": ("@2,4", (2, 4)),
-        "level": ("@0.5", 0.5),
-        "multiple": ("@1.5", 1.5),
-    }
+    cutoffs = {"required": ("@3", 3), "list": ("@2,4", (2, 4)), "level": ("@0.5", 0.5), "multiple": ("@1.5", 1.5)}
     highest = max(grade for grades in solution.values() for grade in grades.values())
     requested = {kind.name + cutoffs.get(kind.cutoff, ("", None))[0]: kind for kind in KINDS}
 
@@ -266,10 +261,7 @@ def test_an_empty_split_has_no_mean(tmp_path: Path) -> None:
     assert result.queries == 0
 
 
-@pytest.mark.holds(
-    r"A query without a list scores 0\.",
-    r"A file without a list for every query is rejected\.",
-)
+@pytest.mark.holds(r"A query without a list scores 0\.", r"A file without a list for every query is rejected\.")
 def test_missing_queries_score_zero_or_reject_the_file() -> None:
     """By default the mean includes them."""
     solution, submission = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"]}

@@ -22,17 +22,7 @@ from scorer.live.teams import Team
 from scorer.wording import day_and_month, printable_name
 from tests import test_site as structure
 from tests.accessibility import has_axe, violations
-from tests.boards import (
-    ERRORS,
-    HOSTILE,
-    baseline_row,
-    board_of,
-    challenge,
-    entry,
-    scored_row,
-    team,
-    without_final,
-)
+from tests.boards import ERRORS, HOSTILE, baseline_row, board_of, challenge, entry, scored_row, team, without_final
 from tests.browser import IN_BROWSER, Page
 from tests.pages import Element, board_row, read, rows
 

@@ -67,13 +67,7 @@ def matched_run(grades: Grades, run: Run, ties: Ties, *, length: int | None = No
     solution = Solution.of([memory.graded({"q": dict(grades)}, Findings())], Findings())
     batches = [[memory.ranked(frame(run), Findings())]] if run else []
     matched, _ = match(
-        solution,
-        batches,
-        problems=Findings(),
-        notes=Findings(),
-        ties=ties,
-        list_length=length,
-        tie_bounds=bounds,
+        solution, batches, problems=Findings(), notes=Findings(), ties=ties, list_length=length, tie_bounds=bounds
     )
     return matched
 

@@ -120,10 +120,7 @@ def test_phases_that_change_before_their_start_are_listed(live: Live) -> None:
 
     changed = [each.detail for each in live.timeline(day(14)).happenings if each.kind == "rescheduled"]
 
-    assert changed == [
-        "two: removed",
-        "two: 26 January 2027, 00:00 UTC to 30 January 2027, 00:00 UTC, without scores",
-    ]
+    assert changed == ["two: removed", "two: 26 January 2027, 00:00 UTC to 30 January 2027, 00:00 UTC, without scores"]
 
 
 def test_an_extension_has_both_ends_and_the_reason(live: Live) -> None:
@@ -406,11 +403,7 @@ def test_what_is_the_same_in_all_tracks_is_one_row() -> None:
     only = Happening(at, "a", "ended", "Phase warm-up ended")
     later = Happening(at + timedelta(hours=1), "b", "started", "Phase one started")
 
-    assert of_all_tracks([later, *same, only], 2) == (
-        later,
-        Happening(at, "", "started", "Phase one started"),
-        only,
-    )
+    assert of_all_tracks([later, *same, only], 2) == (later, Happening(at, "", "started", "Phase one started"), only)
     assert of_all_tracks([later, *same, only], 3) == (later, *same, only)
     assert of_all_tracks(same[:1], 1) == tuple(same[:1])
 
