@@ -5,21 +5,17 @@ from __future__ import annotations
 import gzip
 import json
 import os
-import re
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import closing
-from html.parser import HTMLParser
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 import pytest
 
 from tests.commands import Answer, Terminal, command, here, measured, process
 from tests.databases import removed, site_content, without_log
+from tests.pages import read
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
 REPEATED = 1_000_000
@@ -41,27 +37,6 @@ def two_tracks(challenge: Path) -> Path:
     shutil.copy(challenge / "solutions" / "main.txt", challenge / "solutions" / "side.txt")
     shutil.copytree(challenge / "submissions" / "main", challenge / "submissions" / "side")
     return challenge
-
-
-class Page(HTMLParser):
-    """The elements and the text of a page, parsed like in a browser."""
-
-    def __init__(self, file: Path) -> None:
-        super().__init__()
-        self.elements: list[tuple[str, dict[str, str | None]]] = []
-        self._text = ""
-        self.feed(file.read_text(encoding="utf-8"))
-        self.close()
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.elements.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self._text += data
-
-    @property
-    def text(self) -> str:
-        return " ".join(self._text.split())
 
 
 def submissions(challenge: Path) -> Path:
@@ -117,45 +92,6 @@ def test_evaluate_and_check_report_every_invalid_file(challenge: Path, terminal:
         assert f"{file}: invalid for track main: " in checked.err
 
 
-def test_run_reports_every_invalid_file_and_scores_the_others(challenge: Path, terminal: Terminal) -> None:
-    """In the terminal, on the board, and on the page of each team. The next run does not reject them again."""
-    for name, (content, _) in INVALID.items():
-        (submissions(challenge) / f"{name}.txt").write_bytes(content)
-
-    answer = terminal.run("run", challenge)
-    again = terminal.run("run", challenge)
-
-    assert (answer.code, again.code) == (1, 0)
-    assert f"main: 2 scored, 0 known, {len(INVALID)} rejected" in answer.err
-    assert f"main: 0 scored, {len(INVALID) + 2} known, {len(INVALID)} rejected" in again.err
-    rows = board(challenge)
-    assert rows.keys() == {"first-team", "most-popular", *INVALID}
-    assert [team for team, row in rows.items() if row["nDCG@5"] is not None] == ["first-team", "most-popular"]
-    for name, (_, message) in INVALID.items():
-        assert f"main/{name}.txt{message}" in answer.err
-        page = Page(challenge / "site" / "teams" / f"{name}.html")
-        assert "rejected" in page.text
-        assert re.sub(r"^:(\d+):", r"line \1", message).removeprefix(": ") in page.text
-        assert not any(tag == "script" and "src" not in given for tag, given in page.elements)
-
-
-def test_an_item_listed_a_million_times_counts_once(challenge: Path, terminal: Terminal) -> None:
-    """It counts at its first rank only, and a note says so."""
-    once, often = challenge.parent / "once.txt", challenge.parent / "often.txt"
-    once.write_text("q1:plum\n", encoding="utf-8")
-    often.write_text(f"q1:{'plum,' * REPEATED}\n", encoding="utf-8")
-
-    answer = terminal.run(
-        "evaluate", challenge / "solutions" / "main.txt", once, often, "-m", "AP", "-m", "nDCG", "--format", "json"
-    )
-
-    assert answer.code == 0
-    assert f'{often}:1: item "plum" is listed {REPEATED:,} times for query "q1" (first at rank 1)' in answer.err
-    alone, repeated = json.loads(answer.out)["submissions"]
-    assert repeated["scores"] == alone["scores"]
-    assert alone["scores"]["AP"] > 0
-
-
 HOSTILE_IDS = (
     'query,item,score\nq1,"ap""ple,<b>",2\nq1,"ap""ple,<b>",1\nq2,fig,1\n"<script>alert(1)</script>",=cmd(),1\n'
 )
@@ -176,12 +112,12 @@ def test_ids_with_quotes_commas_and_markup_are_text(challenge: Path, terminal: T
 
     assert (run.code, check.code, evaluate.code) == (0, 0, 0)
     assert json.loads(evaluate.out)["submissions"][0]["scores"] == {"AP": (0 + 1 / 2 + 0) / 3}
-    page = Page(challenge / "site" / "teams" / "curious.html")
+    page = read((challenge / "site" / "teams" / "curious.html").read_text(encoding="utf-8"))
     for note in NOTES_ON_IDS:
         assert f"{file}:{note}" in check.err
         assert f"{file}:{note}" in evaluate.err
-        assert f"line {note.replace(': ', ' ', 1)}" in page.text
-    assert not any(tag in ("b", "script") and "alert" in str(given) for tag, given in page.elements)
+        assert f"line {note.replace(': ', ' ', 1)}" in page.words()
+    assert not any(each.tag in ("b", "script") and "alert" in str(each.attributes) for each in page.all())
 
 
 # A line of 200 MB
@@ -254,37 +190,6 @@ def test_evaluate_and_check_report_paths_without_a_file(challenge: Path, termina
         assert f"{path}: {message}" in checked.err
 
 
-def test_run_skips_what_is_not_a_file(challenge: Path) -> None:
-    """It reports pipes (which would block it), sockets, broken links and folders of folders, and scores the files."""
-    folder = submissions(challenge)
-    os.mkfifo(folder / "pipe.txt")
-    (folder / "broken.txt").symlink_to("nowhere")
-    (folder / "loop.txt").symlink_to("loop.txt")
-    (folder / "team" / "deep" / "deeper").mkdir(parents=True)
-    (folder / "team" / "deep" / "deeper" / "lost.txt").write_text(GOOD, encoding="utf-8")
-    (folder / ".hidden.txt").write_text("no list at all", encoding="utf-8")
-    with closing(socket.socket(socket.AF_UNIX)) as listening:
-        home = Path.cwd()
-        os.chdir(folder)  # the path of a socket must be short
-        listening.bind("socket.txt")
-        os.chdir(home)
-
-    answer = here("run", challenge)
-
-    assert answer.code == 1
-    assert answer.err.splitlines() == [
-        "main/.hidden.txt: upload in progress (the name begins with a dot); it is read once it is renamed",
-        "main/broken.txt: a link; links are not followed: submit the file itself; skipped",
-        "main/loop.txt: a link; links are not followed: submit the file itself; skipped",
-        "main/pipe.txt: not a regular file; skipped",
-        "main/socket.txt: not a regular file; skipped",
-        "main/team/deep/deeper: a folder in a folder of a team's folder; move its files up into the folder of the "
-        "team; skipped",
-        "main: 2 scored, 0 known, 0 rejected",
-    ]
-    assert board(challenge).keys() == {"first-team", "most-popular"}
-
-
 @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="needs a file that can be opened and not read")
 def test_a_file_that_fails_while_it_is_read_is_reported(challenge: Path, terminal: Terminal) -> None:
     """A disk with a bad block does this."""
@@ -349,20 +254,7 @@ HOSTILE = {
 }
 """What a team calls its folder, and what that looks like as text on one line."""
 
-HIDDEN = rb"..\..\x"
-
 linux = pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-
-
-@pytest.fixture
-def hostile(challenge: Path, terminal: Terminal) -> tuple[Path, Answer]:
-    """A challenge with a team of each hostile name, each with a valid and an invalid file, after a run."""
-    for name in (*HOSTILE, HIDDEN):
-        folder = submissions(challenge) / os.fsdecode(name)
-        folder.mkdir()
-        (folder / f"20110418T100000Z-{os.fsdecode(name)[:200]}").write_text(GOOD, encoding="utf-8")
-        (folder / f"20110418T110000Z-{os.fsdecode(name)[:200]}").write_text(f"{GOOD}q4;x\n", encoding="utf-8")
-    return challenge, terminal.run("run", challenge)
 
 
 @linux
@@ -402,31 +294,6 @@ def test_a_path_outside_the_encoding_of_the_terminal_is_not_an_error(challenge: 
 
     assert (answer.code, answer.out) == (0, f"{challenge.parent}/caf\\udce9/site/index.html\n")
     assert "Traceback" not in answer.err
-
-
-@pytest.mark.skipif(not os.access("/dev/shm", os.W_OK), reason="needs a file system that stores any time")
-def test_a_time_after_the_year_9999_is_shown_as_the_last_second(challenge: Path, terminal: Terminal) -> None:
-    """The file is scored, and does not count until its time is corrected."""
-    with TemporaryDirectory(dir="/dev/shm") as memory:
-        folder = Path(memory) / "challenge"
-        shutil.copytree(challenge, folder)
-        file = submissions(folder) / "late.txt"
-        file.write_text(GOOD, encoding="utf-8")
-        os.utime(file, (1e12, 1e12))
-
-        answer = terminal.run("run", folder)
-
-        assert answer.code == 0
-        assert (
-            "main/late.txt: received 9999-12-31 23:59:59 UTC, which is in the future; it does not count" in answer.err
-        )
-        assert board(folder)["late"]["last entry"] is None
-        amended = terminal.run(
-            "amend", "main/late.txt", "--received=2026-02-01T08:00:00Z", "--reason=clock", "--challenge", folder
-        )
-        assert amended.code == 0
-        assert terminal.run("run", folder).code == 0
-        assert board(folder)["late"]["last entry"] == "2026-02-01T08:00:00Z"
 
 
 # Invalid solutions
@@ -471,7 +338,7 @@ def test_an_invalid_solution_is_reported_and_the_other_track_scored(
     assert "side: 2 scored, 0 known, 0 rejected" in run.err
     assert board(two_tracks, "side").keys() == {"first-team", "most-popular"}
     assert board(two_tracks, "main") == {}
-    assert "No entry has been scored yet" in Page(two_tracks / "site" / "main" / "index.html").text
+    assert "No entry has been scored yet" in (two_tracks / "site" / "main" / "index.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
