@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from scorer.limits import MB, OWN_FILES, Limits
+from scorer.limits import OWN_FILES, Limits
 from scorer.lists.formats import jsonl
 from scorer.lists.reading.blocks import Block
 from scorer.lists.reading.bytes import LimitError
@@ -199,11 +199,6 @@ def test_an_unclosed_line_does_not_deepen_the_next(tmp_path: Path) -> None:
     found = outcome(content.encode(), tmp_path, Limits())
     assert isinstance(found, Rejected)
     assert not found.limits
-
-
-def test_the_unit_is_a_million_bytes() -> None:
-    """As the documentation says."""
-    assert MB == 1_000_000
 
 
 def test_every_limit_says_what_it_is_on() -> None:
