@@ -689,7 +689,7 @@ def test_moniz_table_1(day: tuple[float, ...], expected: float) -> None:
     assert score("nDCGphi@5", *graded_list(*day)) == pytest.approx(expected, abs=5e-7)
 
 
-# --- Identities -------------------------------------------------------------------------------------------------------
+# --- Precision --------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["MeanNDCG", "MeanNDCNG", "MeanNDCG@500", "muAP", "nDCG", "nDCGphi"])
