@@ -75,10 +75,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
     of_board = Certainty(
         queries=queries,
         tiers=tuple(
-            Tier(
-                tuple(of_teams[team] for team in group),
-                float(np.median(np.delete(reach[group[0]], group[0]))),
-            )
+            Tier(tuple(of_teams[team] for team in group), float(np.median(np.delete(reach[group[0]], group[0]))))
             for group in groups
         ),
         separable_neighbours=sum(bool(better[one, other]) for one, other in pairwise(range(len(scores)))),
@@ -101,10 +98,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
         best, worst = _extremes(every, where, of_teams, position)
         rows[position] = replace(rows[position], best_queries=best, worst_queries=worst)
     return replace(
-        board,
-        rows=tuple(rows),
-        certainty=(of_board, *(None,) * (len(board.columns) - 1)),
-        pairs=tuple(pairs),
+        board, rows=tuple(rows), certainty=(of_board, *(None,) * (len(board.columns) - 1)), pairs=tuple(pairs)
     )
 
 

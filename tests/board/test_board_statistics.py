@@ -116,19 +116,6 @@ def test_ranges_and_tiers_follow_from_the_tests_of_all_pairs(folder: Path) -> No
     assert found.smallest_difference == pytest.approx(np.median(differences), rel=1e-12)
 
 
-def test_a_row_has_its_rank_in_its_range(folder: Path) -> None:
-    """Ranges and ranks never contradict each other; a baseline has neither."""
-    for row in board_of(folder).rows:
-        certainty = row.certainty[0]
-        assert certainty is not None
-        if row.baseline:
-            assert (row.rank, certainty.rank_range, certainty.tier, certainty.first) == (None, None, None, None)
-        else:
-            assert row.rank is not None
-            assert certainty.rank_range is not None
-            assert certainty.rank_range[0] <= row.rank <= certainty.rank_range[1]
-
-
 def test_the_shares_of_first_places_add_up(folder: Path) -> None:
     """Resamples in which two teams share the first place count for both, which hardly ever happens."""
     first = [row.certainty[0].first for row in board_of(folder).rows if row.certainty[0] and not row.baseline]

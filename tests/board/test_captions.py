@@ -105,14 +105,8 @@ def test_the_caption_of_a_board_without_ranks_says_why() -> None:
         ),
         (board_with(teams=1), "One team; a comparison needs two."),
         (board_of(challenge().tracks[0]), "No ranks yet; a comparison needs two teams with a score."),
-        (
-            board_with(teams=2, primary="NumRelRet"),
-            "No intervals: NumRelRet is a sum over queries, not a mean.",
-        ),
-        (
-            board_with(teams=2, primary="GMAP"),
-            "No intervals: GMAP is a geometric mean over queries, not a mean.",
-        ),
+        (board_with(teams=2, primary="NumRelRet"), "No intervals: NumRelRet is a sum over queries, not a mean."),
+        (board_with(teams=2, primary="GMAP"), "No intervals: GMAP is a geometric mean over queries, not a mean."),
         (board_with(teams=2), "No intervals: they are not computed for this board."),
     ],
 )

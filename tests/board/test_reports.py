@@ -456,14 +456,6 @@ def test_a_request_that_a_form_cannot_show_is_an_error(
     assert message in " ".join(answer.err.split())
 
 
-def test_every_form_is_offered(files: Path, terminal: Terminal) -> None:
-    """Each prints the scores."""
-    for form in (*TABLES, *DOCUMENTS):
-        answer = terminal.run("evaluate", "solution", "one", "two", "-m", "map", "--format", form)
-        assert answer.code == 0
-        assert "0.75" in answer.out
-
-
 def test_evaluate_reads_standard_input(files: Path) -> None:
     """The name - is a solution or a submission, compressed or not."""
     for arguments, content in (

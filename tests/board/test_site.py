@@ -12,7 +12,6 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.board import Board
 from scorer.board.charts.over_time import TimedScore, timeline
 from scorer.board.site.pages import ASSETS, pages
 from scorer.errors import ScorerError
@@ -156,15 +155,6 @@ def test_the_command_that_checks_a_file_works(
 
     monkeypatch.chdir(new_challenge)
     assert terminal.run(*shlex.split(command.replace("ADDRESS/", "site"))[1:]).code == 0
-
-
-def test_a_challenge_without_submissions_has_pages() -> None:
-    """The pages say that there are no submissions yet."""
-    declared = challenge()
-    empty = [Board(track, tuple(map(str, track.all_measures)), (), 0, 0, 0, None) for track in declared.tracks]
-    site = pages(declared, empty)
-    assert "No submissions yet." in site["index.html"]
-    assert "No submissions yet." in site["cold-start/index.html"]
 
 
 def test_no_two_measures_share_an_anchor() -> None:

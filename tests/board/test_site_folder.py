@@ -9,18 +9,16 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from scorer.board.site import folder as site_folder
 from scorer.board.site.folder import LOCK, MANIFEST, write
-from scorer.board.site.pages import ASSETS, pages, site_files
+from scorer.board.site.pages import ASSETS, pages
 from scorer.errors import ScorerError
 from scorer.files.writing import locked
-from scorer.settings.tracks import Challenge
 from tests.boards import board, board_of, challenge
-from tests.commands import Terminal, process
+from tests.commands import Terminal
 from tests.databases import removed
 
 BEFORE = {"index.html": "one", "old/index.html": "gone", "teams/a.html": "A", "teams/b.html": "B"}
@@ -172,25 +170,6 @@ def test_the_same_snapshot_may_be_rendered_again(tmp_path: Path) -> None:
     write(BEFORE, tmp_path, "seventh")
     assert write(AFTER, tmp_path, "seventh", lambda _: True)
     assert (tmp_path / "index.html").read_text() == "two"
-
-
-def test_an_older_render_of_a_challenge_writes_nothing(
-    new_challenge: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A run that is complete while another render waits for the folder is not overwritten."""
-    assert terminal.run("run", new_challenge).code == 0
-
-    def files_while_another_runs(challenge: Challenge, *shown: Any, **named: Any) -> dict[str, str | bytes]:
-        files = site_files(challenge, *shown, **named)
-        (new_challenge / "submissions/main/20110501T120000Z-later.txt").write_text("q1:pear\n")
-        monkeypatch.undo()
-        assert process("run", new_challenge).code == 0
-        return files
-
-    monkeypatch.setattr("scorer.organising.render.site_files", files_while_another_runs)
-    answer = terminal.run("render", new_challenge)
-    assert "shows a later state of the database, so nothing was written" in answer.err
-    assert ">later<" in (new_challenge / "site/main/index.html").read_text()
 
 
 def test_a_new_database_may_be_rendered(new_challenge: Path, terminal: Terminal) -> None:

@@ -59,29 +59,11 @@ def test_a_list_of_measures_is_split_at_commas(text: str, names: list[str]) -> N
     assert registry.listed(text) == names
 
 
-def test_measures_can_be_listed_with_commas(folder: Path, terminal: Terminal) -> None:
-    """As if each had an option; a group is among them."""
-    together = terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "AP,P@1,5", "-m", "set,RR")
-    single = terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "AP", "-m", "P@1,5", "-m", "set", "-m", "RR")
-
-    assert together == single
-    assert together.code == 0
-    assert together.out.split()[:4] == ["submission", "AP", "P@1", "P@5"]
-
-
 def test_a_few_measures_are_the_default(folder: Path, terminal: Terminal) -> None:
     """Those of the library; the help names them."""
     assert ",".join(DEFAULT_MEASURES) == DEFAULT
     assert terminal.run("evaluate", "qrels.txt", "low.txt").out.splitlines()[0].split()[1:] == list(DEFAULT_MEASURES)
     assert DEFAULT in terminal.run("evaluate", "--help").out
-
-
-def test_an_empty_name_in_a_list_is_a_wrong_call(folder: Path, terminal: Terminal) -> None:
-    """It may be a name that was forgotten."""
-    answer = terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "AP,,RR")
-
-    assert (answer.code, answer.out) == (2, "")
-    assert 'found no name between the commas of "AP,,RR"' in answer.err
 
 
 # Names

@@ -22,6 +22,7 @@ from scorer.measures import SETS, parse, parse_one, registry
 from scorer.measures.trec_eval import GROUPS, TREC_EVAL, TREC_LEFT_OUT, printed_measures
 from tests.commands import Answer, Terminal, command
 from tests.paths import DOCS, REAL_DATA
+from tests.values import TREC_EVAL_10
 
 DATA = REAL_DATA
 ROBUST, THEIR_TESTS = DATA / "trec2003_robust", DATA / "trec_eval_test"
@@ -31,19 +32,6 @@ PROGRAM = os.environ.get("SCORER_TREC_EVAL") or shutil.which("trec_eval")
 with_trec_eval = pytest.mark.skipif(
     PROGRAM is None, reason="trec_eval not found: SCORER_TREC_EVAL names its program, version 10"
 )
-
-NAMES_OF_TREC_EVAL = {
-    *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref", "recip_rank"),
-    *("iprec_at_recall", "P", "relstring", "recall", "infAP", "gm_bpref", "Rprec_mult", "utility", "11pt_avg"),
-    *("binG", "G", "dcg", "ideal_dcg", "ndcg", "ndcg_rel", "Rndcg", "ndcg_cut", "map_cut", "relative_P"),
-    *("success", "set_P", "set_relative_P", "set_recall", "set_map", "set_F", "num_nonrel_judged_ret"),
-    *("prefs_num_prefs_poss", "prefs_num_prefs_ful", "prefs_num_prefs_ful_ret", "prefs_simp", "prefs_pair"),
-    *("prefs_avgjg", "prefs_avgjg_Rnonrel", "prefs_simp_ret", "prefs_pair_ret", "prefs_avgjg_ret"),
-    *("prefs_avgjg_Rnonrel_ret", "prefs_simp_imp", "prefs_pair_imp", "prefs_avgjg_imp", "map_avgjg", "P_avgjg"),
-    *("Rprec_mult_avgjg", "yaap", "rbp", "rbp_resid", "unj", "official", "set", "all_trec", "all_prefs", "prefs"),
-    "qrels_jg",
-}
-"""The measures and groups of version 10."""
 
 QRELS = """\
 10 0 a 1
@@ -112,11 +100,6 @@ def lines(answer: Answer) -> list[tuple[str, ...]]:
     return [tuple(column.strip() for column in line.split("\t")) for line in answer.out.splitlines()]
 
 
-def names_of(answer: Answer) -> list[str]:
-    """The names in the lines that a command printed."""
-    return [line[0] for line in lines(answer)]
-
-
 # --- Names ------------------------------------------------------------------------------------------------------------
 
 
@@ -124,7 +107,7 @@ def test_every_name_of_trec_eval_is_read_or_left_out_with_the_reason() -> None:
     """No name is missing, and none has two meanings."""
     names = [*(each.name for each in TREC_EVAL), *TREC_LEFT_OUT, *GROUPS]
 
-    assert sorted(names) == sorted(NAMES_OF_TREC_EVAL)
+    assert sorted(names) == sorted(TREC_EVAL_10)
     assert all(TREC_LEFT_OUT.values())
 
 
@@ -393,14 +376,6 @@ def test_an_invalid_file_is_refused(
     assert words in answer.err
 
 
-@pytest.mark.parametrize("missing", ["qrels", "run"])
-def test_a_file_that_is_not_there_exits_with_2(missing: str, files: tuple[Path, Path], terminal: Terminal) -> None:
-    """As in trec_eval."""
-    names = [Path("none") if missing == "qrels" else files[0], Path("none") if missing == "run" else files[1]]
-
-    assert terminal.run("trec_eval", *names).code == 2
-
-
 @pytest.mark.parametrize("text", ["\n{}", "{}\n  \n", "\ufeff{}", "# one\n# two\n{}# three\n"])
 def test_blank_lines_comments_and_a_byte_order_mark_change_nothing(
     text: str, files: tuple[Path, Path], terminal: Terminal
@@ -412,12 +387,6 @@ def test_blank_lines_comments_and_a_byte_order_mark_change_nothing(
 
     assert plain.code == 0
     assert terminal.run("trec_eval", "-q", *files) == plain
-
-
-def test_other_commands_keep_their_exit_codes(files: tuple[Path, Path], terminal: Terminal) -> None:
-    """1 for a file, 2 for arguments."""
-    assert terminal.run("evaluate", "none", files[1]).code == 1
-    assert terminal.run("evaluate", *files, "-m", "none").code == 2
 
 
 def test_the_official_measures_have_the_keys_that_trec_eval_prints(files: tuple[Path, Path]) -> None:
@@ -457,9 +426,6 @@ def test_the_test_files_of_trec_eval_are_reproduced_to_the_byte(
 
 
 # --- trec_eval itself -------------------------------------------------------------------------------------------------
-
-Difference = tuple[str, str]
-"""The name of a measure without its cut-off, and the kind of line: `all` for a mean, otherwise `query`."""
 
 
 def compared(options: Sequence[str], qrels: Path, run: Path, terminal: Terminal) -> Iterator[tuple[str, str]]:

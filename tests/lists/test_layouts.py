@@ -383,10 +383,7 @@ UNDETECTED = {
             "query,item,score (delimited)",
         ],
     ),
-    "three columns": (
-        "q1 d1 0.5\nq1 d2 0.25\n",
-        ['"q1 d1 0.5"', "query item rank (delimited)"],
-    ),
+    "three columns": ("q1 d1 0.5\nq1 d2 0.25\n", ['"q1 d1 0.5"', "query item rank (delimited)"]),
     "no first rank": ("q1\td1\t7\nq1\td2\t9\n", ["query item rank (delimited)"]),
 }
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from scorer.limits import MB, OWN_FILES, Limits
+from scorer.limits import OWN_FILES, Limits
 from scorer.lists.formats import jsonl
 from scorer.lists.reading.blocks import Block
 from scorer.lists.reading.bytes import LimitError
@@ -64,11 +64,7 @@ EXCEEDED: dict[str, tuple[Limits, bytes | Callable[[], bytes], str]] = {
         "the content has more than 1 MB; the limit is 1 (limits.expanded_mb)",
     ),
     "gzip": (Limits(), lambda: gzip.compress(BLANKS), "times the size of the file; the limit is 300"),
-    "xz": (
-        Limits(),
-        lambda: lzma.compress(BLANKS, preset=0),
-        "times the size of the file; the limit is 300",
-    ),
+    "xz": (Limits(), lambda: lzma.compress(BLANKS, preset=0), "times the size of the file; the limit is 300"),
     "zstd": (
         Limits(),
         lambda: pa.compress(BLANKS, "zstd", asbytes=True),
@@ -203,11 +199,6 @@ def test_an_unclosed_line_does_not_deepen_the_next(tmp_path: Path) -> None:
     found = outcome(content.encode(), tmp_path, Limits())
     assert isinstance(found, Rejected)
     assert not found.limits
-
-
-def test_the_unit_is_a_million_bytes() -> None:
-    """As the documentation says."""
-    assert MB == 1_000_000
 
 
 def test_every_limit_says_what_it_is_on() -> None:

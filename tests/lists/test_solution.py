@@ -31,13 +31,6 @@ def test_items_are_sorted_by_grade(tmp_path: Path) -> None:
     assert solution.flagged.tolist() == [True, False]
 
 
-def test_only_positive_grades_are_relevant_in_qrels(tmp_path: Path) -> None:
-    """In VL.NET's format every listed item is relevant; elsewhere an item with a grade of 0 is not."""
-    solution = Solution.read(written(tmp_path, "q 0 a 2\nq 0 b 0\nq 0 c -1\n"))
-
-    assert solution.ideal.tie_rank.tolist() == [1, 0, 0]
-
-
 def test_only_judged_pairs_are_found(tmp_path: Path) -> None:
     """An item that is judged only for another query is not found."""
     solution = Solution.read(written(tmp_path, "q:1:a|5,b|9\nr:0:c|1\n"))

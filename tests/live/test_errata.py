@@ -59,14 +59,6 @@ def leaders(live: Live, number: int) -> list[str]:
     return list(ranks(live.board(day(number))))
 
 
-def test_the_board_goes_on_by_the_recorded_rules_while_the_files_differ(live: Live) -> None:
-    """Also entries that arrive are scored by them."""
-    live.write_solution(CORRECTED)
-    live.put("delta/1.txt", GOOD, day(11, 1))
-
-    assert ranks_after_run(live, day(11))["delta"] == (1, 1.0)
-
-
 def test_a_preview_shows_the_difference_and_leaves_the_board(live: Live) -> None:
     """Only the event of the preview is recorded."""
     before, events = ranks(live.board(day(11))), live.events()
@@ -117,7 +109,7 @@ def test_the_same_preview_again_records_nothing(live: Live) -> None:
 
 
 @pytest.mark.holds(
-    r"Once the first phase has started, the solution and the rules of scoring change only by an erratum: .*",
+    r"Once the first phase has started, the solution and the rules of scoring change only by an erratum: .*"
 )
 def test_apply_moves_the_board_and_publishes_the_reason(live: Live) -> None:
     """The record has the erratum, and next to it the basis."""
@@ -134,18 +126,6 @@ def test_apply_moves_the_board_and_publishes_the_reason(live: Live) -> None:
     assert last[0].body["basis"] == last[1].body
     assert leaders(live, 13) == list(ranks_after_run(live, day(13)))
     assert live.events()[-1].index == last[1].index
-
-
-def test_as_of_a_time_before_the_erratum_the_board_is_the_old_one(live: Live) -> None:
-    """By time and by index."""
-    before = ranks(live.board(day(11)))
-    live.write_solution(CORRECTED)
-    live.preview(day(11))
-    erratum, _ = live.apply(day(12))
-
-    assert ranks(live.board(day(13), as_of=day(11, 23))) == before
-    assert ranks(live.board(day(13), as_of=erratum.index - 1)) == before
-    assert ranks(live.board(day(13), as_of=erratum.index + 1)) == ranks(live.board(day(13))) != before
 
 
 def test_a_snapshot_shows_the_old_or_the_new_board_as_a_whole(live: Live) -> None:

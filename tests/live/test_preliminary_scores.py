@@ -61,17 +61,8 @@ MINUTE = timedelta(minutes=1)
 FREE = phase("one", START, END, 'shows = "ladder"')
 STEP = phase("one", START, END, 'shows = "ladder"', "ladder_step = 0.3")
 NOTHING = phase("two", SECOND_START, SECOND_END, 'shows = "nothing"')
-SCORES = phase("two", SECOND_START, SECOND_END)
 
 # Decimals
-
-
-@pytest.mark.parametrize(
-    ("queries", "decimals"), [(1, 0), (4, 1), (20, 1), (250, 2), (443, 2), (25_000, 2), (100_000, 3)]
-)
-def test_automatic_decimals_follow_from_the_number_of_queries(queries: int, decimals: int) -> None:
-    """Of the largest standard error, 0.5 / √n."""
-    assert auto_decimals(queries) == decimals
 
 
 @examples(200)
@@ -220,7 +211,7 @@ def answers(live: Live, moment: datetime | None = None) -> dict[str, tuple[str |
 
 
 @pytest.mark.holds(
-    r"The Ladder shows the preliminary score of an entry only if .* by more than 0\.3; what it lacks of 1 is .*",
+    r"The Ladder shows the preliminary score of an entry only if .* by more than 0\.3; what it lacks of 1 is .*"
 )
 def test_only_improvements_are_shown(tmp_path: Path) -> None:
     """The board ranks by the last one; the true best is not marked."""
@@ -253,7 +244,7 @@ def test_final_scores_follow_the_exact_preliminary_ones(tmp_path: Path, entry: s
 
 
 @pytest.mark.holds(
-    r"While the Ladder is used, the best score that was shown for an entry which is there counts\. .* not shown\.",
+    r"While the Ladder is used, the best score that was shown for an entry which is there counts\. .* not shown\."
 )
 def test_a_withdrawn_entry_was_looked_at(tmp_path: Path) -> None:
     """Its score does not count, and an entry that is no better than it is no improvement."""
@@ -280,7 +271,7 @@ def test_a_team_may_have_no_released_score_left(tmp_path: Path) -> None:
 
 
 @pytest.mark.holds(
-    r"The Ladder looks at the scored entries of a team in the order .* waits while an earlier one has no result\.",
+    r"The Ladder looks at the scored entries of a team in the order .* waits while an earlier one has no result\."
 )
 def test_entries_wait_for_an_earlier_one_of_their_team(tmp_path: Path) -> None:
     """Until it is scored; other teams do not. Then all have the answers of the order of the record."""
@@ -479,7 +470,7 @@ def test_pages_say_what_the_ladder_does(tmp_path: Path) -> None:
 
 
 @pytest.mark.holds(
-    r"The board shows the looks of each team as long as it shows preliminary scores: .* withdrawn and replaced ones\.",
+    r"The board shows the looks of each team as long as it shows preliminary scores: .* withdrawn and replaced ones\."
 )
 @pytest.mark.parametrize(
     ("table", "columns"), [(ONE, True), (STEP, True), (phase("one", START, END, 'shows = "nothing"'), False)]

@@ -234,9 +234,7 @@ def test_after_a_phase_that_shows_nothing_the_board_goes_back_to_the_ladder(tmp_
 SHOWS = ("score", "ladder", "nothing")
 
 
-@pytest.mark.holds(
-    r"From the beginning until [a-z ]*, the Ladder decides .* the board shows, with a step of 0\.3\.",
-)
+@pytest.mark.holds(r"From the beginning until [a-z ]*, the Ladder decides .* the board shows, with a step of 0\.3\.")
 @pytest.mark.parametrize("shows", list(itertools.product(SHOWS, repeat=4)))
 def test_the_sentences_say_when_the_ladder_decides(shows: Sequence[str]) -> None:
     """In every order of phases, before, in, between and after them."""

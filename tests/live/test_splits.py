@@ -32,7 +32,7 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.databases import rows, site_content, without_log
-from tests.oracles import preliminary_queries, split_number
+from tests.oracles import preliminary_queries
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
 HASH, OTHER_HASH = (hashlib.sha256(key).hexdigest() for key in (KEY, OTHER_KEY))
@@ -80,13 +80,6 @@ def test_a_split_is_the_one_of_its_definition(key: bytes, share: int, track: str
     assert selected(QuerySplit(track, Decimal(text), key), queries) == preliminary_queries(key, text, track, queries)
 
 
-def test_ids_that_differ_only_in_surrogates_are_different_queries() -> None:
-    """No character is replaced before the HMAC is computed."""
-    ids = [chr(0xD800 + number) for number in range(200)]
-
-    assert 0 < sum(split("0.5").flags(ids)) < len(ids)
-
-
 @pytest.mark.parametrize(
     ("share", "threshold"),
     [
@@ -103,16 +96,6 @@ def test_the_threshold_is_exact(share: str, threshold: int) -> None:
     assert split(share).threshold == threshold == math.floor(Fraction(share) * 2**64)
 
 
-@pytest.mark.parametrize("query", QUERIES[:10])
-def test_neighbouring_shares_select_on_both_sides_of_a_query(query: str) -> None:
-    """Two shares with 18 decimals around the number of a query, which floating-point numbers cannot distinguish."""
-    below = split_number(KEY, "main", query) * 10**18 >> 64
-    low, high = f"0.{below:018}", f"0.{below + 2:018}"
-
-    assert split(low).flags([query]) == [False]
-    assert split(high).flags([query]) == [True]
-
-
 @pytest.mark.parametrize(("above", "is_preliminary"), [(-1, True), (0, False)])
 def test_a_query_at_the_threshold_is_not_preliminary(
     monkeypatch: pytest.MonkeyPatch, above: int, is_preliminary: bool
@@ -122,35 +105,6 @@ def test_a_query_at_the_threshold_is_not_preliminary(
     monkeypatch.setattr("hmac.digest", lambda *_: number.to_bytes(8, "big") + b"\xff" * 24)
 
     assert split("0.2").flags(["q"]) == [is_preliminary]
-
-
-def test_the_number_of_preliminary_queries_is_near_the_share() -> None:
-    """For 2,211 queries and 0.2: the mean of 200 keys is within 3 standard errors, each key within 5 deviations."""
-    queries = [str(number) for number in range(2211)]
-    sizes = [sum(split(key=hashlib.sha256(bytes([number])).digest()).flags(queries)) for number in range(200)]
-
-    deviation = math.sqrt(2211 * 0.2 * 0.8)
-    assert abs(sum(sizes) / len(sizes) - 442.2) < 3 * deviation / math.sqrt(len(sizes))
-    assert max(abs(size - 442.2) for size in sizes) < 5 * deviation
-
-
-def test_a_dropped_query_moves_no_other() -> None:
-    """Nor does another order of the queries, or a larger share."""
-    chosen = selected(split("0.3"), QUERIES)
-
-    for query in QUERIES:
-        others = [each for each in QUERIES if each != query]
-        assert selected(split("0.3"), others) == [each for each in chosen if each != query]
-    assert selected(split("0.3"), QUERIES[::-1]) == chosen[::-1]
-    assert set(chosen) < set(selected(split("0.6"), QUERIES))
-
-
-def test_tracks_and_keys_have_different_splits() -> None:
-    """Two tracks with one key file do not show each other's split."""
-    chosen = selected(split("0.5"), QUERIES)
-
-    assert chosen != selected(split("0.5", track="other"), QUERIES)
-    assert chosen != selected(split("0.5", key=OTHER_KEY), QUERIES)
 
 
 def test_a_key_is_in_no_representation() -> None:

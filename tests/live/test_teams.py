@@ -372,7 +372,7 @@ def decide(terminal: Terminal, folder: Path, *arguments: str) -> Answer:
 
 
 @pytest.mark.holds(
-    r"A team that is disqualified or withdraws stays on the board without a rank; the teams below it move up\.",
+    r"A team that is disqualified or withdraws stays on the board without a rank; the teams below it move up\."
 )
 def test_a_disqualified_team_stays_visible_and_ranks_close_up(season: Path, terminal: Terminal) -> None:
     """Its row is the last; reinstated, it has its rank again."""

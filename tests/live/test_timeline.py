@@ -120,10 +120,7 @@ def test_phases_that_change_before_their_start_are_listed(live: Live) -> None:
 
     changed = [each.detail for each in live.timeline(day(14)).happenings if each.kind == "rescheduled"]
 
-    assert changed == [
-        "two: removed",
-        "two: 26 January 2027, 00:00 UTC to 30 January 2027, 00:00 UTC, without scores",
-    ]
+    assert changed == ["two: removed", "two: 26 January 2027, 00:00 UTC to 30 January 2027, 00:00 UTC, without scores"]
 
 
 def test_an_extension_has_both_ends_and_the_reason(live: Live) -> None:
@@ -406,11 +403,7 @@ def test_what_is_the_same_in_all_tracks_is_one_row() -> None:
     only = Happening(at, "a", "ended", "Phase warm-up ended")
     later = Happening(at + timedelta(hours=1), "b", "started", "Phase one started")
 
-    assert of_all_tracks([later, *same, only], 2) == (
-        later,
-        Happening(at, "", "started", "Phase one started"),
-        only,
-    )
+    assert of_all_tracks([later, *same, only], 2) == (later, Happening(at, "", "started", "Phase one started"), only)
     assert of_all_tracks([later, *same, only], 3) == (later, *same, only)
     assert of_all_tracks(same[:1], 1) == tuple(same[:1])
 
@@ -450,13 +443,3 @@ def test_decisions_on_entries_are_on_the_timeline_and_the_page_of_the_team(
     for page in ("timeline.html", "teams/amber.html"):
         assert last.text in site[page]
         assert "the &lt;server&gt; was down" in site[page]
-
-
-def test_a_decision_during_a_freeze_appears_when_the_phase_has_closed(live: Live) -> None:
-    """As everything that is recorded during it."""
-    index = live.entries(day(10)).all[0].index
-    live.do(
-        day(19, 12), lambda challenge, store: amend(challenge, store, str(index), day(10, 5), "the server was down")
-    )
-    kinds_at = [[one.kind for one in live.timeline(moment).happenings] for moment in (day(19, 13), day(20, 2))]
-    assert ["decided" in found for found in kinds_at] == [False, True]

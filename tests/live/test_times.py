@@ -140,17 +140,6 @@ def test_the_day_of_the_quota_counts_where_a_limit_is_by_day(
     assert live.states() == {"a/1": state}
 
 
-def test_an_organiser_who_looks_once_a_day_takes_the_times_of_files(tmp_path: Path) -> None:
-    """They are on other days than the run, and none is before the last look."""
-    live = live_at(tmp_path, START, settings="quota = {per_day = 1}")
-    for day in range(4):
-        moment = START + day * DAY + 9 * HOUR
-        live.put(f"a/{day}", lists(1, 1, str(day)), moment)
-        live.run(START + (day + 1) * DAY)
-
-    assert set(live.states().values()) == {"scored"}
-
-
 def test_a_replaced_file_was_not_seen_with_its_new_content(tmp_path: Path) -> None:
     """Under the same name, with the same stated time; the entry of the phase stays as it is."""
     live = live_at(tmp_path, START)
@@ -161,15 +150,6 @@ def test_a_replaced_file_was_not_seen_with_its_new_content(tmp_path: Path) -> No
 
     assert [entry.state for entry in live.entries().all] == ["scored", "misdated"]
     assert ranking(live.board()) == [(1, "a", 0.2)]
-
-
-def test_trusted_times_count_as_they_are_stated(tmp_path: Path) -> None:
-    """The organiser's own program writes the names."""
-    live = live_at(tmp_path, END, settings="trusted_times = true")
-    live.put(BY_NAME, lists(1, 1), END + HOUR)
-    live.run(END + HOUR)
-
-    assert live.states() == {BY_NAME: "scored"}
 
 
 def test_an_erratum_puts_trusted_times_into_force(tmp_path: Path) -> None:

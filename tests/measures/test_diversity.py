@@ -26,7 +26,7 @@ from scorer.measures import KINDS, Kind, Measure, parse_one
 from scorer.scoring.outcomes import DamagedError, pack_hits, pack_ideal, unpack_hits, unpack_ideal
 from tests import strategies
 from tests.commands import Terminal
-from tests.measures.test_measures import ALL_VARIANTS, AT_CUTOFF, differing, scores_of
+from tests.measures.test_measures import ALL_VARIANTS, differing, scores_of
 from tests.readers import agree
 
 Rows = Sequence[tuple[str, str, str, int]]
@@ -253,21 +253,6 @@ def test_a_kind_declares_whether_it_uses_subtopics(kind: Kind) -> None:
     assert (with_.tolist() != without.tolist()) == kind.subtopics
 
 
-@strategies.examples(30)
-@given(strategies.divided_solutions(), strategies.submissions(), strategies.submissions())
-def test_scores_are_in_bounds_and_the_solution_decides_which_are_undefined(
-    solution: strategies.Divided, one: strategies.Submission, other: strategies.Submission
-) -> None:
-    """With subtopics as without."""
-    measures = [measure for measure in ALL_VARIANTS if measure.kind.subtopics]
-    first, second = (scores_of(measures, strategies.matched(solution, lists)) for lists in (one, other))
-
-    assert np.isnan(first).tolist() == np.isnan(second).tolist()
-    for measure, scores in zip(measures, first, strict=True):
-        assert not (scores < 0).any(), str(measure)
-        assert not measure.bounded or not (scores > 1 + 1e-12).any(), str(measure)
-
-
 @strategies.examples(20)
 @given(
     strategies.divided_solutions(),
@@ -292,21 +277,6 @@ def test_order_of_queries_and_names_of_subtopics_do_not_matter(
 
     expected = scores_of(measures, strategies.matched(solution, submission))[:, indexes]
     assert not differing(measures, scores_of(measures, strategies.matched(again, submission)), expected)
-
-
-@strategies.examples(20)
-@given(strategies.divided_solutions(), strategies.submissions(), st.lists(st.sampled_from(strategies.ITEMS)))
-def test_items_after_the_cutoff_change_no_score(
-    solution: strategies.Divided, submission: strategies.Submission, tail: list[str]
-) -> None:
-    """A list that goes on after rank k scores the same."""
-    for k in (1, 3, 10):
-        measures = [measure for measure in AT_CUTOFF[k] if measure.kind.subtopics]
-        filled_ = {query: [*submission.get(query, []), *"-" * k][:k] for query in solution}
-        longer = {query: [*items, *tail] for query, items in filled_.items()}
-
-        expected = scores_of(measures, strategies.matched(solution, filled_))
-        assert not differing(measures, scores_of(measures, strategies.matched(solution, longer)), expected)
 
 
 # --- Reading ----------------------------------------------------------------------------------------------------------

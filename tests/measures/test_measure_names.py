@@ -16,15 +16,7 @@ from hypothesis import strategies as st
 
 import scorer.measures
 from scorer.errors import MeasureError, ScorerError
-from scorer.measures import (
-    KINDS,
-    SETS,
-    Kind,
-    Measure,
-    parse,
-    parse_one,
-    registry,
-)
+from scorer.measures import KINDS, Kind, Measure, parse, parse_one, registry
 from scorer.measures.matched import Given
 from tests.strategies import examples, matched, measures
 
@@ -147,86 +139,38 @@ def test_a_measure_that_needs_cutoffs_takes_those_of_the_track(text: str, expect
 @pytest.mark.parametrize(
     ("spelling", "expected"),
     [
-        ("ndcg", "nDCG"),
-        ("NDCG@10", "nDCG@10"),
-        ("ndcg_cut_10", "nDCG@10"),
-        ("ndcg_cut.10", "nDCG@10"),
         ("ndcg_cut.5,10", "nDCG@5 nDCG@10"),
         ("ndcg_cut_5,10", "nDCG@5 nDCG@10"),
         ("ndcg_at_10", "nDCG@10"),
-        ("ndcg_burges@10", "nDCG(gain=exp)@10"),
-        ("dcg_burges", "DCG(gain=exp)"),
-        ("P_10", "P@10"),
         ("P.5,10", "P@5 P@10"),
-        ("precision@10", "P@10"),
-        ("recall_10", "R@10"),
         ("recall.10", "R@10"),
-        ("recall@10", "R@10"),
         ("recall@5-l2", "R(rel=2)@5"),
-        ("map", "AP"),
-        ("map_cut_10", "AP@10"),
-        ("map@10", "AP@10"),
-        ("mrr", "RR"),
-        ("mrr@10", "RR@10"),
-        ("recip_rank", "RR"),
-        ("Rprec", "Rprec"),
-        ("r-precision", "Rprec"),
-        ("r_precision", "Rprec"),
         ("R-prec", "Rprec"),
-        ("set_P", "SetP"),
-        ("set_recall", "SetR"),
-        ("set_F", "SetF"),
-        ("iprec_at_recall_0.10", "IPrec(reach=nearest)@0.1"),
         ("iprec_at_recall.0.1,0.2", "IPrec(reach=nearest)@0.1 IPrec(reach=nearest)@0.2"),
-        ("f1@10", "F@10"),
         ("f1_10", "F@10"),
         ("F2(rel=3)@10", "F(beta=2,rel=3)@10"),
         ("muMAP", "muAP"),
         ("μMAP@5", "muAP@5"),
         ("nDCGφ@5", "nDCGphi@5"),
         ("mean_ndcg@5", "MeanNDCG@5"),
-        ("num_q", "NumQ"),
-        ("num_ret", "NumRet"),
-        ("num_rel", "NumRel"),
-        ("num_rel_ret", "NumRelRet"),
-        ("gm_map", "GMAP"),
-        ("bpref", "Bpref"),
-        ("BPref", "Bpref"),
-        ("infAP", "infAP"),
-        ("11pt_avg", "11pt_avg"),
         ("11-pt_avg", "11pt_avg"),
         ("success_1,5,10", "Success@1 Success@5 Success@10"),
-        ("hit_rate@5", "Success@5"),
-        ("relative_P_5", "R(denominator=min)@5"),
         ("R_cap@5", "R(denominator=min)@5"),
-        ("set_map", "SetAP"),
-        ("set_relative_P", "SetR(denominator=min)"),
-        ("SetRelP", "SetR(denominator=min)"),
-        ("rbp", "RBP"),
-        ("rbp.95", "RBP(p=0.95,gain=linear)"),
-        ("rbp.80-l2", "RBP(p=0.8,gain=linear,rel=2)"),
         ("RBP(p=0.8)@10", "RBP(p=0.8)@10"),
         ("Compat(p=0.9)", "RBO(p=0.9)"),
-        ("Compat(normalize=False)", "RBO(normalise=no)"),
-        ("Judged@10", "Judged@10"),
-        ("Accuracy@10", "Accuracy@10"),
-        ("nDCG(dcg='exp-log2')@10", "nDCG(gain=exp)@10"),
         ("nDCG(dcg='log2')@10", "nDCG@10"),
         ("nDCG(gains={1: 3.5, 2: 9})@10", "nDCG(gain={1:3.5,2:9})@10"),
         ("ndcg.1=3.5,2=9", "nDCG(gain={1:3.5,2:9})"),
-        ("P(rel=2)@5", "P(rel=2)@5"),
         ("map@100-l2", "AP(rel=2)@100"),
         ("map-l2", "AP(rel=2)"),
         ("ndcg-l2", "nDCG(rel=2)"),
-        ("ndcg@10-l2", "nDCG(rel=2)@10"),
         ("precision@5,10-l1.5", "P(rel=1.5)@5 P(rel=1.5)@10"),
         ("P_10 -l 2", "P(rel=2)@10"),
         ("ap@10", "AP@10"),
-        ("RPrec", "Rprec"),
     ],
 )
 def test_the_spellings_of_other_tools(spelling: str, expected: str) -> None:
-    """The names of the measure in trec_eval, ir_measures, ranx and papers."""
+    """Of papers, lists of cut-offs and thresholds; the tables of docs/peers.py have the others."""
     assert " ".join(names(spelling)) == expected
 
 
@@ -251,33 +195,6 @@ def test_a_name_with_two_meanings_is_refused_also_in_a_track_with_cutoffs() -> N
     for name in ("recall", "Recall(rel=2)", "recall-l2"):
         with pytest.raises(MeasureError, match="means different measures in different tools"):
             parse(name, (5, 10))
-
-
-@pytest.mark.parametrize("name", ["RBP@10", "rbp@10", "RBP(rel=1)@10"])
-def test_rbp_with_a_cutoff_has_a_reading_of_each_tool(name: str) -> None:
-    """ir_measures has p = 0.8; ranx writes the decimals of p so."""
-    with pytest.raises(MeasureError, match="means different measures in different tools") as caught:
-        registry.named(name)
-
-    readings = [line.split(" for that of ") for line in str(caught.value).split("\n")[1:]]
-    assert [tool for _, tool in readings] == ["ir_measures", "ranx", "scorer"]
-    rel = ",rel=1" if "rel" in name else ""
-    assert readings[0][0].strip() == f"RBP(p=0.8{rel})@10"
-    for written, _ in readings:
-        assert len(registry.named(written.strip())) == 1
-
-
-def test_a_set_of_measures_has_one_name() -> None:
-    """trec_eval's names of several measures name all of them that exist here."""
-    official = names("official")
-
-    assert official[:6] == ["NumQ", "NumRet", "NumRel", "NumRelRet", "AP", "GMAP"]
-    assert sum(name.startswith("IPrec") for name in official) == 11
-    assert sum(name.startswith("P@") for name in official) == 9
-    assert set(official) < set(names("ALL_TREC"))
-    counts = ["NumQ", "NumRet", "NumRel", "NumRelRet"]
-    assert names("set") == [*counts, "Utility", "SetP", "SetR(denominator=min)", "SetR", "SetAP", "SetF"]
-    assert all(parse(name) for name in SETS)
 
 
 def test_a_map_of_gains_can_be_given_from_python() -> None:
@@ -427,17 +344,6 @@ def test_a_measure_error_is_a_scorer_error_and_a_value_error() -> None:
     """A caller may catch either."""
     assert issubclass(MeasureError, ScorerError)
     assert issubclass(MeasureError, ValueError)
-
-
-@examples(300)
-@given(text=st.text(max_size=30) | st.text("PRFndcgMAp@()=,._-0159e +rel", max_size=30))
-def test_any_text_is_a_measure_or_an_error(text: str) -> None:
-    """No other exception is raised, and canonical names are read back."""
-    try:
-        measures = parse(text)
-    except MeasureError:
-        return
-    assert [parse_one(str(measure)) for measure in measures] == list(measures)
 
 
 # --- Declared ---------------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 
 import scorer
-from scorer.errors import SubmissionError
 from tests import strategies
 from tests.commands import Terminal
 from tests.measures.test_measures import ALL_VARIANTS, differing, oracle_scores, scores_of
@@ -43,15 +42,6 @@ def test_each_setting_by_its_scores(policies: Mapping[str, object], scores: Sequ
     assert result.policies.items() >= {name: str(value) for name, value in policies.items()}.items()
     assert result.queries == 4
     assert result.undefined == scores.count(None)
-
-
-def test_a_missing_query_may_reject_the_file() -> None:
-    """An empty list is not missing."""
-    with pytest.raises(SubmissionError, match="1 of 4 queries have no list"):
-        scorer.evaluate(SOLUTION, LISTS, "RR", missing="reject")
-    skipped = scorer.evaluate(SOLUTION, {**LISTS, "q2": []}, "RR", missing="skip")
-    assert skipped["RR"] == pytest.approx(0.5)
-    assert skipped.undefined == 1
 
 
 def test_missing_queries_that_are_left_out_are_reported() -> None:
@@ -120,16 +110,6 @@ def test_sums_and_geometric_means() -> None:
     assert scorer.evaluate(SOLUTION, LISTS, "num_q", missing="skip")["num_q"] == 3
     per_query = scorer.evaluate(SOLUTION, LISTS, "gm_map", True).by_query()
     assert per_query["q1"]["gm_map"] == pytest.approx(ap[0])
-
-
-def test_bounds_are_computed_only_on_request() -> None:
-    """The worst and the best order, around the mean over all orders."""
-    tied = {"q1": {"a": 1.0, "x": 1.0}, "q2": {"c": 1.0, "y": 1.0}}
-    result = scorer.evaluate(SOLUTION, tied, ["RR", "NumRet"], ties="expected", tie_bounds=True, missing="skip")
-
-    assert dict(result) == {"RR": 0.75, "NumRet": 4.0}
-    assert result.bounds() == {"RR": (0.5, 1.0), "NumRet": (4.0, 4.0)}
-    assert scorer.evaluate(SOLUTION, tied, "RR").bounds() is None
 
 
 @pytest.mark.parametrize(

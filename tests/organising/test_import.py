@@ -20,7 +20,7 @@ from scorer.files import FileBelow, digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
 from scorer.live.entry import arrival, submissions
-from scorer.measures import gain, parse
+from scorer.measures import gain
 from scorer.organising.render import boards
 from scorer.organising.run import carry_out, plan
 from scorer.organising.scan import import_submissions, rechecking, scan
@@ -137,25 +137,6 @@ def test_a_file_that_is_gone_is_withdrawn_and_returns(folder: Path, track: Track
     assert [event.kind for event in events] == ["arrival", "arrival", "withdrawal", "return"]
 
 
-def test_a_file_that_cannot_be_read_is_not_withdrawn(
-    folder: Path, track: Track, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It is reported as skipped, and its entry stays as it was."""
-    with Store.open(folder / "scores.db") as store:
-        import_submissions(store, "main", scanned(track), rechecking(track, Limits()))
-
-        def unreadable(path: object) -> None:
-            raise PermissionError(13, "Permission denied")
-
-        monkeypatch.setattr("scorer.files.FileBelow.open", unreadable)
-        again = scan(track, Limits(), {}, {}, ())
-        found, skipped = again.submissions, again.skipped
-        import_submissions(store, "main", [submission for _, submission in found], rechecking(track, Limits()))
-
-        assert (len(found), len(skipped)) == (0, 2)
-        assert list(states(store).values()) == [True, True]
-
-
 def test_submissions_of_another_source_are_never_withdrawn(folder: Path, track: Track) -> None:
     """An import of the folder knows only what it imported."""
     other = Submission("main", "delta", "uploads/1", "d" * 64, scanned(track)[0].received)
@@ -263,22 +244,6 @@ def test_means_of_earlier_versions_are_not_shown(tmp_path: Path, monkeypatch: py
     assert shown() == 0.545
     assert run() == 0
     assert shown() == 0.545
-
-
-def test_all_entries_of_a_track_are_read_in_one_go(folder: Path) -> None:
-    """The per-query scores are those of scoring each file."""
-    challenge = read_challenge(folder)
-    measures = (*parse("AP"), *parse("MARp@1,5"))
-    with Store.open(folder / "scores.db") as store:
-        work = plan(store, challenge, challenge.tracks[0])
-        list(carry_out(store, work))
-        digests = [submission.digest for _, submission in work.pending]
-        found = dict(store.read(lambda view: list(view.scores(digests, work.rules.basis, measures))))
-
-    read = Solution.read(folder / "solution.txt")
-    for file, submission in work.pending:
-        outcome = score(read, str(file.path), Rules(measures, 5))
-        assert found[submission.digest].tobytes() == outcome.scores.tobytes()  # type: ignore[union-attr]
 
 
 def test_rendering_holds_no_lock(folder: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:

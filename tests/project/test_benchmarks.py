@@ -424,7 +424,7 @@ def test_limits_compare_medians_of_a_full_run() -> None:
                     },
                 }
                 for queries, depth in ((50, 1000), (50, 100), (1, 100))
-            ],
+            ]
         },
     }
 

@@ -117,30 +117,6 @@ def test_the_example_is_small() -> None:
     assert sum(len(text.encode()) for text in made().values()) < 2_000_000
 
 
-def test_solutions_resemble_the_original(track: Track) -> None:
-    """300 to 600 queries with 0 to 60 items, most with few; grades descend, and most are tied."""
-    relevant, _ = solution(track)
-    lengths = [len(grades) for grades in relevant.values()]
-    grades = [grade for items in relevant.values() for grade in items.values()]
-
-    assert 300 <= len(relevant) <= 600
-    assert isinstance(track.queries_path, Path)
-    assert track.queries_path.read_text().split() == list(relevant)
-    assert min(lengths) == 0
-    assert 30 < max(lengths) <= 60
-    assert lengths.count(1) > len(relevant) / 10
-    assert all(list(items.values()) == sorted(items.values(), reverse=True) for items in relevant.values())
-    assert Counter(grades)[2] > len(grades) / 2
-
-
-def test_every_fifth_query_with_items_is_flagged(track: Track) -> None:
-    """Queries without items are not flagged."""
-    relevant, flagged = solution(track)
-
-    filled = [query for query, grades in relevant.items() if grades]
-    assert flagged == set(filled[4::5])
-
-
 def test_the_public_items_have_all_items_of_the_solution(track: Track) -> None:
     """Each is listed once, and there are more than the solution has."""
     relevant, _ = solution(track)
@@ -176,16 +152,6 @@ def test_the_name_of_a_file_states_when_it_was_received(track: Track) -> None:
     assert len(set(times)) == len(times)
 
 
-def test_there_are_enough_teams(track: Track) -> None:
-    """At least eight besides the baselines; some with several files, and not the same teams in both tracks."""
-    teams = [team(file) for file in submissions(track)]
-
-    assert len(set(teams) - set(track.baselines)) >= 8
-    assert set(track.baselines) == {"random", "most-popular"} <= set(teams)
-    assert sum(count > 1 for count in Counter(teams).values()) >= 3
-    assert {team(file) for file in submissions(TRACKS[0])} != {team(file) for file in submissions(TRACKS[1])}
-
-
 def test_the_invalid_files_have_the_intended_errors(track: Track) -> None:
     """One team has no other file; the other team corrects its file."""
     lone, first = ((local(track.submissions_path) / file).read_text().splitlines() for file in sorted(INVALID))
@@ -213,15 +179,3 @@ def test_the_boards_have_the_intended_cases(track: Track) -> None:
     assert len({final[team] for team in others}) == len(others)
     by_final = sorted(others, key=lambda team: final[team])
     assert by_final != sorted(others, key=lambda team: preliminary[team])
-
-
-def test_a_later_file_is_not_always_better() -> None:
-    """One team improves with each file, another declines."""
-    cold_start = TRACKS[0]
-    history: dict[str, list[float]] = {}
-    for file in sorted(submissions(cold_start) - INVALID):
-        history.setdefault(team(file), []).append(marp(cold_start, file)[0])
-
-    first, second, third = history["tea-kettle"]
-    assert first < second < third
-    assert history["slow-river"] == sorted(history["slow-river"], reverse=True)

@@ -40,11 +40,7 @@ def test_a_block_has_five_lines(section: str) -> None:
 
 @pytest.mark.parametrize("section", SECTIONS, ids=TITLES)
 def test_a_section_runs(
-    section: str,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    terminal: Terminal,
-    request: pytest.FixtureRequest,
+    section: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: Terminal, request: pytest.FixtureRequest
 ) -> None:
     """After the files at the top of the page; skipped where the other tool is not installed."""
     package = NEEDED.get(section.partition("\n")[0])

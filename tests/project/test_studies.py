@@ -345,8 +345,7 @@ def test_verdicts_on_figure_2() -> None:
 
 
 @pytest.mark.parametrize(
-    ("day", "phi", "score"),
-    [("day 1", [1, 0, 0.35, 0, 0], 0.969360), ("day 2", [1, 0, 0.784766, 0, 0], 0.935004)],
+    ("day", "phi", "score"), [("day 1", [1, 0, 0.35, 0, 0], 0.969360), ("day 2", [1, 0, 0.784766, 0, 0], 0.935004)]
 )
 def test_table_1_has_the_relevance_and_the_scores(day: str, phi: list[float], score: float) -> None:
     """Six decimals."""

@@ -51,12 +51,6 @@ def tool_scores(pytrec_eval: Any, run: Run) -> dict[str, float]:
     return {ours: sum(each[theirs] for each in scores.values()) / len(scores) for theirs, ours in names.items()}
 
 
-def test_an_argument_does_not_find_itself() -> None:
-    """As in ArguAna: 1 / log2(3) becomes 1."""
-    assert scorer.evaluate(ARGUMENTS, FINDS_ITSELF, "nDCG@10")["nDCG@10"] == pytest.approx(1 / math.log2(3), abs=1e-12)
-    assert scorer.evaluate(ARGUMENTS, FINDS_ITSELF, "nDCG@10", exclude="self")["nDCG@10"] == 1
-
-
 def test_the_figures_are_those_of_beir_and_mteb() -> None:
     """`ignore_identical_ids`: the pairs of equal ids leave the run, not the qrels, before pytrec_eval reads both."""
     pytrec_eval = pytest.importorskip("pytrec_eval")
@@ -418,12 +412,7 @@ def test_a_bundle_has_the_list(tmp_path: Path, value: str) -> None:
     live.do(
         START,
         lambda challenge, store: export(
-            challenge,
-            store,
-            live.folder / "challenge.toml",
-            target,
-            solutions=True,
-            files=True,
+            challenge, store, live.folder / "challenge.toml", target, solutions=True, files=True
         ),
     )
     import_bundle(target, tmp_path / "made", clock=lambda: START)

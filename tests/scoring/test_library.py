@@ -748,15 +748,9 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a target without a format": (lambda: convert(LISTS, "x"), "target_format: the name x does not determine"),
     "a stream without a format": (lambda: convert(LISTS, BytesIO()), "target_format: name the format"),
     "an unknown format": (lambda: convert(LISTS, "x", target_format="xml"), 'no format is called "xml"'),
-    "an unknown kind": (
-        lambda: convert(LISTS, "x.run", kind="run"),
-        'kind: expected "solution" or "submission"',
-    ),
+    "an unknown kind": (lambda: convert(LISTS, "x.run", kind="run"), 'kind: expected "solution" or "submission"'),
     "an unknown rule": (lambda: convert(LISTS, "x.run", ties="best"), 'ties: expected "trec" or "order"'),
-    "a format of memory": (
-        lambda: convert(LISTS, "x.run", source_format="trec"),
-        "source_format: it is for files",
-    ),
+    "a format of memory": (lambda: convert(LISTS, "x.run", source_format="trec"), "source_format: it is for files"),
     "either kind": (lambda: convert(SCORES, "x.json"), "can be read as a solution and as a submission"),
     "content that is not held": (lambda: convert({"q": ["a b"]}, "x.run"), 'x.run: the id "a b" of an item'),
     "no folder": (lambda: convert(LISTS, "no/x.run"), "no/x.run: cannot be written: No such file"),

@@ -12,7 +12,6 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -114,15 +113,6 @@ def test_invalid_files_of_the_challenge(
         scorer.evaluate(*files(tmp_path, solution, submission), TASK_2)
 
 
-def test_unsorted_edge_case_by_hand(tmp_path: Path) -> None:
-    """m = 6: at 5 the five items of grade 9 are relevant and 4 found; at 10 all six are relevant and 5 found."""
-    solution, submission, expected = EDGES["a solution that is not sorted"]
-    result = scorer.evaluate(*files(tmp_path, solution, submission), ["Rp@5", "Rp@10"])
-
-    assert (result["Rp@5"], result["Rp@10"]) == (4 / 5, 5 / 6)
-    assert expected == (4 / 5 + 5 / 6) / 2
-
-
 def test_a_grade_of_zero_is_relevant_only_to_rp(tmp_path: Path) -> None:
     """Rp and MARp count every listed item of a VL.NET solution; other measures count grades above 0."""
     result = scorer.evaluate(*files(tmp_path, "1:1:1|0,2|3\n", "1:1,2\n"), ["P@2", "Rp@2"])
@@ -148,12 +138,7 @@ def test_every_measure_equals_its_oracle_from_dicts(
     if not any(grade > 0 for grades in solution.values() for grade in grades.values()):
         solution = {**solution, "sure": {"a": 1.0}}
     submission = {**submission, next(iter(solution)): submission.get(next(iter(solution)), [])}
-    cutoffs = {
-        "required": ("@3", 3),
-        "list": ("@2,4", (2, 4)),
-        "level": ("@0.5", 0.5),
-        "multiple": ("@1.5", 1.5),
-    }
+    cutoffs = {"required": ("@3", 3), "list": ("@2,4", (2, 4)), "level": ("@0.5", 0.5), "multiple": ("@1.5", 1.5)}
     highest = max(grade for grades in solution.values() for grade in grades.values())
     requested = {kind.name + cutoffs.get(kind.cutoff, ("", None))[0]: kind for kind in KINDS}
 
@@ -276,10 +261,7 @@ def test_an_empty_split_has_no_mean(tmp_path: Path) -> None:
     assert result.queries == 0
 
 
-@pytest.mark.holds(
-    r"A query without a list scores 0\.",
-    r"A file without a list for every query is rejected\.",
-)
+@pytest.mark.holds(r"A query without a list scores 0\.", r"A file without a list for every query is rejected\.")
 def test_missing_queries_score_zero_or_reject_the_file() -> None:
     """By default the mean includes them."""
     solution, submission = {"q1": {"a": 1}, "q2": {"b": 1}}, {"q1": ["a"]}
@@ -366,22 +348,6 @@ def test_a_threshold_must_be_finite(rel: float) -> None:
         scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", rel=rel)
 
 
-@pytest.mark.parametrize("setting", ["split", "missing", "ties"])
-def test_an_unknown_word_for_a_setting_is_an_error(setting: str) -> None:
-    """The message lists the allowed words."""
-    with pytest.raises(ValueError, match=f"{setting} is one of .*; found 'half'"):
-        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "AP", **{setting: "half"})  # type: ignore[call-overload]
-    with pytest.raises(SubmissionError, match='no format is called "xml"; there are vlnet, trec, letor, delimited, '):
-        scorer.evaluate({"q": {"a": 1}}, __file__, "AP", submission_format="xml")
-
-
-def test_the_caller_may_name_measures() -> None:
-    """A dict from any name to a measure, or to a measure's name."""
-    own: dict[str, str | scorer.Measure] = {"first": "P@1", "second": scorer.parse("P@2")[0]}
-
-    assert scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, own) == {"first": 1.0, "second": 0.5}
-
-
 def test_a_file_that_changes_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     """There is no result for bytes without the expected digest."""
     solution_file, submission_file = files(tmp_path, ELEVEN, "1:1,2\n")
@@ -438,29 +404,6 @@ def test_the_digest_is_of_all_bytes_of_an_invalid_file(tmp_path: Path) -> None:
         assert isinstance(score(solution, submission_file, rules, digest=digest(submission_file)), Rejected)
 
 
-def test_scores_have_the_requested_names() -> None:
-    """An alias keeps its spelling; a name that means several measures gives the name of each."""
-    result = scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, ["map", "ndcg_cut.10", "P@1,2"])
-
-    assert list(result) == ["map", "ndcg_cut.10", "P@1", "P@2"]
-    assert result == {"map": 1.0, "ndcg_cut.10": 1.0, "P@1": 1.0, "P@2": 0.5}
-
-
-def test_an_unknown_measure_is_an_error_of_the_caller() -> None:
-    """Also a ValueError, for callers that do not know the errors of the package."""
-    with pytest.raises(ValueError, match="no measure is called"):
-        scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, "nonsense")
-
-
-def test_evaluating_twice_gives_the_same(tmp_path: Path) -> None:
-    """An evaluation does not change the solution."""
-    solution_file, submission_file = files(tmp_path, *EXAMPLE_2)
-    solution = Solution.read(solution_file)
-    names = [kind.name if kind.cutoff in ("none", "optional") else f"{kind.name}@1" for kind in KINDS]
-
-    assert scorer.evaluate(solution, submission_file, names) == scorer.evaluate(solution, submission_file, names)
-
-
 def test_an_invalid_file_is_rejected_without_an_exception(tmp_path: Path) -> None:
     """A batch continues with the next file."""
     solution_file, submission_file = files(tmp_path, ELEVEN, "1:1,,2\n1:3\n")
@@ -487,19 +430,6 @@ def test_a_check_needs_no_solution(tmp_path: Path) -> None:
     assert checked.counts == replace(scored.counts, in_solution=None)
     assert checked.scores.size == 0
     assert without_queries.counts.queries == 2
-
-
-@pytest.mark.parametrize("queries", [None, Solution.of_queries(["1"])], ids=["no queries", "queries"])
-def test_a_check_reports_items_that_are_not_candidates(queries: Solution | None, tmp_path: Path) -> None:
-    """With and without a list of queries."""
-    _, submission_file = files(tmp_path, ELEVEN, "1:1,x,2\n")
-    checked = check(queries, submission_file, Rules(()), candidates=pa.array(["1", "2", "3"]))
-
-    assert isinstance(checked, Scored)
-    assert checked.notes.lines() == [
-        "1 of its 3 items is not a candidate item; check the ids",
-        '1: item "x" of query "1" is not a candidate item',
-    ]
 
 
 def test_rules_that_match_alike_have_one_digest() -> None:

@@ -208,10 +208,7 @@ def resampled_by(rule: str, cases: Ints, values: Floats) -> Ints:
     return RULES[rule](values[:, cases]).ranks
 
 
-@pytest.mark.parametrize(
-    ("rule", "resamples"),
-    [("median", 1000), ("wins", 60), ("wins-holm", 60)],
-)
+@pytest.mark.parametrize(("rule", "resamples"), [("median", 1000), ("wins", 60), ("wins-holm", 60)])
 def test_ranks_of_resamples_by_other_rules_are_those_of_challenger(rule: str, resamples: int) -> None:
     """The number of resamples that the reference has been replayed with."""
     draws = drawn("challengeR_d1_c_random_seed1")[:resamples] - 1

@@ -335,17 +335,7 @@ class TestRefusing:
 class TestTokens:
     """Tokens and invitations."""
 
-    @pytest.mark.parametrize(
-        "header",
-        [
-            None,
-            "",
-            "Bearer",
-            "Bearer x",
-            "Basic eDp5",
-            "Bearer é",
-        ],
-    )
+    @pytest.mark.parametrize("header", [None, "", "Bearer", "Bearer x", "Basic eDp5", "Bearer é"])
     def test_without_a_valid_token_nothing_is_said(self, here_served: Served, header: str | None) -> None:
         headers = {} if header is None else {b"Authorization": header.encode("utf-8")}
         for method, path in (
@@ -421,18 +411,7 @@ class TestTokens:
 
     def test_names_of_new_teams(self, here_served: Served) -> None:
         issue(here_served.store, "Amber Owls", "token")
-        for name in (
-            "",
-            ".hidden",
-            "a/b",
-            "a\\b",
-            "..",
-            " x",
-            "x\n",
-            "\u202eabc",
-            "a" * 201,
-            "amber owls",
-        ):
+        for name in ("", ".hidden", "a/b", "a\\b", "..", " x", "x\n", "\u202eabc", "a" * 201, "amber owls"):
             with pytest.raises(ChallengeError):
                 issue(here_served.store, name, "token")
 

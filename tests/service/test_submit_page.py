@@ -495,10 +495,7 @@ BODIES: Mapping[str, tuple[str, str]] = {
     "an unknown track": (FORM, part("track", "../lists") + FILE + END),
     "many parts": (FORM, part("a", "b") * 10_000 + TRACK + FILE + END),
     "a large field": (FORM, part("track", "m" * 1_000_000) + FILE + END),
-    "a large header": (
-        FORM,
-        part("track", "main", None, f"X: {'x' * 100_000}") + FILE + END,
-    ),
+    "a large header": (FORM, part("track", "main", None, f"X: {'x' * 100_000}") + FILE + END),
     "many headers": (FORM, part("track", "main", None, *["X: y"] * 1000) + FILE + END),
     "a header without a colon": (FORM, part("track", "main", None, "X") + FILE + END),
     "a large file": (FORM, TRACK + part("file", "#" * 1_100_000, "a.txt") + END),

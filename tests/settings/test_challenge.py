@@ -385,10 +385,7 @@ def test_the_name_of_a_track_can_be_a_folder_name(challenge_file: Write, name: s
     ("text", "message"),
     [
         (TOP, "tracks: is missing; expected a table for each track, as in [tracks.cold-start]"),
-        (
-            TOP + "[tracks]",
-            "tracks: found {}; allowed: a table for each track, as in [tracks.cold-start]",
-        ),
+        (TOP + "[tracks]", "tracks: found {}; allowed: a table for each track, as in [tracks.cold-start]"),
         (TOP + "tracks = 3", "tracks: found 3; allowed: a table for each track, as in [tracks.cold-start]"),
         (
             TOP + '[[tracks]]\nname = "a"',
@@ -570,9 +567,7 @@ def test_a_solution_with_flagged_queries_needs_a_stage() -> None:
     )
 
 
-@pytest.mark.holds(
-    r"The solution flags no queries for preliminary scores, so there are no scores to show\.",
-)
+@pytest.mark.holds(r"The solution flags no queries for preliminary scores, so there are no scores to show\.")
 def test_a_preliminary_stage_needs_flagged_queries() -> None:
     """Without them the board would be blank."""
     with pytest.raises(ChallengeError) as caught:
@@ -587,17 +582,6 @@ def test_a_preliminary_stage_needs_flagged_queries() -> None:
 def test_final_scores_are_shown_unless_the_stage_is_preliminary(stage: str | None, shown: bool) -> None:
     """A track without flagged queries needs no `stage`."""
     assert track_with(stage).shows_final is shown
-
-
-def test_a_new_challenge_hides_final_scores(tmp_path: Path) -> None:
-    """Its stage is preliminary, and its solution flags queries."""
-    write_new(tmp_path / "new")
-    (track,) = read_challenge(tmp_path / "new").tracks
-    assert isinstance(track.solution_path, Path)
-
-    flagged = [line for line in track.solution_path.read_text().splitlines() if line.split(":")[1] == "1"]
-    assert track.stage == "preliminary"
-    check_stage(track, len(flagged))
 
 
 def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:

@@ -79,16 +79,6 @@ def test_the_log_has_a_line_for_each_event(live: Live) -> None:
     assert site["log.jsonl"] == "".join(f"{json.dumps(each, separators=(',', ':'))}\n" for each in found)
 
 
-def test_the_log_says_nothing_about_the_events_but_their_kinds(live: Live) -> None:
-    """No name, no digest of a file and no time is in it."""
-    text = re.sub('"(leaf|head)":"[0-9a-f]{64}"', "", live.site(day(14))["log.jsonl"])
-
-    assert text == "".join(
-        f'{{"index":{number},"kind":"{kind}",,}}\n'
-        for number, kind in enumerate(("phases", "basis", "arrival", "arrival"), 1)
-    )
-
-
 def test_a_later_log_begins_with_the_earlier_one(live: Live) -> None:
     """Also after decisions."""
     before = live.site(day(14))["log.jsonl"]

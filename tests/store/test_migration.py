@@ -200,10 +200,7 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path:
 def test_escaped_names_of_schema_1_are_those_of_files(folder: Path, terminal: Terminal) -> None:
     """Schema 1 has names that are no plain text in escaped form. A run finds their files, and records no other ones."""
     database = str(folder / "schema-1.db")
-    for old, new, escaped in (
-        ("popular", b"caf\xe9", r"caf\udce9"),
-        ("river-mill", b"tab\there", r"tab\there"),
-    ):
+    for old, new, escaped in (("popular", b"caf\xe9", r"caf\udce9"), ("river-mill", b"tab\there", r"tab\there")):
         changed(database, f"UPDATE submission SET team = '{escaped}' WHERE track = 'main' AND team = '{old}'")
         changed(database, f"UPDATE submission SET file = replace(file, '{old}', '{escaped}') WHERE track = 'main'")
         (file,) = (folder / "submissions" / "main").glob(f"*{old}.txt")

@@ -75,16 +75,6 @@ def test_the_site_is_the_same_from_both_databases(place: str, tmp_path: Path) ->
     assert boards[0] == boards[1]
 
 
-def test_a_second_run_scores_nothing_again(place: str, tmp_path: Path) -> None:
-    """The next run finds all results in the database of the server."""
-    write_challenge(tmp_path / "one")
-    use_database(place, tmp_path / "one")
-    assert here("score", tmp_path / "one").err == "main: 6 scored, 0 known, 0 rejected\n"
-    before = content(place)
-    assert here("score", tmp_path / "one").err == "main: 0 scored, 6 known, 0 rejected\n"
-    assert content(place) == before
-
-
 def test_two_concurrent_runs_create_and_fill_a_database(place: str, tmp_path: Path) -> None:
     """Both succeed, and the content is that of one run."""
     write_challenge(tmp_path / "one")
@@ -156,10 +146,7 @@ def test_a_transaction_is_repeated_after_a_lost_connection(place: str) -> None:
 
 # Time
 
-HELD = (
-    "LOCK TABLE event, scorer_schema IN ACCESS EXCLUSIVE MODE",
-    "SELECT pg_advisory_xact_lock(hashtext('scorer'))",
-)
+HELD = ("LOCK TABLE event, scorer_schema IN ACCESS EXCLUSIVE MODE", "SELECT pg_advisory_xact_lock(hashtext('scorer'))")
 """What another process may do in a migration."""
 
 
@@ -403,11 +390,7 @@ COMMANDS = ("run", "render", "leaderboard", "status", "doctor")
 
 
 @pytest.mark.endurance
-@pytest.mark.parametrize(
-    "commands",
-    [("run", "leaderboard", "run"), (*COMMANDS, "run")],
-    ids=["some", "every"],
-)
+@pytest.mark.parametrize("commands", [("run", "leaderboard", "run"), (*COMMANDS, "run")], ids=["some", "every"])
 def test_one_connection_is_enough(commands: tuple[str, ...], server: Server, tmp_path: Path) -> None:
     """A command works for a role with CONNECTION LIMIT 1, right after the command before."""
     write_challenge(tmp_path)

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 
 from scorer.errors import Findings, Problem, StoreError
@@ -320,15 +319,6 @@ def test_two_teams_may_send_the_same_bytes(place: str) -> None:
     assert rows(place, "SELECT count(*) FROM result") == [(1,)]
 
 
-def test_entries_are_those_of_the_track(place: str) -> None:
-    """The entries of other tracks are not among them."""
-    with opened(place) as store:
-        store_result(store, submission("a"), BASIS, scored())
-        store_result(store, submission("b", track="pooled-sequences"), BASIS, scored())
-
-        assert [stored.submission for stored in entries(store, "cold-start", BASIS)] == [submission("a")]
-
-
 def test_a_missing_file_is_withdrawn_and_may_return(place: str) -> None:
     """Nothing is deleted: a missing file is marked as withdrawn, and as present when it returns."""
     first, second = submission("first"), submission("second", hours=1)
@@ -351,17 +341,6 @@ def test_a_missing_file_is_withdrawn_and_may_return(place: str) -> None:
     assert untouched.present
 
 
-def test_a_submission_is_pending_until_it_is_recorded(place: str) -> None:
-    """An imported submission is known before it is scored."""
-    with opened(place) as store:
-        import_submissions(store, "cold-start", [submission("first"), submission("second", hours=1)])
-        store_result(store, submission("first"), BASIS, scored())
-        first, second = entries(store, "cold-start", BASIS)
-
-    assert first.result is not None
-    assert second.result is None
-
-
 def test_names_are_kept_as_they_are(place: str) -> None:
     """Names are bytes: a lone surrogate, NUL and a name that prints alike stay three teams and three files."""
     names = ["a\udcffb\0", "a\\udcffb\\x00", "a\udcffb\\0"]
@@ -375,17 +354,6 @@ def test_names_are_kept_as_they_are(place: str) -> None:
     assert {each.submission.team for each in stored} == set(names)
     assert {each.submission.file for each in stored} == {each.file for each in sent}
     assert [event.kind for event in recorded] == ["arrival"] * 3
-
-
-def test_hostile_names_are_only_text(place: str) -> None:
-    """Text that looks like SQL or markup is read as it was written."""
-    names = ["'; DROP TABLE submission; --", "<script>alert(1)</script>", "%s :x {y}", "🦊", "x" * 1000]
-    with opened(place) as store:
-        for name in names:
-            store_result(store, submission(name, team=name), BASIS, scored())
-        stored = entries(store, "cold-start", BASIS)
-
-    assert sorted(each.submission.team for each in stored) == sorted(names)
 
 
 def test_one_import_records_by_time_of_receipt(new_place: NewPlace) -> None:
@@ -491,29 +459,6 @@ def test_the_database_of_something_else_is_refused_and_unchanged(place: str) -> 
         Store.open(place)
 
 
-def test_a_file_that_is_no_database_is_refused_and_unchanged(file: Path) -> None:
-    """A text file with the name of the database is reported and not changed."""
-    file.write_text("team,score\n" * 1000)
-
-    with pytest.raises(StoreError, match=r"scores\.db: is not a database; move it away"):
-        Store.open(file)
-    assert file.read_text() == "team,score\n" * 1000
-
-
-def test_a_damaged_database_is_reported(file: Path) -> None:
-    """Overwritten pages are found when they are read, and the message says what to do."""
-    with opened(file) as store:
-        for number in range(20):
-            store_result(store, submission(str(number)), BASIS, scored(number))
-    page = 4096
-    with file.open("r+b") as pages:
-        pages.seek(page)
-        pages.write(b"\xff" * (file.stat().st_size - page))
-
-    with pytest.raises(StoreError, match=r"is damaged; restore a backup, or move it away"), Store.open(file) as store:
-        entries(store, "cold-start", BASIS)
-
-
 def test_a_folder_is_refused(tmp_path: Path) -> None:
     """The message says that it is a folder."""
     with pytest.raises(StoreError, match="is a folder"):
@@ -587,44 +532,6 @@ def test_creating_a_database_waits_for_another_process_that_does(file: Path, mon
         assert store.read(lambda view: view.solution(BASIS.solution)).query_ids == QUERIES
     neighbour.close()
     assert len(waited) == 1
-
-
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
-def test_a_read_only_folder_is_reported(tmp_path: Path) -> None:
-    """Neither a new database nor an existing one can be used in a folder without write permission."""
-    folder = tmp_path / "folder"
-    folder.mkdir()
-    opened(folder / "old.db").close()
-    (folder / "old.db").chmod(0o444)
-    folder.chmod(0o555)
-    try:
-        for name in ("new.db", "old.db"):
-            with pytest.raises(StoreError, match=r"cannot be opened|read-only"), opened(folder / name):
-                pass
-    finally:
-        folder.chmod(0o755)
-
-
-def test_a_full_disk_is_reported(file: Path) -> None:
-    """A write that does not fit is reported and changes nothing."""
-    with opened(file) as store:
-        add(store, submission("first"))
-    before = content(str(file))
-
-    def small(connection: sqlite3.Connection, _record: object) -> None:
-        pages = connection.execute("PRAGMA page_count").fetchone()[0]
-        connection.execute(f"PRAGMA max_page_count = {pages}")
-
-    event.listen(Engine, "connect", small)
-    try:
-        scores, measures = np.zeros((200, 20)), parse(f"P@{','.join(map(str, range(1, 201)))}")
-        large = Scored(measures, scores, FLAGGED, matched(SOLUTION, {}), Counts(20, 20, 0, 200, 0, 0), Findings())
-        with Store.open(file) as store, pytest.raises(StoreError, match="disk is full"):
-            store.store_results([(digest("first"), large.summary())], BASIS)
-    finally:
-        event.remove(Engine, "connect", small)
-
-    assert content(str(file)) == before
 
 
 # Killed processes, and several at once

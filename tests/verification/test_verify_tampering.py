@@ -287,16 +287,6 @@ def test_each_changed_field_is_found(held: Path, document: str) -> None:
     assert "tracks.main.phases" not in passed
 
 
-def test_each_changed_field_of_a_receipt_is_found(held: Path) -> None:
-    """It is signed."""
-    file = held / "receipt.txt"
-    first, second = file.read_text().splitlines()
-    document = json.loads(first)
-    for _, mutated in mutations(document):
-        file.write_text(json.dumps(mutated, separators=(",", ":")) + f"\n{second}\n")
-        assert verify(held, "receipt").code == 1
-
-
 def test_each_changed_field_of_the_log_is_found(held: Path) -> None:
     """The kind only by an earlier copy: it is in the text of the leaf, which is not public."""
     lines = rows({"log": (held / "log.jsonl").read_bytes()}, "log")
