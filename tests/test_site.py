@@ -17,6 +17,7 @@ from scorer.board.charts.over_time import TimedScore, timeline
 from scorer.board.site.pages import ASSETS, pages
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
+from scorer.live.rules import TrackInForce
 from scorer.settings.tracks import Track
 from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
 from tests.browser import IN_BROWSER, Page
@@ -161,7 +162,10 @@ def test_the_command_that_checks_a_file_works(
 def test_a_challenge_without_submissions_has_pages() -> None:
     """The pages say that there are no submissions yet."""
     declared = challenge()
-    empty = [Board(track, tuple(map(str, track.all_measures)), (), 0, 0, 0, None) for track in declared.tracks]
+    empty = [
+        Board(TrackInForce.of(track), tuple(map(str, track.all_measures)), (), 0, 0, 0, None)
+        for track in declared.tracks
+    ]
     site = pages(declared, empty)
     assert "No submissions yet." in site["index.html"]
     assert "No submissions yet." in site["cold-start/index.html"]

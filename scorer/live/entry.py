@@ -12,6 +12,7 @@ from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import ALIKE, FEW_KNOWN, NO_LIST, Counts
 from scorer.live.phases import Phases, is_misdated, precedes_phases
+from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
 from scorer.settings.tracks import Track
 from scorer.store.events import ABOUT_SUBMISSIONS, Event, Failure, StoredResult, Submission, name_of
@@ -229,7 +230,7 @@ def column_scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals:
     return tuple(rounded(means[name].value, decimals) if name in means else None for name in columns)
 
 
-def counting_entry(entries: Sequence[Entry], track: Track, by_preliminary: bool) -> Entry | None:
+def counting_entry(entries: Sequence[Entry], track: TrackInForce, by_preliminary: bool) -> Entry | None:
     """The one of a team's scored entries that its place comes from; of equally good ones the earliest.
 
     With ``entry = "picks"``, it is one of the picks; the best of all where none of these is picked. While the Ladder

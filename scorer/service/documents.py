@@ -21,11 +21,10 @@ import anyio
 
 from scorer.board.site.captions import status_words
 from scorer.live.commitment import sent_name
-from scorer.live.entries import Followed, entries
+from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entry, stays, without_solution
-from scorer.live.state import in_force, public, track_state
+from scorer.live.now import Now
 from scorer.live.teams import slugs
-from scorer.organising.rules import scored_by
 from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import Challenge, Track
@@ -56,7 +55,7 @@ def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
 
 def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Document:
     """A track, and where it is in its phases."""
-    phases = track_state(view, track).phases
+    phases = Now.of(view, track).phases
     return {
         "name": track.name,
         "title": track.title,
@@ -91,12 +90,11 @@ def entry_documents(
 
     Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
     """
-    own = followed.own(view, track.name, team)
-    rules, basis = scored_by(own, track)
+    own = followed.own(view, track, team)
+    rules, basis, frozen = own.track, own.basis, own.frozen_since
     # Automatic decimals depend on the results of all teams.
-    whole = own if rules.decimals is not None or basis is None else view
-    found = entries(whole, rules, basis)
-    frozen = track_state(own, track).phases.frozen_since(view.now)
+    whole = own if rules.decimals is not None or basis is None else Now.of(view, track)
+    found = scored_entries(whole)
     published = published_scores(challenge, track)
     slug = slugs(followed.teams).get(followed.final(track.name, team), "")
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
@@ -116,7 +114,7 @@ def entry_documents(
         document = _entry_document(public_entry, names, hides_scores=is_new)
         document["id"] = followed.arrivals[entry.index].body.get("delivery")
         document["counts"] = entry is counting
-        has_closed = stays(submissions[entry.index], found.phases, rules, view.now)
+        has_closed = stays(submissions[entry.index], own.phases, rules, view.now)
         document["may_withdraw"] = entry.presence == "present" and not has_closed
         if not is_new and slug in published.ranks:
             document["rank_of_team"] = published.ranks[slug]
@@ -209,11 +207,10 @@ def _published_scores(board: Path, *_status: int) -> PublishedScores:
 
 def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:
     """What a team has left of its quota, and when it begins again."""
-    own = followed.own(view, track.name, team)
-    rules = in_force(own, track)
+    own = followed.own(view, track, team)
     limits = []
-    if rules.quota.limits_anything:
-        quota = entries(own, *scored_by(own, track), measures=()).quota
+    if own.rules.quota.limits_anything:
+        quota = entries(own).quota
         limits = [
             {
                 "limit": left.limit,
@@ -233,7 +230,7 @@ def event_documents(
     """The events after one with an index that a team may see: its own, and those that are public."""
     found: list[Event] = []
     for track in challenge.tracks:
-        erratum_until = public(view, track).last_index
+        erratum_until = Now.of(view, track).public.view.last_index
         found += (
             event
             for event in followed.events(track.name, [team])
