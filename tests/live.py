@@ -294,7 +294,7 @@ class Live:
     # What there is
 
     def entries(self, now: datetime | None = None) -> Entries:
-        """The entries, without regard to a freeze."""
+        """All entries, with the scores that their teams see."""
 
         def found(view: Snapshot) -> Entries:
             return scored_entries(Now.of(view, self.track))

@@ -183,8 +183,7 @@ def _row(
 
     `by_preliminary`: whether preliminary scores decide which entry is the best.
     """
-    may_count = [] if track.hides_scores else [entry for entry in entries if entry.may_count]
-    counting = counting_entry(may_count, track, by_preliminary)
+    counting = counting_entry(entries, track, by_preliminary)
     marked = tuple(replace(entry, is_counting=True) if entry is counting else entry for entry in reversed(entries))
     return Row(
         rank=None,

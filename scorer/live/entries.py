@@ -84,7 +84,23 @@ def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
     Without a basis, no entry has a result. Raises ChallengeError if the Ladder has too few preliminary queries, and
     StoreError.
     """
-    return _entries(now, now.track, now.track.all_measures, cache)
+    scored = _entries(now, now.track, now.track.all_measures, cache)
+    return replace(scored, all=tuple(_with_visible_scores(entry, now, scored.track) for entry in scored.all))
+
+
+def _with_visible_scores(entry: Entry, now: Now, track: TrackInForce) -> Entry:
+    """The entry with the scores that may be seen now. Boards, pages and the service show what this function leaves.
+
+    An entry has no scores while a phase shows nothing, or if it was recorded since a freeze: only its team sees it.
+    An early or late entry has scores once the late board is shown. Final scores are shown at the final stage.
+    """
+    blank = (None,) * len(entry.final)
+    since = None if now.hides_nothing else now.frozen_since
+    is_frozen = since is not None and (entry.recorded or now.view.now) >= since
+    is_admitted = entry.admission == "ok" or (entry.is_late and track.late_board and now.phases.is_over(now.view.now))
+    if track.hides_scores or is_frozen or not is_admitted:
+        return replace(entry, final=blank, preliminary=blank, is_frozen=is_frozen)
+    return entry if track.shows_final else replace(entry, final=blank)
 
 
 def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: Cache | None = None) -> Entries:
@@ -107,7 +123,6 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
         (state, _admitted(place, within.get(state.index, True))) for state, place in zip(stored, places, strict=True)
     ]
     released = _released(now, track, placed, cache) if track.has_ladder and measures else {}
-    shows_late = track.late_board and now.phases.is_over(now.view.now)
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
     listed = tuple(
@@ -116,7 +131,6 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
             place,
             track,
             measures,
-            shows_late,
             released.get(state.index),
             tuple(
                 (pick.at, key_of(state.submission) in pick.keys[: track.picks])
@@ -257,18 +271,13 @@ def _entry(
     place: _Place,
     track: TrackInForce,
     measures: Sequence[Measure],
-    shows_late: bool,
     look: Look | None,
     picks: tuple[tuple[datetime, bool], ...],
 ) -> Entry:
     hidden = place.waits or place.admission == "over-quota"
     result = None if hidden else state.result
     findings = result.findings if result else None
-    is_shown = not track.hides_scores and (
-        place.admission == "ok" or (shows_late and place.admission in ("early", "late"))
-    )
-    means: Mapping[Split, Mapping[str, Mean]] = result.means if result and is_shown else {}
-    final = means.get(track.final, {}) if track.shows_final else {}
+    means: Mapping[Split, Mapping[str, Mean]] = result.means if result else {}
     columns = tuple(map(str, measures))
     return Entry(
         index=state.index,
@@ -282,7 +291,7 @@ def _entry(
         admission=place.admission,
         outcome="waiting" if hidden else _outcome(state),
         is_counting=False,
-        final=column_scores(final, columns, track.final_decimals),
+        final=column_scores(means.get(track.final, {}), columns, track.final_decimals),
         preliminary=_released_scores(look, columns, track)
         if track.has_ladder
         else column_scores(means.get("preliminary", {}), columns, track.preliminary_decimals),

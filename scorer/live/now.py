@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -37,6 +37,8 @@ class Now:
     """Rules and their basis in the place of those in force; see `by`."""
     hides_nothing: bool = False
     """Whether a phase that shows nothing hides no scores, as for the organiser and after its close."""
+    is_public: bool = False
+    """Whether the snapshot is the record from before a freeze, so that nothing in it is frozen."""
     derived: dict[object, Any] = field(default_factory=dict, init=False)
     """What other modules derived from this value, so that they derive it once."""
 
@@ -51,11 +53,11 @@ class Now:
 
     def by(self, rules: Track, basis: Basis | None) -> Now:
         """The same moment by other rules and their basis, such as those of an erratum."""
-        return Now(self.view, self.declared, (rules, basis), self.hides_nothing)
+        return replace(self, chosen=(rules, basis))
 
     def without_hiding(self) -> Now:
         """The same moment with the scores that a phase hides which shows nothing."""
-        return Now(self.view, self.declared, self.chosen, hides_nothing=True)
+        return replace(self, hides_nothing=True)
 
     @property
     def events(self) -> Sequence[Event]:
@@ -150,13 +152,13 @@ class Now:
     @property
     def frozen_since(self) -> datetime | None:
         """When the board was frozen; None if it is not."""
-        return self.phases.frozen_since(self.view.now)
+        return None if self.is_public else self.phases.frozen_since(self.view.now)
 
     @cached_property
     def public(self) -> Now:
         """What visitors may see: during a freeze, the record as it was when the freeze began."""
         since = self.frozen_since
-        return self if since is None else Now.of(self.view.before(since), self.declared)
+        return self if since is None else Now(self.view.before(since), self.declared, is_public=True)
 
     @property
     def updated(self) -> datetime | None:

@@ -91,7 +91,7 @@ def entry_documents(
     Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
     """
     own = followed.own(view, track, team)
-    rules, basis, frozen = own.track, own.basis, own.frozen_since
+    rules, basis = own.track, own.basis
     # Automatic decimals depend on the results of all teams.
     whole = own if rules.decimals is not None or basis is None else Now.of(view, track)
     found = scored_entries(whole)
@@ -100,23 +100,19 @@ def entry_documents(
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
     members = followed.members(track.name, team)
-    since_freeze = {entry.index for entry in found.all if frozen and (entry.recorded or view.now) >= frozen}
-    may_count = [entry for entry in found.all if entry.team in members and entry.may_count]
-    shown = [entry for entry in may_count if not rules.hides_scores and entry.index not in since_freeze]
-    counting = counting_entry(shown, found.track, basis is not None and bool(view.flags(basis).any()))
+    together = [entry for entry in found.all if entry.team in members]
+    counting = counting_entry(together, found.track, basis is not None and bool(view.flags(basis).any()))
     submissions = {state.index: state.submission for state in found.stored}
     listed = {}
     for entry in found.all:
         if entry.team != team:
             continue
-        is_new = entry.index in since_freeze
-        public_entry = without_solution(entry, queries_are_public=queries_are_public)
-        document = _entry_document(public_entry, names, hides_scores=is_new)
+        document = _entry_document(without_solution(entry, queries_are_public=queries_are_public), names)
         document["id"] = followed.arrivals[entry.index].body.get("delivery")
         document["counts"] = entry is counting
         has_closed = stays(submissions[entry.index], own.phases, rules, view.now)
         document["may_withdraw"] = entry.presence == "present" and not has_closed
-        if not is_new and slug in published.ranks:
+        if not entry.is_frozen and slug in published.ranks:
             document["rank_of_team"] = published.ranks[slug]
         score = document["scores"].get(published.stage, {}).get(names[0])
         document["rank"] = published.rank_of(score, slug)
@@ -125,9 +121,9 @@ def entry_documents(
     return listed
 
 
-def _entry_document(entry: Entry, names: Sequence[str], *, hides_scores: bool) -> Document:
+def _entry_document(entry: Entry, names: Sequence[str]) -> Document:
     scores: dict[str, Mapping[str, float | None]] = {}
-    if entry.state == "scored" and not hides_scores:
+    if entry.state == "scored":
         for stage, values in (("preliminary", entry.preliminary), ("final", entry.final)):
             if any(value is not None for value in values):
                 scores[stage] = dict(zip(names, values, strict=True))
