@@ -15,8 +15,8 @@ from scorer.errors import Problem
 from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State
 from scorer.live.errata import BeforeAfter, ChangedFile, Changes, Placing, PublishedErratum, Scale
-from scorer.live.rules import ChangedRule, SaltedDigest
-from scorer.live.state import PublishedLog
+from scorer.live.now import PublishedLog
+from scorer.live.rules import ChangedRule, SaltedDigest, TrackInForce
 from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
 from scorer.settings.tracks import Challenge, Track
@@ -166,7 +166,7 @@ def rejected_row(name: str, columns: int) -> Row:
 
 def board(track: Track) -> Board:
     """The same board for each folder of a track, computed once."""
-    return replace(_board(track.model_copy(update={"root": Path()})), track=track)
+    return replace(_board(track.model_copy(update={"root": Path()})), track=TrackInForce.of(track))
 
 
 @cache
@@ -192,7 +192,7 @@ def _board(track: Track) -> Board:
         rejected_row(HOSTILE[1], width),
         rejected_row("quiet-harbour", width),
     ]
-    if not track.shows_final:
+    if not TrackInForce.of(track).shows_final:
         rows = [without_final(row) for row in rows]
     return with_certainty(board_of(track, *rows))
 
@@ -200,8 +200,8 @@ def _board(track: Track) -> Board:
 def board_of(track: Track, *rows: Row) -> Board:
     """A board with these rows, in order and ranked, without statistics."""
     columns = tuple(str(measure) for measure in track.all_measures)
-    salted = SaltedDigest(digest(track.name))
-    return Board(track, columns, ranked(rows, track), 500, 484, 97, salted, updated=UPDATED)
+    salted, shown = SaltedDigest(digest(track.name)), TrackInForce.of(track)
+    return Board(shown, columns, ranked(rows, shown), 500, 484, 97, salted, updated=UPDATED)
 
 
 def without_final(row: Row) -> Row:

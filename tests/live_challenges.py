@@ -12,13 +12,13 @@ from typing import Self, TypeVar
 import pytest
 
 from scorer.board.board import Board, Row
-from scorer.live.entries import Entries, entries
+from scorer.live.entries import Entries, scored_entries
 from scorer.live.entry import Entry
 from scorer.live.errata import Changes, Erratum
+from scorer.live.now import Now
 from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata
 from scorer.organising.render import boards, render
-from scorer.organising.rules import scored_by
 from scorer.organising.run import Work, carry_out, plan
 from scorer.scoring.executors.base import Executor, Serial
 from scorer.settings.loading import read_challenge
@@ -294,10 +294,10 @@ class Live:
     # What there is
 
     def entries(self, now: datetime | None = None) -> Entries:
-        """The entries, without regard to a freeze."""
+        """All entries, with the scores that their teams see."""
 
         def found(view: Snapshot) -> Entries:
-            return entries(view, *scored_by(view, self.track))
+            return scored_entries(Now.of(view, self.track))
 
         with self.store(now) as store:
             return store.read(found)

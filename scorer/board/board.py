@@ -14,7 +14,7 @@ from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
 from scorer.live.phases import Phases, PublishedSplit, phase_rules, split_rules
 from scorer.live.quotas import Left, pick_rules, quota_rules
-from scorer.live.rules import SaltedDigest
+from scorer.live.rules import SaltedDigest, TrackInForce
 from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.options import SELF
 from scorer.settings.rules import Phase
@@ -198,7 +198,7 @@ class Curve:
 class Board:
     """The leaderboard of a track."""
 
-    track: Track
+    track: TrackInForce
     columns: tuple[str, ...]
     """Canonical names of the measures, the primary measure first."""
     rows: tuple[Row, ...]

@@ -14,17 +14,16 @@ from scorer.board.board import Board, Curve, Row
 from scorer.board.statistics import ScoredRows, with_statistics
 from scorer.errors import MeasureError
 from scorer.files import code_digest
-from scorer.live.entries import defined_queries, entries
+from scorer.live.entries import defined_queries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entry, is_baseline, rounded, without_solution
+from scorer.live.now import Now
 from scorer.live.phases import published_split
 from scorer.live.quotas import Left
-from scorer.live.rules import salted_digest
-from scorer.live.state import track_state
+from scorer.live.rules import TrackInForce, salted_digest
 from scorer.live.teams import MergedTeam, Merges, Team, teams
 from scorer.measures import Measure, parse_one
 from scorer.options import EqualRanks
 from scorer.scoring.outcomes import aggregated
-from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot
 
@@ -93,14 +92,15 @@ def _means(scored: ScoredRows, measures: Sequence[Measure]) -> list[tuple[float 
     ]
 
 
-def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None = None) -> Board:
-    """The board of a track with its current settings, from the stored results of a basis.
+def board(now: Now, cache: Cache | None = None) -> Board:
+    """The board of a track by the rules in force, from the stored results of their basis.
 
     Entries without a result for the basis wait; without a basis, all of them do. `cache` has the statistics and the
     scores of the Ladder that were computed before; without it, the board has no statistics. Raises ChallengeError where
     the Ladder has too few preliminary queries.
     """
-    stored = entries(view, track, basis, cache=cache)
+    view, basis, joined = now.view, now.basis, now.merges
+    stored = scored_entries(now, cache)
     track, shown = stored.track, stored.all
     if basis is not None and not track.shows_final:
         is_public = are_queries_public(track, view.queries(basis.solution).ids)
@@ -110,7 +110,6 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
     columns = tuple(map(str, track.all_measures))
     scored_queries = defined_queries(stored.results, "all", columns[0], len(flagged))
     preliminary_queries = defined_queries(stored.results, "preliminary", columns[0], int(sum(flagged)))
-    joined = stored.merges
     by_team: dict[str, list[Entry]] = {}
     for entry in shown:
         by_team.setdefault(joined.final(entry.team), []).append(entry)
@@ -137,10 +136,10 @@ def board(view: Snapshot, track: Track, basis: Basis | None, cache: Cache | None
         preliminary_queries=preliminary_queries,
         salted_digest=salted_digest(view, track, basis.solution) if basis else None,
         merged=_merged(stored.all, joined, known),
-        updated=track_state(view, track).updated,
+        updated=now.updated,
         split=published_split(view, basis) if basis else None,
         late=_late_rows(by_team, known),
-        phases=stored.phases,
+        phases=now.phases,
         now=view.now,
     )
     if basis is None or cache is None or track.shows != "score":
@@ -172,14 +171,19 @@ def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team])
 
 
 def _row(
-    team: Team, entries: Sequence[Entry], track: Track, *, baseline: bool, by_preliminary: bool, left: tuple[Left, ...]
+    team: Team,
+    entries: Sequence[Entry],
+    track: TrackInForce,
+    *,
+    baseline: bool,
+    by_preliminary: bool,
+    left: tuple[Left, ...],
 ) -> Row:
     """The unranked row of a team, given its entries, the earliest first.
 
     `by_preliminary`: whether preliminary scores decide which entry is the best.
     """
-    may_count = [] if track.hides_scores else [entry for entry in entries if entry.may_count]
-    counting = counting_entry(may_count, track, by_preliminary)
+    counting = counting_entry(entries, track, by_preliminary)
     marked = tuple(replace(entry, is_counting=True) if entry is counting else entry for entry in reversed(entries))
     return Row(
         rank=None,
@@ -206,7 +210,7 @@ def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: E
     return tuple(None if key is None else 1 + bisect_left(ordered, key) for key in keys)
 
 
-def ranked(rows: Iterable[Row], track: Track) -> tuple[Row, ...]:
+def ranked(rows: Iterable[Row], track: TrackInForce) -> tuple[Row, ...]:
     """The rows in the order of the board, with both of their ranks.
 
     Rows are ordered by score, then by the place of their entries in the record. Rows with a blank score follow, then
@@ -222,13 +226,13 @@ def ranked(rows: Iterable[Row], track: Track) -> tuple[Row, ...]:
     )
 
 
-def _ranks_of(rows: Sequence[Row], track: Track, *, final: bool) -> tuple[int | None, ...]:
+def _ranks_of(rows: Sequence[Row], track: TrackInForce, *, final: bool) -> tuple[int | None, ...]:
     scores = [None if row.baseline or row.team.is_excluded else _primary_score(row, final=final) for row in rows]
     indexes = [(row.entry or row.entries[0]).index for row in rows]
     return ranks(scores, indexes, track.equal_ranks)
 
 
-def _position(row: Row, track: Track) -> tuple[bool, int, float, int, str]:
+def _position(row: Row, track: TrackInForce) -> tuple[bool, int, float, int, str]:
     """A sort key for the rows of a board."""
     excluded = row.team.is_excluded
     if row.entry is None:

@@ -270,7 +270,7 @@ def add_board(parser: Parser) -> None:
 
 def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
     """Print the board of each track from the stored results, without scoring."""
-    from scorer.live.state import published_log
+    from scorer.live.now import published_log
     from scorer.organising.render import boards
 
     with open_store(challenge, track) as (settings, tracks, store):
@@ -352,8 +352,8 @@ def phases(
     phase is extended until it has closed, that is, until its end and its grace have passed. Without --track, it is
     extended in all tracks that have a phase with this name, or in none of them.
     """
+    from scorer.live.now import Now
     from scorer.live.phases import Phases, phase_lines
-    from scorer.live.state import recorded_lines
     from scorer.organising.phases import extend
     from scorer.store.store import Store, now
 
@@ -368,7 +368,7 @@ def phases(
             ]
         else:
             with Store.open(address, create=False) as store:
-                lines = store.read(lambda view: [line for one in tracks for line in recorded_lines(view, one)])
+                lines = store.read(lambda view: [line for one in tracks for line in Now.of(view, one).lines()])
         print_result(*lines)
         return 0
     if phase is None or end is None or reason is None:

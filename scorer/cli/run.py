@@ -160,7 +160,7 @@ def _run_and_render(parent: int, folder: Path, track: str | None, every: float, 
             names = {chosen.name for chosen in scoring.tracks}
             tracks = [chosen for chosen in settings.tracks if chosen.name in names]
             now = scoring.store.now()
-            ready = {chosen.name for chosen in tracks if is_ready(scoring.store, settings, chosen)}
+            ready = {chosen.name for chosen in tracks if is_ready(scoring.store, chosen)}
 
             def leaves(state: SubmissionState) -> bool:
                 return state.submission.track in ready and is_fresh(state, now)

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from scorer.live.errata import PublishedErratum
+from scorer.live.now import Now, public_to_all
 from scorer.live.phases import Phases, folded_phases
 from scorer.live.rules import rules_of_settings
-from scorer.live.state import public, public_to_all, track_state
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Event
 from scorer.store.log import START, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
@@ -228,14 +228,14 @@ def published_commitment(
 
 def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterator[CommittedTrack]:
     for track in tracks:
-        recorded = public(view, track).recorded_basis(track.name)
+        recorded = Now.of(view, track).public.recorded
         if recorded is None:
             continue
         key = recorded.key_sha256 or ""
         if not last.is_revealed:
             yield CommittedTrack(track.name, key)
             continue
-        plan = track_state(view, track).phases
+        plan = Now.of(view, track).phases
         indexes = {change.index for changes in (plan.announcements, plan.extensions) for change in changes}
         yield CommittedTrack(
             name=track.name,

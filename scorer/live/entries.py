@@ -26,9 +26,10 @@ from scorer.live.entry import (
     submissions,
 )
 from scorer.live.ladder import Candidate, Look, looks
+from scorer.live.now import Now
 from scorer.live.phases import Phases, is_backdated
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
-from scorer.live.state import TrackState, in_force, track_state
+from scorer.live.rules import TrackInForce
 from scorer.live.teams import Merges, Team, Token, merges, set_teams, tokens
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
@@ -45,6 +46,7 @@ from scorer.wording import printable_name
 class Entries:
     """The entries of a track."""
 
+    now: Now
     all: tuple[Entry, ...]
     """In the order of the record."""
     quota: UsedQuota
@@ -52,71 +54,75 @@ class Entries:
     to_score: tuple[SubmissionState, ...]
     """Those whose score is needed and may be computed now, or is known: present and admitted, also those that are early
     or late, but not those that wait for the outcome of an earlier entry."""
-    phases: Phases
     stored: tuple[SubmissionState, ...]
     """The submissions, in the order of the record."""
-    track: Track
+    track: TrackInForce
     """The track, with the decimals of its scores."""
-    merges: Merges
-    """Of its teams."""
-    results: tuple[StoredResult, ...]
-    """Of all scored entries, also of those that do not count."""
 
     @property
     def unscored(self) -> tuple[SubmissionState, ...]:
         """Those to score now: without a result, and not given up."""
         return tuple(state for state in self.to_score if state.is_open)
 
+    @property
+    def results(self) -> tuple[StoredResult, ...]:
+        """Of all scored entries, also of those that do not count."""
+        return tuple(state.result for state in self.stored if state.result is not None and state.is_scored)
 
-def entries(
-    view: Snapshot,
-    track: Track,
-    basis: Basis | None,
-    *,
-    measures: Sequence[Measure] | None = None,
-    cache: Cache | None = None,
-) -> Entries:
-    """The entries of a track by its rules.
 
-    `track` has the rules in force, as `in_force` returns it. `basis` is the solution and the matching rules of the
-    results; None: no entry has a result. The entries have the scores of `measures`; None: those of the track. `cache`
-    has the scores that the Ladder released before.
+def entries(now: Now) -> Entries:
+    """The entries of a track by the rules in force, without scores; computed once. Raises StoreError."""
+    if "entries" not in now.derived:
+        now.derived["entries"] = _entries(now, TrackInForce.of(now.rules), ())
+    listed: Entries = now.derived["entries"]
+    return listed
 
-    Raises ChallengeError if the Ladder has too few preliminary queries, and StoreError.
+
+def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
+    """The entries of a track with the scores that may be seen; `cache` has those that the Ladder released before.
+
+    Without a basis, no entry has a result. Raises ChallengeError if the Ladder has too few preliminary queries, and
+    StoreError.
     """
-    chosen = track.all_measures if measures is None else measures
-    now = track_state(view, track)
+    scored = _entries(now, now.track, now.track.all_measures, cache)
+    return replace(scored, all=tuple(_with_visible_scores(entry, now, scored.track) for entry in scored.all))
+
+
+def _with_visible_scores(entry: Entry, now: Now, track: TrackInForce) -> Entry:
+    """The entry with the scores that may be seen now. Boards, pages and the service show what this function leaves.
+
+    An entry has no scores while a phase shows nothing, or if it was recorded since a freeze: only its team sees it.
+    An early or late entry has scores once the late board is shown. Final scores are shown at the final stage.
+    """
+    blank = (None,) * len(entry.final)
+    since = None if now.hides_nothing else now.frozen_since
+    is_frozen = since is not None and (entry.recorded or now.view.now) >= since
+    is_admitted = entry.admission == "ok" or (entry.is_late and track.late_board and now.phases.is_over(now.view.now))
+    if track.hides_scores or is_frozen or not is_admitted:
+        return replace(entry, final=blank, preliminary=blank, is_frozen=is_frozen)
+    return entry if track.shows_final else replace(entry, final=blank)
+
+
+def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: Cache | None = None) -> Entries:
     # A submission has as many means over each split: one that is not shown is not read.
     splits: Sequence[Split] = SPLITS if track.shows_final and track.final == "rest" else ("all", "preliminary")
-    stored = with_outcomes(view, now.submissions.values(), basis, chosen, splits)
-    results = tuple(state.result for state in stored if state.result is not None and state.is_scored)
-    if track.decimals is None and basis is not None and chosen:
-        flagged = int(view.flags(basis).sum())
-        queries = defined_queries(results, "preliminary", str(track.primary_measure), flagged)
-        track = track.model_copy(update={"auto_decimals": auto_decimals(queries)})
-    plan = now.phases
+    stored = with_outcomes(now.view, now.submissions.values(), now.basis, measures, splits)
+    if track.decimals is None and now.basis is not None and measures:
+        track = _with_decimals(now, track, stored)
     by_age = sorted((state for state in stored if state.present), key=lambda state: state.since)
     since = {state.submission.file: state.since for state in by_age}
-    places = [_place(state, since, plan, track) for state in stored]
+    places = [_place(state, since, now.phases, track) for state in stored]
     earlier = _earlier_outcomes(now, stored) if track.quota.limits_anything else {}
     claims = [
         Claim(state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier))
         for state, place in zip(stored, places, strict=True)
         if place.admission == "ok" and not is_baseline(state.submission.team, track)
     ]
-    joined = now.merges
-    within = admissions(claims, track.quota, joined.members) if track.quota.limits_anything else {}
+    within = admissions(claims, track.quota, now.merges.members) if track.quota.limits_anything else {}
     placed = [
         (state, _admitted(place, within.get(state.index, True))) for state, place in zip(stored, places, strict=True)
     ]
-    released: Mapping[int, Look] = {}
-    if track.has_ladder and basis is not None and chosen:
-        candidates: dict[str, list[Candidate]] = defaultdict(list)
-        for state, place in placed:
-            if place.admission == "ok":
-                candidates[joined.final(state.submission.team)].append((state, place.waits or state.is_open))
-        released = looks(view, track, basis, candidates.values(), cache)
-    shows_late = track.late_board and plan.is_over(view.now)
+    released = _released(now, track, placed, cache) if track.has_ladder and measures else {}
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
     listed = tuple(
@@ -124,28 +130,39 @@ def entries(
             state,
             place,
             track,
-            chosen,
-            shows_late,
+            measures,
             released.get(state.index),
             tuple(
                 (pick.at, key_of(state.submission) in pick.keys[: track.picks])
-                for pick in picks.get(joined.final(state.submission.team), ())
+                for pick in picks.get(now.merges.final(state.submission.team), ())
             ),
         )
         for state, place in placed
     )
-    return Entries(
-        all=listed,
-        quota=UsedQuota(
-            track.quota, plan, tuple(claim for claim in claims if within.get(claim.index, True) is not False)
-        ),
-        to_score=tuple(state for state in stored if state.present and within.get(state.index, True)),
-        phases=plan,
-        stored=stored,
-        track=track,
-        merges=joined,
-        results=results,
-    )
+    certain = tuple(claim for claim in claims if within.get(claim.index, True) is not False)
+    to_score = tuple(state for state in stored if state.present and within.get(state.index, True))
+    return Entries(now, listed, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
+
+
+def _with_decimals(now: Now, track: TrackInForce, stored: Iterable[SubmissionState]) -> TrackInForce:
+    """The track with the automatic decimals that the results of all teams leave."""
+    flagged = 0 if now.basis is None else int(now.view.flags(now.basis).sum())
+    results = (state.result for state in stored if state.result is not None and state.is_scored)
+    queries = defined_queries(results, "preliminary", str(track.primary_measure), flagged)
+    return TrackInForce.of(track, auto_decimals=auto_decimals(queries))
+
+
+def _released(
+    now: Now, track: TrackInForce, placed: Iterable[tuple[SubmissionState, _Place]], cache: Cache | None
+) -> Mapping[int, Look]:
+    """What the Ladder answers to each scored entry, by its index; nothing without a basis."""
+    if now.basis is None:
+        return {}
+    candidates: dict[str, list[Candidate]] = defaultdict(list)
+    for state, place in placed:
+        if place.admission == "ok":
+            candidates[now.merges.final(state.submission.team)].append((state, place.waits or state.is_open))
+    return looks(now.view, track, now.basis, candidates.values(), cache)
 
 
 def with_outcomes(
@@ -173,16 +190,13 @@ def with_outcomes(
 
 def quota_line(view: Snapshot, track: Track, team: str) -> str:
     """What a team has left of its quota now, and when the limits of a day begin again, given the name of its folder."""
-    name = printable_name(team)
-    rules = in_force(view, track)
-    if is_baseline(team, rules):
+    name, now = printable_name(team), Now.of(view, track)
+    if is_baseline(team, now.rules):
         return f"{name}: a baseline has no quota"
-    if not rules.quota.limits_anything:
+    if not now.rules.quota.limits_anything:
         return f"{name}: the track {track.name} has no quota"
-    recorded = track_state(view, track).basis
-    listed = entries(view, rules, recorded.basis if recorded else None, measures=())
     note = "" if team in view.teams else "; no team has an entry under this name"
-    left = listed.quota.in_words(listed.merges.members(team), view.now, note)
+    left = entries(now).quota.in_words(now.merges.members(team), view.now, note)
     return f"{name}: {left or f'the last phase of the track {track.name} has closed'}"
 
 
@@ -225,7 +239,7 @@ def _admitted(place: _Place, within: bool | None) -> _Place:
     return place if within else replace(place, admission="over-quota")
 
 
-def _earlier_outcomes(now: TrackState, stored: Iterable[SubmissionState]) -> Mapping[str, Cost]:
+def _earlier_outcomes(now: Now, stored: Iterable[SubmissionState]) -> Mapping[str, Cost]:
     """What became of submissions by the last of the track's bases that they have a result by, by digest.
 
     Only of those without a result by the present one: a file that is gone when an erratum is applied cannot be scored
@@ -255,20 +269,15 @@ def _outcome(state: SubmissionState) -> Outcome:
 def _entry(
     state: SubmissionState,
     place: _Place,
-    track: Track,
+    track: TrackInForce,
     measures: Sequence[Measure],
-    shows_late: bool,
     look: Look | None,
     picks: tuple[tuple[datetime, bool], ...],
 ) -> Entry:
     hidden = place.waits or place.admission == "over-quota"
     result = None if hidden else state.result
     findings = result.findings if result else None
-    is_shown = not track.hides_scores and (
-        place.admission == "ok" or (shows_late and place.admission in ("early", "late"))
-    )
-    means: Mapping[Split, Mapping[str, Mean]] = result.means if result and is_shown else {}
-    final = means.get(track.final, {}) if track.shows_final else {}
+    means: Mapping[Split, Mapping[str, Mean]] = result.means if result else {}
     columns = tuple(map(str, measures))
     return Entry(
         index=state.index,
@@ -282,8 +291,8 @@ def _entry(
         admission=place.admission,
         outcome="waiting" if hidden else _outcome(state),
         is_counting=False,
-        final=column_scores(final, columns, track.final_decimals),
-        preliminary=_released(look, columns, track)
+        final=column_scores(means.get(track.final, {}), columns, track.final_decimals),
+        preliminary=_released_scores(look, columns, track)
         if track.has_ladder
         else column_scores(means.get("preliminary", {}), columns, track.preliminary_decimals),
         counts=result.counts if result else None,
@@ -298,7 +307,7 @@ def _entry(
     )
 
 
-def _released(look: Look | None, columns: Sequence[str], track: Track) -> ColumnScores:
+def _released_scores(look: Look | None, columns: Sequence[str], track: TrackInForce) -> ColumnScores:
     """The score that the Ladder released, in the first column."""
     score = rounded(look.score, track.preliminary_decimals) if look else None
     return tuple(score if number == 0 else None for number in range(len(columns)))
@@ -388,9 +397,9 @@ class Followed:
         """The events of a track that concern all teams, or one of these, in order."""
         return self._of(track, [_ALL, *teams])
 
-    def own(self, view: Snapshot, track: str, team: str) -> Snapshot:
-        """The snapshot with only the submissions of a team, and of those that count as one with it."""
-        return view.with_events(track, self.events(track, self.members(track, team)))
+    def own(self, view: Snapshot, track: Track, team: str) -> Now:
+        """The track now, with only the submissions of a team, and of those that count as one with it."""
+        return Now.of(view.with_events(track.name, self.events(track.name, self.members(track.name, team))), track)
 
     def submissions(self, track: str, team: str) -> list[SubmissionState]:
         """The submissions in the folder of a team, in the order of the record."""

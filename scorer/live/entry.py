@@ -12,6 +12,7 @@ from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import ALIKE, FEW_KNOWN, NO_LIST, Counts
 from scorer.live.phases import Phases, is_misdated, precedes_phases
+from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
 from scorer.settings.tracks import Track
 from scorer.store.events import ABOUT_SUBMISSIONS, Event, Failure, StoredResult, Submission, name_of
@@ -172,6 +173,8 @@ class Entry:
     """If its time of receipt is impossible because its file was not there then: the last scan that did not find it."""
     is_recorded_late: bool = False
     """Whether a phase closed after its time of receipt and before it was recorded."""
+    is_frozen: bool = False
+    """Whether it was recorded since the board was frozen, so that not even its team sees its scores."""
     picks: tuple[tuple[datetime, bool], ...] = ()
     """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
 
@@ -214,7 +217,7 @@ class Entry:
     @property
     def may_count(self) -> bool:
         """Whether the rank of the team may come from it."""
-        return self.state == "scored"
+        return self.state == "scored" and not self.is_frozen
 
 
 def rounded(value: float | None, decimals: int) -> float | None:
@@ -229,14 +232,17 @@ def column_scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals:
     return tuple(rounded(means[name].value, decimals) if name in means else None for name in columns)
 
 
-def counting_entry(entries: Sequence[Entry], track: Track, by_preliminary: bool) -> Entry | None:
-    """The one of a team's scored entries that its place comes from; of equally good ones the earliest.
+def counting_entry(entries: Sequence[Entry], track: TrackInForce, by_preliminary: bool) -> Entry | None:
+    """The one of a team's entries that its place comes from; of equally good ones the earliest.
+
+    None if none may count, and while the phase shows no scores.
 
     With ``entry = "picks"``, it is one of the picks; the best of all where none of these is picked. While the Ladder
     decides which scores are shown, it is always the best of those with a released score. `entries` are in the order of
     the record. `by_preliminary` says whether preliminary scores decide which one is the best: the final scores decide
     only where there are no preliminary queries.
     """
+    entries = [] if track.hides_scores else [entry for entry in entries if entry.may_count]
     if track.has_ladder:
         released = [entry for entry in entries if entry.answer == "improvement"]
         return max(released, key=lambda entry: _order(entry.preliminary[0]), default=None)

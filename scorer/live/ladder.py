@@ -19,10 +19,10 @@ import numpy as np
 
 from scorer.files import code_digest
 from scorer.live.entry import Answer, SubmissionState
+from scorer.live.rules import TrackInForce
 from scorer.measures.matched import Bools, Floats
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.rules import check_ladder, share_text
-from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot, digest_of
 
@@ -112,7 +112,7 @@ class Look:
 
 
 def looks(
-    view: Snapshot, track: Track, basis: Basis, teams: Iterable[Sequence[Candidate]], cache: Cache | None
+    view: Snapshot, track: TrackInForce, basis: Basis, teams: Iterable[Sequence[Candidate]], cache: Cache | None
 ) -> Mapping[int, Look]:
     """What the Ladder answers to the scored entries of each team, by the index of the entry.
 
@@ -143,7 +143,7 @@ def _in_order(candidates: Sequence[Candidate]) -> tuple[list[SubmissionState], l
 
 
 def _released(
-    view: Snapshot, track: Track, basis: Basis, sequences: Sequence[Sequence[str]], cache: Cache | None
+    view: Snapshot, track: TrackInForce, basis: Basis, sequences: Sequence[Sequence[str]], cache: Cache | None
 ) -> list[list[float | None]]:
     """The released scores of each sequence of submissions, by their digests; None without an improvement."""
     known = Cache({}) if cache is None else cache
@@ -159,7 +159,9 @@ def _released(
     ]
 
 
-def _scores(view: Snapshot, track: Track, basis: Basis, flagged: Bools, digests: set[str]) -> Mapping[str, Floats]:
+def _scores(
+    view: Snapshot, track: TrackInForce, basis: Basis, flagged: Bools, digests: set[str]
+) -> Mapping[str, Floats]:
     """The primary scores of submissions on the preliminary queries, without those for which it is undefined."""
     if not digests:
         return {}
@@ -170,14 +172,14 @@ def _scores(view: Snapshot, track: Track, basis: Basis, flagged: Bools, digests:
     return defined
 
 
-def _folded(track: Track, sequence: Sequence[str], scores: Mapping[str, Floats]) -> str:
+def _folded(track: TrackInForce, sequence: Sequence[str], scores: Mapping[str, Floats]) -> str:
     """The released scores of a sequence as JSON."""
     check_ladder(track, len(scores[sequence[0]]))
     ladder = Ladder(None if track.ladder_step is None else float(track.ladder_step))
     return json.dumps([ladder.look(scores[digest]) for digest in sequence])
 
 
-def ladder_rules(track: Track, queries: int) -> tuple[str, ...]:
+def ladder_rules(track: TrackInForce, queries: int) -> tuple[str, ...]:
     """How the Ladder decides which scores on the preliminary queries are shown; none without it."""
     if not track.has_ladder:
         return ()

@@ -8,10 +8,9 @@ from datetime import UTC, datetime, timedelta
 from itertools import compress
 from typing import Any, Literal
 
-from scorer.options import Stage
 from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
 from scorer.settings.tracks import Track
-from scorer.store.events import Basis, Event, FolderScan, RecordedBasis
+from scorer.store.events import Basis, Event, FolderScan
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, utc_moment
@@ -172,18 +171,6 @@ def folded_phases(events: Iterable[Event], announced: Sequence[Phase] = ()) -> P
 def replace_end(phase: Phase, end: datetime) -> Phase:
     """The phase with another end."""
     return phase.model_copy(update={"end": end})
-
-
-def at_stage(track: Track, plan: Phases, stage: Stage, deciding: Phase | None = None) -> Track:
-    """The track with the phases in force, at a stage that they decide.
-
-    Where the phase `deciding` shows other than the scores of the stage, the track has no further measures.
-    """
-    values = {name: getattr(track, name) for name in Track.model_fields}
-    changed = {"phases": plan.all, "stage": stage, "deciding_phase": deciding}
-    if deciding is not None and deciding.shows != "score":
-        changed["measures"] = ()
-    return Track.model_construct(**{**values, **changed})
 
 
 def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool) -> tuple[str, ...]:
@@ -408,9 +395,9 @@ def is_revealed(view: Snapshot, split: QuerySplit) -> bool:
     return any(event.kind == "reveal" and event.body.get("split_key") == split.key.hex() for event in events)
 
 
-def has_preliminary_queries(view: Snapshot, track: Track, recorded: RecordedBasis | None) -> bool:
-    """Whether a track has preliminary queries; True as long as no basis is recorded."""
-    return recorded is None or track.split is not None or bool(view.flags(recorded.basis).any())
+def has_preliminary_queries(view: Snapshot, track: Track, basis: Basis | None) -> bool:
+    """Whether a track has preliminary queries; True as long as it has no basis."""
+    return basis is None or track.split is not None or bool(view.flags(basis).any())
 
 
 def recorded_key(view: Snapshot, track: str) -> str | None:

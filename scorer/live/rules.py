@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from decimal import Decimal
+from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
 from scorer.errors import ChallengeError
-from scorer.options import SELF
+from scorer.files import Location, digest
+from scorer.options import SELF, PhaseShows, Split, Stage
+from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
 from scorer.store.events import Event, RecordedBasis
 from scorer.store.log import content_of
@@ -40,6 +43,73 @@ started, a changed file does not change them: before the start another commitmen
 of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
 
 
+class TrackInForce(Track):
+    """A track by the rules in force, with what its board shows of the scores at a moment."""
+
+    not_keys: ClassVar[frozenset[str]] = Track.not_keys | {"deciding_phase", "auto_decimals"}
+
+    deciding_phase: Phase | None = None
+    """The phase that decides what the board shows of its scores; None: the board shows the scores of the stage."""
+    auto_decimals: int = 0
+    """The decimals of preliminary scores with ``decimals = "auto"``, which depend on the results."""
+
+    @classmethod
+    def of(cls, rules: Track, **changed: Any) -> TrackInForce:
+        """The track with these rules, and with other values of some fields, which are not validated again."""
+        values = {name: getattr(rules, name) for name in type(rules).model_fields}
+        return cls.model_construct(**{**values, **changed})
+
+    @property
+    def shows(self) -> PhaseShows:
+        """What the board shows of its scores now."""
+        return "score" if self.deciding_phase is None else self.deciding_phase.shows
+
+    @property
+    def hides_scores(self) -> bool:
+        """Whether the board shows no scores now, because its phase shows nothing."""
+        return self.shows == "nothing"
+
+    @property
+    def has_ladder(self) -> bool:
+        """Whether the Ladder decides now which preliminary scores the board shows."""
+        return self.shows == "ladder"
+
+    @property
+    def ladder_step(self) -> Decimal | None:
+        """The step of the Ladder; None for its parameter-free form, and without the Ladder."""
+        return None if self.deciding_phase is None else self.deciding_phase.ladder_step
+
+    @property
+    def shows_final(self) -> bool:
+        """Whether the board shows final scores and ranks by them."""
+        return self.stage != "preliminary" and self.shows == "score"
+
+    @property
+    def preliminary_decimals(self) -> int:
+        """The decimals of preliminary scores."""
+        return self.auto_decimals if self.decimals is None else self.decimals
+
+    @property
+    def shown_decimals(self) -> int:
+        """The decimals of the scores that the board shows and ranks by."""
+        return self.final_decimals if self.shows_final else self.preliminary_decimals
+
+    @property
+    def shown_stage(self) -> Stage:
+        """Which scores the board shows and ranks by."""
+        return "final" if self.shows_final else "preliminary"
+
+    @property
+    def shown_split(self) -> Split:
+        """Which queries the scores that the board ranks by are means over."""
+        return self.final if self.shows_final else "preliminary"
+
+    @property
+    def shows_queries(self) -> bool:
+        """Whether pages show how the scores of single queries are distributed."""
+        return self.shows_final or (self.per_query == "public" and self.shows == "score")
+
+
 def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """The rules among recorded settings as plain values, without the split, which is published separately."""
     return {name: _rule(settings, name) for name in RULES if name in settings and name != "split"}
@@ -64,9 +134,7 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     if isinstance(exclude := rules["exclude"], dict):
         rules["exclude"] = track.exclude if track.exclude not in (None, SELF) else exclude["file"]
-    # The stage follows from the phases, also in a track that `at_stage` returned.
-    stage = None if track.phases else track.stage
-    chosen = values | rules | {"stage": stage, "deciding_phase": None, "auto_decimals": 0}
+    chosen = values | rules
     if chosen["entry"] != "picks":
         del chosen["picks"]  # it has no effect then, and may not be set
     try:
@@ -143,6 +211,14 @@ class SaltedDigest:
     """SHA-256 of the file, in hexadecimal; empty until it is revealed."""
     salt: str = ""
     """In hexadecimal; empty until it is revealed."""
+
+
+def list_digest(path: Location | None) -> str | None:
+    """SHA-256 of a list of items; None without one. Raises ChallengeError if it cannot be read."""
+    try:
+        return None if path is None else digest(path)
+    except OSError as error:
+        raise ChallengeError(f"{path}: cannot be read: {error.strerror}; make it readable") from error
 
 
 def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:

@@ -11,9 +11,9 @@ from typing import Literal
 from scorer.live.commitment import COMMITMENT, OPENING
 from scorer.live.entry import key_of_event, recorded
 from scorer.live.errata import PublishedErratum, published_errata
+from scorer.live.now import Now, public_to_all
 from scorer.live.phases import Announcement, Extension, Phases
 from scorer.live.rules import changed_names
-from scorer.live.state import public, public_to_all, track_state
 from scorer.live.teams import OF_NAMES, ChangeKind, Team, TeamChange, teams
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
@@ -71,12 +71,13 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
     upcoming: list[Happening] = []
     errata = {}
     for track in tracks:
-        plan, shown = track_state(view, track).phases, public(view, track)
+        now = Now.of(view, track)
+        plan, shown = now.phases, now.public.view
         happenings += _decisions(track.name, plan)
         happenings += _passed(track.name, plan, view.now)
         upcoming += (date for phase in plan.all for date in _dates(track.name, phase) if date.at > view.now)
         happenings += (*_scoring(shown, track.name), *_on_entries(shown, track.name))
-        published = published_errata(shown, track, track_state(shown, track).errata.applied)
+        published = published_errata(shown, track, now.public.errata.applied)
         if published:
             errata[track.name] = published
             happenings += map(_erratum, published)

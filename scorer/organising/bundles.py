@@ -22,11 +22,11 @@ from scorer.files import AnyFile, Remote, chunks_of, digest_of
 from scorer.files.writing import temporary_folder
 from scorer.limits import most_copied, most_expanded
 from scorer.live.entry import present_digests, track_digests
-from scorer.live.state import track_state
+from scorer.live.now import Now
+from scorer.measures import Measure
 from scorer.organising.files import submission_files
 from scorer.organising.picks import KB, LARGEST
 from scorer.organising.render import render
-from scorer.organising.rules import scored_by
 from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
 from scorer.settings.loading import read_challenge
@@ -34,6 +34,7 @@ from scorer.settings.published import Portable, portable, with_database
 from scorer.settings.rules import SHA256
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.database import Database
+from scorer.store.events import Basis
 from scorer.store.log import START, log_lines
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.sidecar import Archive
@@ -160,7 +161,7 @@ def _submissions(
 ) -> Iterator[tuple[BundledFile, Content]]:
     recorded = {
         state.submission.file: state.submission.digest
-        for state in track_state(view, track).submissions.values()
+        for state in Now.of(view, track).submissions.values()
         if state.present
     }
     scanned = scan(
@@ -447,10 +448,15 @@ def _store(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str
 def _complete_means(challenge: Challenge, store: Store) -> None:
     """Store the means that the bundle does not have. The revision stays, by which the site has its name."""
     for track in challenge.tracks:
-        rules, basis = store.read(partial(scored_by, track=track))
+        basis, measures, digests = store.read(partial(_needed_means, track=track))
         if basis is not None:
-            digests = store.read(partial(track_digests, track=track.name))
-            store.complete_means(digests, basis, rules.all_measures, revises=False)
+            store.complete_means(digests, basis, measures, revises=False)
+
+
+def _needed_means(view: Snapshot, track: Track) -> tuple[Basis | None, tuple[Measure, ...], frozenset[str]]:
+    """The basis of a track, its measures, and the digests of its submissions."""
+    now = Now.of(view, track)
+    return now.basis, now.track.all_measures, track_digests(view, track.name)
 
 
 def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:

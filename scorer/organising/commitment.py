@@ -13,9 +13,9 @@ from typing import Any
 from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
 from scorer.live.commitment import Commitment, commitments, receipt_name, receipts
+from scorer.live.now import Now, submissions_of
 from scorer.live.phases import is_revealed, recorded_key
 from scorer.live.rules import rules_of_settings
-from scorer.live.state import in_force, submissions_of, track_state
 from scorer.live.teams import slugs
 from scorer.organising.phases import announcement, with_split
 from scorer.organising.picks import entry_named
@@ -130,7 +130,7 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
                 f"tracks.{track.name}.phases: is missing; a challenge is committed before its start, so every track "
                 f"needs phases; add a table [[tracks.{track.name}.phases]]"
             )
-        plan = track_state(view, track).phases
+        plan = Now.of(view, track).phases
         if plan.has_started(view.now):
             first = plan.all[0]
             raise ChallengeError(
@@ -141,15 +141,14 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
 
 def _kept(store: Store, track: Track) -> RuleSet:
     """The rules of a track by its files, validated as a run does; the bytes and the solution are stored."""
-    rules = RuleSet.of_files(track)
-    solution = rules.checked_solution(store.archive(track.root))
-    rules.store_solution(store, solution)
+    rules = RuleSet.of(track, store)
+    rules.store_solution(store, rules.checked_solution())
     return rules
 
 
 def _content(view: Snapshot, rules: RuleSet, announced: Sequence[tuple[Kind, Mapping[str, Any]]]) -> dict[str, Any]:
     """What is committed about a track."""
-    phases = [phase.recorded() for phase in track_state(view, rules.track).phases.all]
+    phases = [phase.recorded() for phase in Now.of(view, rules.track).phases.all]
     if announced:
         phases = announced[-1][1]["phases"]
     split = split_of(rules.track)
@@ -205,7 +204,7 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
 
 def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
     for track in challenge.tracks:
-        other = None if in_force(view, track).stage == "final" else split_of(track)
+        other = None if Now.of(view, track).track.stage == "final" else split_of(track)
         if other is None or other.key != split.key:
             continue
         shares = "" if track.name == split.track else f"the key of {split.track} is also that of {track.name}, and "
@@ -222,8 +221,9 @@ def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
 
 def _check_over(view: Snapshot, track: Track) -> None:
     """Refuse to reveal the commitment while a track is not over, also one whose final scores are shown all the time."""
-    end = track_state(view, track).phases.end
-    is_over = in_force(view, track).shows_final if end is None else view.now >= end
+    now = Now.of(view, track)
+    end = now.phases.end
+    is_over = now.track.shows_final if end is None else view.now >= end
     if not is_over:
         when = "shows no final scores yet" if end is None else f"is open until {utc_moment(end)}"
         raise ChallengeError(

@@ -12,10 +12,9 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.files import digest
 from scorer.live.entries import entries
 from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays
+from scorer.live.now import Now
 from scorer.live.phases import recorded_key
-from scorer.live.state import track_state
 from scorer.organising.files import safe_digest, submission_files
-from scorer.organising.rules import scored_by
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.schema import SCHEMA_VERSION
@@ -110,9 +109,7 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
     listed, kept = submission_files(track), store.kept_submissions(challenge.root)
-    states, plan = store.read(
-        lambda view: (track_state(view, track).submissions.values(), track_state(view, track).phases)
-    )
+    states, plan = store.read(lambda view: (Now.of(view, track).submissions.values(), Now.of(view, track).phases))
     for state in states:
         if not state.present:
             continue
@@ -161,16 +158,11 @@ def number_in_state(states: Mapping[State, int], state: State) -> str:
 
 
 def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
-    rules, basis = scored_by(view, track)
-    listed = entries(view, rules, basis, measures=())
-    present = [entry for entry in listed.all if entry.presence == "present"]
+    now = Now.of(view, track)
+    present = [entry for entry in entries(now).all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
     folder = submission_files(track)
-    known = {
-        file.file
-        for state in track_state(view, track).submissions.values()
-        if state.present and (file := folder.recorded(state))
-    }
+    known = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
     new = len(folder.files) - len(known)
     teams = len({entry.team for entry in present})
     listed_states = [*ALWAYS_SHOWN, *(state for state in UNRANKED if states[state])]
@@ -180,14 +172,14 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
         f"{counted(new, 'new file')} in the folder"
     )
     last_run = view.last_run(track.name)
-    stage = f"stage {rules.stage or 'not set'}"
-    phase = listed.phases.current(view.now)
+    stage = f"stage {now.track.stage or 'not set'}"
+    phase = now.phases.current(view.now)
     if phase is not None:
         stage = f"phase {phase.name} until {utc_moment(phase.closes)}"
-    elif listed.phases.all:
-        following = listed.phases.upcoming(view.now)
+    elif now.phases.all:
+        following = now.phases.upcoming(view.now)
         stage = f"phase {following.name} from {utc_moment(following.start)}" if following else "all phases are over"
     yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; {stage}"
-    erratum = track_state(view, track).errata.open
+    erratum = now.errata.open
     if erratum is not None:
         yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"

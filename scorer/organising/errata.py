@@ -11,12 +11,11 @@ from scorer.board.build import board
 from scorer.errors import ChallengeError
 from scorer.live.entries import with_outcomes
 from scorer.live.errata import BeforeAfter, Changes, Erratum, Scale, recorded_changes
-from scorer.live.state import in_force, track_state
-from scorer.organising.rules import RuleSet, rules_in_force, scored_by
+from scorer.live.now import Now
+from scorer.organising.rules import RuleSet
 from scorer.organising.run import Work, carry_out, plan
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Basis, Submission, recorded_body
-from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name
@@ -31,21 +30,20 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
     The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,
     this one replaces it.
     """
-    archive = store.archive(track.root)
-    by_files = RuleSet.of_files(track)
-    store.read(lambda view: _check_preview(view, track, by_files, archive))
-    by_files.checked_solution(archive)
+    by_files = RuleSet.of(track, store)
+    store.read(lambda view: _check_preview(view, track, by_files))
+    by_files.checked_solution()
     _refresh(challenge, store, track, executor)
 
     def opened(view: Snapshot) -> Added:
-        errata = track_state(view, track).errata
+        errata = Now.of(view, track).errata
         number = 1 + len(errata.applied)
-        is_same = errata.open is not None and not _differences(errata.open, by_files, archive)
+        is_same = errata.open is not None and not _differences(errata.open, by_files)
         return [] if is_same else [("erratum", _event(number, "previewed", "", recorded_body(by_files.recorded)))]
 
     store.record(track.name, opened)
     _refresh(challenge, store, track, executor)
-    return store.read(lambda view: pending_changes(view, track, archive))
+    return store.read(lambda view: pending_changes(view, by_files))
 
 
 def apply(
@@ -64,26 +62,26 @@ def apply(
     """
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
-    by_files, archive = RuleSet.of_files(track), store.archive(track.root)
-    store.read(lambda view: _check_unchanged(_open(view, track), by_files, archive))
+    by_files = RuleSet.of(track, store)
+    store.read(lambda view: _check_unchanged(_open(view, track), by_files))
     work = _refresh(challenge, store, track, executor)
     compared: list[Changes] = []
 
     def applied(view: Snapshot) -> Added:
         erratum = _open(view, track)
-        _check_unchanged(erratum, by_files, archive)
+        _check_unchanged(erratum, by_files)
         _check_complete(view, track, by_files, work.sources.digests if without_missing else None)
-        compared.append(pending_changes(view, track, archive))
+        compared.append(pending_changes(view, by_files))
         shown = compared[-1]
-        if in_force(view, track).hides_scores:
-            shown = pending_changes(view, track, archive, as_shown=True)
+        if Now.of(view, track).track.hides_scores:
+            shown = pending_changes(view, by_files, as_shown=True)
         body = recorded_body(by_files.recorded)
         event = _event(erratum.number, "applied", reason.strip(), body)
         # Results by the old basis may be dropped one day, so that the boards cannot be computed again.
         return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
 
     store.record(track.name, applied)
-    return store.read(lambda view: track_state(view, track).errata.applied)[-1], compared[-1]
+    return store.read(lambda view: Now.of(view, track).errata.applied)[-1], compared[-1]
 
 
 def cancel(store: Store, track: Track) -> Erratum:
@@ -99,21 +97,17 @@ def cancel(store: Store, track: Track) -> Erratum:
     return cancelled_errata[-1]
 
 
-def pending_changes(view: Snapshot, track: Track, archive: Archive, *, as_shown: bool = False) -> Changes:
+def pending_changes(view: Snapshot, rules: RuleSet, *, as_shown: bool = False) -> Changes:
     """What the open erratum of a track would change. Raises ChallengeError if none is open.
 
     With `as_shown`, the changes are for visitors: without scores in a phase that shows nothing.
     """
-    erratum = _open(view, track)
-    new = RuleSet.of_record(track, erratum.basis, archive)
-    present, present_basis = scored_by(view, track)
-    tracks, bases = [present, in_force(view, track, erratum.basis)], [present_basis, new.basis]
-    if not as_shown:
-        deciding = track_state(view, track).phases.deciding_between(view.now)
-        tracks = [
-            track.model_copy(update={"deciding_phase": deciding}) if track.hides_scores else track for track in tracks
-        ]
-    return changes(*(board(view, track, basis) for track, basis in zip(tracks, bases, strict=True)))
+    new = rules.by(_open(view, rules.track).basis)
+    before = Now.of(view, rules.track)
+    after = before.by(new.track, new.basis)
+    if as_shown:
+        return changes(board(before), board(after))
+    return changes(board(before.without_hiding()), board(after.without_hiding()))
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:
@@ -122,12 +116,13 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
         return challenge.track(name)
 
     def is_meant(view: Snapshot, track: Track) -> bool:
-        if track_state(view, track).errata.open is not None:
+        now = Now.of(view, track)
+        if now.errata.open is not None:
             return True
-        if not track_state(view, track).are_rules_fixed:
+        if not now.are_rules_fixed:
             return False
-        by_files = RuleSet.of_files(track)
-        return bool(by_files.differences(rules_in_force(view, by_files, store.archive(track.root))))
+        by_files = RuleSet.of(track, store)
+        return bool(by_files.differences(by_files.in_force(view)))
 
     meant = [track for track in challenge.tracks if store.read(partial(is_meant, track=track))]
     if len(meant) == 1:
@@ -140,17 +135,18 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
     )
 
 
-def _check_preview(view: Snapshot, track: Track, by_files: RuleSet, archive: Archive) -> None:
-    if not track_state(view, track).are_rules_fixed:
+def _check_preview(view: Snapshot, track: Track, by_files: RuleSet) -> None:
+    now = Now.of(view, track)
+    if not now.are_rules_fixed:
         raise ChallengeError(
             f"{track.name}: no phase has started, or nothing was scored yet; `scorer run` uses the files as they are"
         )
-    if not track_state(view, track).phases.has_started(view.now):
+    if not now.phases.has_started(view.now):
         raise ChallengeError(
             f"{track.name}: no phase has started; an erratum changes a challenge that has; before the start, "
             "`scorer commit` commits to the changed files"
         )
-    if not by_files.differences(rules_in_force(view, by_files, archive)):
+    if not by_files.differences(by_files.in_force(view)):
         raise ChallengeError(
             f"{track.name}: the solution and the rules are those in force; change a file first, then preview it"
         )
@@ -166,18 +162,18 @@ def _refresh(challenge: Challenge, store: Store, track: Track, executor: Executo
 
 def _open(view: Snapshot, track: Track) -> Erratum:
     """The open erratum of a track. Raises ChallengeError without one."""
-    erratum = track_state(view, track).errata.open
+    erratum = Now.of(view, track).errata.open
     if erratum is None:
         raise ChallengeError(f"{track.name}: no erratum is open; `scorer erratum preview` opens one")
     return erratum
 
 
-def _differences(erratum: Erratum, by_files: RuleSet, archive: Archive) -> tuple[str, ...]:
-    return by_files.differences(RuleSet.of_record(by_files.track, erratum.basis, archive))
+def _differences(erratum: Erratum, by_files: RuleSet) -> tuple[str, ...]:
+    return by_files.differences(by_files.by(erratum.basis))
 
 
-def _check_unchanged(erratum: Erratum, by_files: RuleSet, archive: Archive) -> None:
-    changed = _differences(erratum, by_files, archive)
+def _check_unchanged(erratum: Erratum, by_files: RuleSet) -> None:
+    changed = _differences(erratum, by_files)
     if changed:
         raise ChallengeError(
             f"{erratum.track}: {', '.join(changed)} changed since the preview; preview again, or restore what changed"
@@ -189,7 +185,7 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
 
     `there` are the digests of what can be scored, if entries without a file are left out; None: they are not.
     """
-    by_old = _with_result(view, track, scored_by(view, track)[1])
+    by_old = _with_result(view, track, Now.of(view, track).basis)
     by_new = _with_result(view, track, rules.basis)
     listed = rules.entries(view)
     wanted = {entry.index for entry in listed.all if entry.admission == "ok"} & {
@@ -212,7 +208,7 @@ def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int,
     """The submissions with a result, by index."""
     return {
         state.index: state.submission
-        for state in with_outcomes(view, track_state(view, track).submissions.values(), basis)
+        for state in with_outcomes(view, Now.of(view, track).submissions.values(), basis)
         if state.result is not None
     }
 

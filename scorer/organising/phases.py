@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from scorer.errors import ChallengeError
+from scorer.live.now import Now
 from scorer.live.phases import Extension, Phases, replace_end
 from scorer.live.rules import is_committed
-from scorer.live.state import track_state
 from scorer.settings.rules import (
     Phase,
     QuerySplit,
@@ -37,7 +37,7 @@ def announce(store: Store, track: Track) -> None:
 
 def announcement(view: Snapshot, track: Track) -> Added:
     """The event that announces the phases of challenge.toml; none if the record has them. Raises ChallengeError."""
-    recorded = track_state(view, track).phases
+    recorded = Now.of(view, track).phases
     if not recorded.announcements:
         return [("phases", _body(track.phases))] if track.phases else []
     if not track.phases and is_committed(view.events(), track.name):
@@ -118,21 +118,19 @@ def extend(
 
     def decide(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
         for extended in chosen:
-            _check_extension(extended, track_state(view, extended).phases, name, end, view.now)
+            _check_extension(extended, Now.of(view, extended).phases, name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
         return [(extended.name, "extension", body) for extended in chosen]
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     store.record_all(decide)
-    return store.read(
-        lambda view: {extended.name: track_state(view, extended).phases.extensions[-1] for extended in chosen}
-    )
+    return store.read(lambda view: {extended.name: Now.of(view, extended).phases.extensions[-1] for extended in chosen})
 
 
 def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
     """The track; if its file has the new end of the phase already, with the end in force."""
-    in_force = {phase.name: phase for phase in store.read(lambda view: track_state(view, track).phases).all}
+    in_force = {phase.name: phase for phase in store.read(lambda view: Now.of(view, track).phases).all}
     phases = tuple(
         replace_end(phase, in_force[name].end)
         if phase.name == name and phase.end == end and name in in_force
@@ -145,9 +143,7 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
 def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
         return [challenge.track(track)]
-    by_track = store.read(
-        lambda view: {candidate: track_state(view, candidate).phases for candidate in challenge.tracks}
-    )
+    by_track = store.read(lambda view: {candidate: Now.of(view, candidate).phases for candidate in challenge.tracks})
     having = [candidate for candidate, phases in by_track.items() if any(phase.name == name for phase in phases.all)]
     if having:
         return having

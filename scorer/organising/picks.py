@@ -18,13 +18,14 @@ from scorer.board.site.captions import status_words
 from scorer.errors import ChallengeError, StoreError
 from scorer.files import FileBelow, RefusedError, Remote
 from scorer.files import digest as digest_of
+from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, recorded, stays
+from scorer.live.now import Now, submissions_of
 from scorer.live.phases import is_misdated
 from scorer.live.quotas import Pick, PickSource, picks
-from scorer.live.state import in_force, submissions_of, track_state
 from scorer.organising.files import FIRST_SECOND, LAST_SECOND, PicksFile, final_path, submission_files, why_skipped
-from scorer.organising.rules import scored_by, track_entries
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import Basis
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
@@ -44,11 +45,15 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
     named = store.read(lambda view: [entry_named(view, challenge.tracks, name) for name in names])
     count = 0
     for track in challenge.tracks:
-        _, basis = store.read(partial(scored_by, track=track))
+        basis = store.read(partial(_basis, track=track))
         digests = {state.submission.digest for state in named if state.submission.track == track.name}
         if basis is not None and (digests or not names):
             count += store.retry(basis, digests if names else None)
     return count
+
+
+def _basis(view: Snapshot, track: Track) -> Basis | None:
+    return Now.of(view, track).basis
 
 
 def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[SubmissionState, int]:
@@ -80,7 +85,7 @@ def withdraw_entry(store: Store, track: Track, key: Key) -> None:
 
     def changed(view: Snapshot) -> Added:
         state = recorded(view, track.name)[key]
-        if stays(state.submission, track_state(view, track).phases, track, view.now):
+        if stays(state.submission, Now.of(view, track).phases, track, view.now):
             raise ChallengeError("the phase of the entry has closed, so it stays; ask the organisers")
         if not state.present and state.source == SERVICE:
             return []
@@ -218,19 +223,19 @@ def picks_problems(view: Snapshot, track: Track) -> dict[str, list[str]]:
     Without the folder of submissions, as on another machine, nothing is known to be wrong. A board that is frozen shows
     nothing of it.
     """
-    phases, problems = track_state(view, track).phases, defaultdict[str, list[str]](list)
-    if track.entry != "picks" or phases.frozen_since(view.now) is not None:
+    now, problems = Now.of(view, track), defaultdict[str, list[str]](list)
+    if now.rules.entry != "picks" or now.frozen_since is not None:
         return problems
     with suppress(ChallengeError):
         files, last_run = submission_files(track).picks, view.last_run(track.name)
-        for team, problem in examine(view, track, files, closed_at=phases.end, last_run=last_run)[1]:
+        for team, problem in examine(view, now.rules, files, closed_at=now.phases.end, last_run=last_run)[1]:
             problems[printable_name(team)].append(problem)
     return problems
 
 
-def with_picks_problems(view: Snapshot, board: Board) -> Board:
-    """The board, with what is wrong with the picks.toml of its teams now."""
-    problems = picks_problems(view, board.track)
+def with_picks_problems(now: Now, board: Board) -> Board:
+    """The board of a track, with what is wrong with the picks.toml of its teams now."""
+    problems = picks_problems(now.view, now.declared)
     if not problems:
         return board
     rows = (replace(row, picks_problems=tuple(problems.get(row.team.folder, ()))) for row in board.rows)
@@ -251,9 +256,9 @@ def examine(
     """
     if not files:
         return {}, []
-    now = track_state(view, track)
+    now = Now.of(view, track)
     present = {state.submission.file: state for state in now.submissions.values() if state.present}
-    entries = track_entries(view, track)
+    by_index = {entry.index: entry for entry in entries(now).all}
     targets = now.merges.targets()
     new: dict[str, tuple[Key, ...]] = {}
     problems: list[tuple[str, str]] = []
@@ -273,7 +278,7 @@ def examine(
                 _check_open(changed, closed_at, last_run)
                 new[file.team] = keys
             if closed_at is None or view.now < closed_at:  # afterwards no other entry can be picked
-                useless = filter(None, (_useless(entries[state.index]) for state in picked))
+                useless = filter(None, (_useless(by_index[state.index]) for state in picked))
                 problems += [(file.team, f"{printable_name(file.file)}: {text}") for text in useless]
         except (_InvalidPicksError, OSError) as error:
             errors = error.args if isinstance(error, _InvalidPicksError) else [why_skipped(error)]
@@ -403,21 +408,21 @@ def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple
     states = [entry_named(view, challenge.tracks, name) for name in names]
     tracks = {state.submission.track for state in states}
     teams = {
-        track_state(view, challenge.track(state.submission.track)).merges.final(state.submission.team)
-        for state in states
+        Now.of(view, challenge.track(state.submission.track)).merges.final(state.submission.team) for state in states
     }
     if len(tracks) > 1 or len(teams) > 1:
         raise ChallengeError("the entries are of several teams or tracks; pick entries of one team in one track")
     (name,), (team,) = tracks, teams
-    track = _with_picks(view, challenge.track(name))
+    now = _with_picks(view, challenge.track(name))
+    track = now.rules
     if len(states) > track.picks:
         raise ChallengeError(
             f"found {counted(len(states), 'pick')}; the limit is {track.picks} (tracks.{track.name}.picks)"
         )
-    entries, plan = track_entries(view, track), track_state(view, track).phases
-    picked = [entries[state.index] for state in states]
+    by_index = {entry.index: entry for entry in entries(now).all}
+    picked = [by_index[state.index] for state in states]
     for state, entry in zip(states, picked, strict=True):
-        if entry.never_counts or (not state.present and stays(state.submission, plan, track, view.now)):
+        if entry.never_counts or (not state.present and stays(state.submission, now.phases, track, view.now)):
             raise ChallengeError(f"{entry.file}: never counts ({status_words(entry)}); pick another entry")
     return name, team, [key_of(state.submission) for state in states], picked
 
@@ -428,14 +433,14 @@ def clear_picks(store: Store, track: Track, team: str, source: PickSource = "com
     record_pick(store, track.name, team, (), source, reason)
 
 
-def _with_picks(view: Snapshot, track: Track) -> Track:
-    """The track with the rules in force. Raises ChallengeError if it has no picks, or they are closed."""
-    track = in_force(view, track)
-    if track.entry != "picks":
+def _with_picks(view: Snapshot, track: Track) -> Now:
+    """The track now. Raises ChallengeError if it has no picks, or they are closed."""
+    now = Now.of(view, track)
+    if now.rules.entry != "picks":
         raise ChallengeError(
-            f'tracks.{track.name}.entry: found "{track.entry}", so picks have no effect; set entry = "picks"'
+            f'tracks.{track.name}.entry: found "{now.rules.entry}", so picks have no effect; set entry = "picks"'
         )
-    closed_at = track_state(view, track).phases.end
+    closed_at = now.phases.end
     if closed_at is not None and view.now >= closed_at:
         raise ChallengeError(f"{track.name}: picks were accepted until {utc_moment(closed_at)}")
-    return track
+    return now

@@ -25,22 +25,22 @@ from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError
 from scorer.files import code_digest
 from scorer.live.commitment import published_commitment
+from scorer.live.entries import entries
 from scorer.live.entry import rounded
-from scorer.live.phases import at_stage
-from scorer.live.state import public, published_log, track_state
+from scorer.live.now import Now, published_log
+from scorer.live.rules import TrackInForce
 from scorer.live.timeline import timeline
 from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.phases import check_preliminary
 from scorer.organising.picks import with_picks_problems
-from scorer.organising.rules import scored_by, settings, track_entries
+from scorer.organising.rules import settings
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.scoring.analysis.compare import need_mean
 from scorer.scoring.analysis.kept import Task, Words, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Basis
 from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot, digest_of
 from scorer.store.store import Store
@@ -59,27 +59,25 @@ def boards(
     """
     made = []
     for declared in tracks:
-        shown = public(view, declared)
-        track, basis = scored_by(shown, declared)
-        recorded = track_state(shown, declared).basis
+        now = Now.of(view, declared)
+        recorded, basis = now.public.recorded, now.public.basis
         if recorded is not None and basis is not None:
             check_preliminary(declared, basis, view.queries(basis.solution))
             if not recorded.basis.has_rules_of(basis) and not pending:
                 raise StoreError(
-                    f"{track.name}: its settings have changed since it was scored, and it has no scores by the new "
+                    f"{declared.name}: its settings have changed since it was scored, and it has no scores by the new "
                     "settings yet; `scorer run` computes them"
                 )
         # The times of the phases are public during a freeze, too.
-        plan = track_state(view, declared).phases
-        now = built_board(shown, track, basis, cache)
-        made.append(replace(now, phases=plan, frozen_since=plan.frozen_since(view.now), now=view.now))
+        shown = built_board(now.public, cache)
+        made.append(replace(shown, phases=now.phases, frozen_since=now.frozen_since, now=view.now))
     return made
 
 
 def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries]:
     """The entries of some tracks, each with the public board of its track."""
     return [
-        TrackEntries(tuple(track_entries(view, track).values()), board)
+        TrackEntries(entries(Now.of(view, track)).all, board)
         for track, board in zip(tracks, boards(view, tracks, pending=True), strict=True)
     ]
 
@@ -90,7 +88,7 @@ def archived_boards(view: Snapshot, track: Track, cache: Cache) -> tuple[PastBoa
         _PAST_BOARD.validate_json(
             cache.value(_parts(view, track, phase), partial(_computed_board, view, track, phase)), strict=False
         )
-        for phase in track_state(view, track).phases.closed(view.now)
+        for phase in Now.of(view, track).phases.closed(view.now)
     )
 
 
@@ -100,22 +98,20 @@ def closing_board(view: Snapshot, track: Track, phase: Phase) -> Board:
     It shows what was received and decided until then, also what was hidden by a freeze or by the phase: by the primary
     measure, without statistics.
     """
-    return built_board(*_at_close(view, track, phase))
+    return built_board(_at_close(view, track, phase))
 
 
-def _at_close(view: Snapshot, track: Track, phase: Phase) -> tuple[Snapshot, Track, Basis | None]:
-    """The snapshot, the rules and the basis of the last moment of a phase."""
-    then = public(view, track).as_of(phase.closes - RESOLUTION)
-    rules, basis = scored_by(then, track)
-    plan = track_state(then, track).phases
+def _at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
+    """The last moment of a phase, with the primary measure only."""
+    then = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
     # What a phase that shows nothing hides is shown as soon as it has closed.
-    deciding = plan.deciding_between(then.now) if rules.hides_scores else rules.deciding_phase
-    return then, at_stage(rules.model_copy(update={"measures": ()}), plan, rules.stage or "final", deciding), basis
+    return then.by(TrackInForce.of(then.rules, measures=()), then.basis).without_hiding()
 
 
 def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
     """What the board of a phase depends on: the events until its end, the rules, and which entries have a result."""
-    then, rules, basis = _at_close(view, track, phase)
+    now = _at_close(view, track, phase)
+    then, rules, basis = now.view, now.track, now.basis
     events = then.events()
     parts: list[object] = [
         *("past board", code_digest(), view.identity, track.name),
@@ -152,27 +148,26 @@ def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
     ).decode()
 
 
-def _kept_analysis(view: Snapshot, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
+def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
     """Return what computes the analysis of a track by its primary measure, as its page shows it.
 
     The board is of the same snapshot, which is read now; the analysis may be computed when the snapshot is closed.
     None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden, as by
     the Ladder.
     """
-    track = board.track
+    track, basis = board.track, now.basis
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
-    _, basis = scored_by(view, track)
     if basis is None or len(ranked) < 2 or track.primary_measure.kind.aggregation != "mean" or not track.shows_queries:
         return None
     rows = [[row.team.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]
-    preliminary = split_masks(view.flags(basis))["preliminary"].digest
+    preliminary = split_masks(now.view.flags(basis))["preliminary"].digest
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
     shown = [track.stage, track.final, track.shown_decimals]
     parts = ["analysis", code_digest(), results, shown, track.name, rows]
     if digest_of(parts) in cache:
         return lambda: _ANALYSIS.validate_json(cache.value(parts, str))
 
-    task = track_task(view, board, cache=cache)
+    task = track_task(now, board, cache=cache)
     return lambda: _ANALYSIS.validate_json(cache.value(parts, partial(_computed_analysis, task)))
 
 
@@ -197,31 +192,30 @@ def track_tasks(view: Snapshot, tracks: Sequence[Track]) -> tuple[tuple[Task, ..
     Raises ScorerError if no track can be analysed.
     """
     tasks, notes = [], []
-    for board in boards(view, tracks):
+    for track, board in zip(tracks, boards(view, tracks), strict=True):
         reason = _reason(board)
         if reason:
-            notes.append(f"Track {board.track.name} is not analysed: {reason}.")
+            notes.append(f"Track {track.name} is not analysed: {reason}.")
         else:
-            tasks.append(track_task(view, board))
+            tasks.append(track_task(Now.of(view, track).public, board))
     if not tasks:
         raise ScorerError("\n".join(["no track can be analysed", *notes]))
     return tuple(tasks), tuple(notes)
 
 
 def track_task(
-    view: Snapshot,
+    now: Now,
     board: Board,
     measure: Measure | None = None,
     rows: Sequence[Row] | None = None,
     cache: Cache | None = None,
 ) -> Task:
-    """Return a track as a task, from a board of the same snapshot. A query without a score of any team is no case.
+    """Return a track as a task, from its board at the same moment. A query without a score of any team is no case.
 
     Without a measure, which must be a mean, it is about the primary one; without rows, about the ranked teams. Each row
     has an entry that counts. `cache` has what is kept of the rows.
     """
-    track = board.track
-    _, basis = scored_by(view, track)
+    track, view, basis = board.track, now.view, now.basis
     if basis is None:
         raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
     chosen = measure or track.primary_measure
@@ -281,7 +275,7 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
             )
         if rows[name].entry is None:
             raise ScorerError(f"team {quoted(name)} has no scored entry in track {track.name}")
-    return track_task(view, board, measure, [rows[name] for name in names])
+    return track_task(Now.of(view, track).public, board, measure, [rows[name] for name in names])
 
 
 def _suggestion(name: str, names: Sequence[str]) -> str:
@@ -331,13 +325,15 @@ def render(
         view = whole if as_of is None else whole.as_of(as_of)
         state = site_state(view, challenge, pending=pending)
         cache = view.cache(sidecar)
+        states = [Now.of(view, track) for track in challenge.tracks]
         shown = [
-            replace(with_picks_problems(view, board), past=archived_boards(view, track, cache))
-            for track, board in zip(
-                challenge.tracks, boards(view, challenge.tracks, cache, pending=pending), strict=True
-            )
+            replace(with_picks_problems(now, board), past=archived_boards(view, now.declared, cache))
+            for now, board in zip(states, boards(view, challenge.tracks, cache, pending=pending), strict=True)
         ]
-        analyses = {board.track.name: _kept_analysis(public(view, board.track), board, cache) for board in shown}
+        analyses = {
+            now.declared.name: _kept_analysis(now.public, board, cache)
+            for now, board in zip(states, shown, strict=True)
+        }
         happened = timeline(view, challenge.tracks)
         errata = itertools.chain.from_iterable(happened.errata.values())
         log, commitment = published_log(view, challenge.tracks), published_commitment(view, challenge, errata)

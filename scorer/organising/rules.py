@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.files import Location, digest, is_regular
 from scorer.live.entries import Entries, entries
-from scorer.live.entry import Entry
-from scorer.live.rules import changed_names, with_rules
-from scorer.live.state import in_force, track_state
+from scorer.live.now import Now
+from scorer.live.rules import TrackInForce, changed_names, list_digest, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import Rules, check_gains
 from scorer.settings.rules import split_of
@@ -40,22 +39,28 @@ class RuleSet:
     excluded_path: Location | None
     excluded_digest: str | None
     """SHA-256 of the list of excluded items; None without one."""
+    archive: Archive
+    """Has the bytes of the files that rules were recorded with."""
 
     @classmethod
-    def of_files(cls, track: Track) -> RuleSet:
+    def of(cls, track: Track, store: Store) -> RuleSet:
         """The rules of challenge.toml, with the solution and the lists of items that are there now."""
         items, excluded = track.items_path, public_lists(track).get("exclude")
         lists = items, list_digest(items), excluded, list_digest(excluded)
-        return cls(track, track.solution_path, _digest_of_solution(track), *lists)
+        return cls(track, track.solution_path, _digest_of_solution(track), *lists, store.archive(track.root))
 
-    @classmethod
-    def of_record(cls, track: Track, recorded: RecordedBasis, archive: Archive) -> RuleSet:
-        """The rules of a recorded basis, with the bytes that were archived then; `track` decides what is no rule."""
-        solution = recorded.basis.solution
+    def by(self, recorded: RecordedBasis) -> RuleSet:
+        """The rules of a recorded basis, with the bytes that were archived then; the track decides what is no rule."""
+        solution, archive = recorded.basis.solution, self.archive
         items = None if recorded.items is None else archive.path(recorded.items)
         excluded = None if recorded.excluded is None else archive.path(recorded.excluded)
         lists = items, recorded.items, excluded, recorded.excluded
-        return cls(with_rules(track, recorded), archive.path(solution), solution, *lists)
+        return RuleSet(with_rules(self.track, recorded), archive.path(solution), solution, *lists, archive)
+
+    def in_force(self, view: Snapshot) -> RuleSet:
+        """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others."""
+        now = Now.of(view, self.track)
+        return self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
 
     @cached_property
     def rules(self) -> Rules:
@@ -89,7 +94,7 @@ class RuleSet:
         solution = solution.with_parts(excluded=excluded(self.excluded_path or self.track.exclude))
         return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
 
-    def checked_solution(self, archive: Archive) -> Solution:
+    def checked_solution(self) -> Solution:
         """The solution, compared with the public list of queries and the settings for preliminary scores.
 
         Its bytes and those of the lists of items are kept.
@@ -97,10 +102,10 @@ class RuleSet:
         solution = self.read_solution()
         self._compare_queries(solution)
         check_preliminary(self.track, self.basis, queries_of(solution))
-        archive.add(self.solution_path, self.solution_digest)
+        self.archive.add(self.solution_path, self.solution_digest)
         for path, sha256 in ((self.items_path, self.items_digest), (self.excluded_path, self.excluded_digest)):
             if path is not None and sha256 is not None:
-                archive.add(path, sha256)
+                self.archive.add(path, sha256)
         return solution
 
     def store_solution(self, store: Store, solution: Solution) -> StoredQueries:
@@ -111,7 +116,7 @@ class RuleSet:
 
     def entries(self, view: Snapshot) -> Entries:
         """The entries of the track by these rules, without scores."""
-        return entries(view, self.track, self.basis, measures=())
+        return entries(Now.of(view, self.track).by(self.track, self.basis))
 
     def _compare_queries(self, solution: Solution) -> None:
         """Refuse a public list that lacks queries: a file that passes the participant's check could lack them too."""
@@ -142,7 +147,7 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     items, which is `excluded`; without the phases, and without the choice of statistics and the files to ignore, which
     change no score.
     """
-    recorded = track.model_dump(mode="json", exclude={*Track.not_keys, "phases", "statistics", "ignore"})
+    recorded = track.model_dump(mode="json", exclude={*TrackInForce.not_keys, "phases", "statistics", "ignore"})
     if track.phases:
         recorded["stage"] = None
     if track.entry != "picks":
@@ -155,33 +160,6 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
         recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
     split = split_of(track)
     return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
-
-
-def list_digest(path: Location | None) -> str | None:
-    """SHA-256 of a list of items; None without one. Raises ChallengeError if it cannot be read."""
-    try:
-        return None if path is None else digest(path)
-    except OSError as error:
-        raise ChallengeError(f"{path}: cannot be read: {error.strerror}; make it readable") from error
-
-
-def rules_in_force(view: Snapshot, by_files: RuleSet, archive: Archive) -> RuleSet:
-    """What entries are scored by: the files, until a commitment or the start of a phase has fixed the rules."""
-    now = track_state(view, by_files.track)
-    if now.basis is not None and now.are_rules_fixed:
-        return RuleSet.of_record(by_files.track, now.basis, archive)
-    return by_files
-
-
-def scored_by(view: Snapshot, track: Track) -> tuple[Track, Basis | None]:
-    """The track with the rules in force, and the basis of its board by them: None before a run."""
-    state, rules = track_state(view, track), in_force(view, track)
-    if state.basis is None:
-        return rules, None
-    lists = state.basis.items, state.basis.excluded
-    if not state.are_rules_fixed:
-        lists = list_digest(track.items_path), list_digest(public_lists(track).get("exclude"))
-    return rules, Basis.of(state.basis.basis.solution, Rules.of(rules, *lists), split_of(rules))
 
 
 def record_basis(
@@ -197,11 +175,6 @@ def record_basis(
     """
     body = recorded_body(recorded)
     store.record(track, lambda view: [] if unless(view) else new_basis(view.events(track), body))
-
-
-def track_entries(view: Snapshot, track: Track) -> dict[int, Entry]:
-    """The entries of a track by their indexes, by the rules in force and without scores. Raises as `scored_by`."""
-    return {entry.index: entry for entry in entries(view, *scored_by(view, track), measures=()).all}
 
 
 def _digest_of_solution(track: Track) -> str:

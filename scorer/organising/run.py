@@ -20,11 +20,11 @@ from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
 from scorer.live.entry import Entry, SubmissionState, key_of, track_digests
-from scorer.live.state import in_force, track_state
+from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.picks import import_picks, picks_problems
-from scorer.organising.rules import RuleSet, record_basis, rules_in_force
+from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
 from scorer.organising.watch import Sources, score
 from scorer.scoring.executors import GoOn, always
@@ -141,7 +141,8 @@ def files_of_site(root: Path) -> Iterator[str]:
 
 def _moment(view: Snapshot, track: Track) -> list[str]:
     """What pages show of the time: the last time of a phase that has passed, and the day of the quota."""
-    phases, quota = track_state(view, track).phases, in_force(view, track).quota
+    now = Now.of(view, track)
+    phases, quota = now.phases, now.rules.quota
     times = [time for phase in phases.all for time in (phase.start, phase.frozen_from, phase.end, phase.closes)]
     passed = [time for time in times if time is not None and time <= view.now]
     day = [quota.day(view.now)] if quota.counts_days else []
@@ -161,11 +162,11 @@ def _exposed(track: Track) -> list[str]:
 
 def _outdated(view: Snapshot, track: Track) -> list[str]:
     """A note if the solution has changed since the track was scored."""
-    now = track_state(view, track)
-    if now.are_rules_fixed or now.basis is None:
+    now = Now.of(view, track)
+    if now.are_rules_fixed or now.recorded is None:
         return []
     try:
-        changed = digest(track.solution_path) != now.basis.basis.solution
+        changed = digest(track.solution_path) != now.recorded.basis.solution
     except OSError:
         return []  # a site may be rendered without the solutions
     if not changed:
@@ -236,9 +237,9 @@ def plan(
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))
     limits = limits or challenge.limits
-    by_files, archive = RuleSet.of_files(track), store.archive(challenge.root)
+    by_files = RuleSet.of(track, store)
     announce(store, track)
-    rules = store.read(lambda view: rules_in_force(view, by_files, archive))
+    rules = store.read(by_files.in_force)
 
     before = before_scan(store, rules, limits)
     put_in_place(rules.track, before.delivered)
@@ -247,7 +248,7 @@ def plan(
         limits,
         {submission.file: submission.digest for submission in before.present},
         {} if verify_files else before.scanned_files,
-        {by_files.solution_digest, rules.solution_digest, *archive.digests()},
+        {by_files.solution_digest, rules.solution_digest, *rules.archive.digests()},
         staying=before.staying_files,
         delivered=before.delivered,
         confirmed=confirm_withdrawals,
@@ -260,7 +261,7 @@ def plan(
     sources.tidy(store)
     known = [source for source in sources.files if source[1].digest in before.known]
     not_kept = sources.keep(known)
-    picks = import_picks(store, rules.track, scanned.picks, closed_at=entries.phases.end, last_run=before.last_run)
+    picks = import_picks(store, rules.track, scanned.picks, closed_at=entries.now.phases.end, last_run=before.last_run)
 
     doubts = []
     if solution is not None:
@@ -276,7 +277,7 @@ def plan(
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=(
-            *_notes(rules, by_files, doubts, has_started=entries.phases.has_started(before.now)),
+            *_notes(rules, by_files, doubts, has_started=entries.now.phases.has_started(before.now)),
             *same_bytes(scanned.submissions),
         ),
         picks=picks,
@@ -295,7 +296,7 @@ def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sou
         key_of(submission) not in recorded for submission in unknown
     )
     if has_work or not before.is_current:
-        return rules.checked_solution(store.archive(rules.track.root))
+        return rules.checked_solution()
     check_preliminary(rules.track, rules.basis, store.read(lambda view: view.queries(rules.basis.solution)))
     return None
 
@@ -346,12 +347,11 @@ def carry_out(
         yield from score(store, rules, work.solution, work.sources, first, unscored, executor, go_on)
     _complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
-    archive = store.archive(rules.track.root)
     record_basis(
         store,
         rules.track.name,
         rules.recorded,
-        unless=lambda view: bool(rules.differences(rules_in_force(view, rules, archive))),
+        unless=lambda view: bool(rules.differences(rules.in_force(view))),
     )
     score_by_erratum(store, work, executor)
     store.note_run(rules.track.name)
@@ -371,10 +371,10 @@ def _complete_means(store: Store, rules: RuleSet) -> None:
 
 def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> None:
     """Score the entries of a track by the rules of its open erratum, too, and store the results."""
-    erratum = store.read(lambda view: track_state(view, work.rules.track).errata.open)
+    erratum = store.read(lambda view: Now.of(view, work.rules.track).errata.open)
     if erratum is None:
         return
-    rules = RuleSet.of_record(work.rules.track, erratum.basis, store.archive(work.rules.track.root))
+    rules = work.rules.by(erratum.basis)
     unscored = unscored_by(store, rules)
     is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
     first = unscored()

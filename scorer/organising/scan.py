@@ -28,7 +28,6 @@ from scorer.live.entry import (
     stays,
 )
 from scorer.live.phases import NewScan, content_mark, folder_of
-from scorer.live.state import track_state
 from scorer.organising.files import (
     IN_TEAM,
     Listed,
@@ -44,7 +43,7 @@ from scorer.organising.files import (
     submission_files,
     why_skipped,
 )
-from scorer.organising.rules import RuleSet, rules_in_force
+from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Sources, score
 from scorer.scoring.executors import GoOn
 from scorer.settings.tracks import Challenge, Track
@@ -254,7 +253,7 @@ class Before:
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
-        return stays(submission, self.entries.phases, self.entries.track, self.now)
+        return stays(submission, self.entries.now.phases, self.entries.track, self.now)
 
 
 def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
@@ -265,7 +264,7 @@ def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
     name, basis = rules.track.name, rules.basis
 
     def read(view: Snapshot) -> Before:
-        recorded = track_state(view, rules.track).basis
+        recorded = view.recorded_basis(name)
         is_same = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
         return Before(
             now=store.now(),
@@ -376,14 +375,14 @@ class Arrivals:
 
         Only by rules by which the track was scored before: otherwise nothing is scored.
         """
-        rules = _rules(self.store, challenge, track)
+        rules = _rules(self.store, track)
 
         def unscored(view: Snapshot) -> list[SubmissionState]:
             self.followed.follow(view)
             found: dict[int, SubmissionState] = {}
             for team in teams:
-                own = self.followed.own(view, track.name, team)
-                listed = entries(own, rules.track, rules.basis, measures=()).unscored
+                own = self.followed.own(view, track, team).by(rules.track, rules.basis)
+                listed = entries(own).unscored
                 found |= {state.index: state for state in listed if state.source == SERVICE}
             return [found[index] for index in sorted(found)]
 
@@ -409,17 +408,16 @@ class Arrivals:
         return self._solutions[key]
 
 
-def is_ready(store: Store, challenge: Challenge, track: Track) -> bool:
+def is_ready(store: Store, track: Track) -> bool:
     """Whether arrivals of a track can be scored: a run has stored its solution."""
     try:
-        return _is_stored(store, _rules(store, challenge, track))
+        return _is_stored(store, _rules(store, track))
     except (ChallengeError, FileError):  # the run reports it
         return False
 
 
-def _rules(store: Store, challenge: Challenge, track: Track) -> RuleSet:
-    by_files, archive = RuleSet.of_files(track), store.archive(challenge.root)
-    return store.read(lambda view: rules_in_force(view, by_files, archive))
+def _rules(store: Store, track: Track) -> RuleSet:
+    return store.read(RuleSet.of(track, store).in_force)
 
 
 def _is_stored(store: Store, rules: RuleSet) -> bool:

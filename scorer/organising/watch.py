@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from scorer.errors import ScorerError
 from scorer.limits import MB, Limits
 from scorer.live.entry import SERVICE, Key, SubmissionState, key_of, present_digests
-from scorer.live.state import track_state
+from scorer.live.now import Now
 from scorer.organising.files import SubmissionFile, WithFile
 from scorer.organising.rules import RuleSet
 from scorer.scoring.executors import GoOn, always
@@ -357,7 +357,7 @@ class RunLoop(Loop):
             is_new = event.at is not None and view.now - event.at < AT_ONCE
             if is_new and _is_handed_in(event) and not view.has_result(event.body["digest"]):
                 return None
-        phases = [phase for track in self.challenge.tracks for phase in track_state(view, track).phases.all]
+        phases = [phase for track in self.challenge.tracks for phase in Now.of(view, track).phases.all]
         passed = sum(time <= view.now for phase in phases for time in _times(phase))
         return view.revision, passed, view.now.date()
 

@@ -29,8 +29,9 @@ from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline
+from scorer.live.now import Now
+from scorer.live.phases import Phases
 from scorer.live.quotas import Claim, left_in_words, next_reset
-from scorer.live.state import in_force, track_state
 from scorer.live.teams import Team
 from scorer.organising.files import (
     READY,
@@ -44,7 +45,6 @@ from scorer.organising.files import (
     submission_files,
     submissions_folder,
 )
-from scorer.organising.rules import scored_by
 from scorer.organising.teams import folder_called
 from scorer.service.refusals import RefusedError, too_large
 from scorer.settings.tracks import Challenge, Track
@@ -243,19 +243,19 @@ def _check(
             used=files,
         )
     own = check_open(view, track, followed, team, received)
-    if not is_baseline(team, in_force(own, track)):
-        _check_quota(own, track, followed.members(track.name, team), received, delivery.digest)
+    if not is_baseline(team, own.rules):
+        _check_quota(own, followed.members(track.name, team), received, delivery.digest)
 
 
-def check_open(view: Snapshot, track: Track, followed: Followed, team: str, now: datetime) -> Snapshot:
+def check_open(view: Snapshot, track: Track, followed: Followed, team: str, moment: datetime) -> Now:
     """Refuse a delivery while no phase receives files, and one of an excluded team.
 
-    Returns the snapshot with only the submissions of the team. Raises RefusedError.
+    Returns the track now, with only the submissions of the team. Raises RefusedError.
     """
     check_team(followed.settings(team))
-    own = followed.own(view, track.name, team)
-    if not is_baseline(team, in_force(own, track)):
-        _check_phase(own, track, now.replace(microsecond=0))
+    own = followed.own(view, track, team)
+    if not is_baseline(team, own.rules):
+        _check_phase(own.phases, moment.replace(microsecond=0))
     return own
 
 
@@ -265,8 +265,7 @@ def check_team(team: Team) -> None:
         raise RefusedError("excluded", f"the team is {team.status}: {team.reason}")
 
 
-def _check_phase(view: Snapshot, track: Track, received: datetime) -> None:
-    phases = track_state(view, track).phases
+def _check_phase(phases: Phases, received: datetime) -> None:
     phase, place = phases.place(received)
     if place == "ok":
         return
@@ -282,12 +281,11 @@ def _check_phase(view: Snapshot, track: Track, received: datetime) -> None:
     )
 
 
-def _check_quota(view: Snapshot, track: Track, members: Collection[str], received: datetime, digest: str) -> None:
+def _check_quota(own: Now, members: Collection[str], received: datetime, digest: str) -> None:
     """Accept only what is certainly within the quota: an entry without an outcome counts in every limit."""
-    rules = in_force(view, track)
-    if not rules.quota.limits_anything:
+    if not own.rules.quota.limits_anything:
         return
-    found = entries(view, *scored_by(view, track), measures=())
+    found = entries(own)
     quota = replace(found.quota, claims=(*found.quota.claims, *_that_may_cost(found, digest)))
     left = quota.left(members, received)
     full = [limit for limit in left if not limit.left]
@@ -316,7 +314,7 @@ def _that_may_cost(found: Entries, digest: str) -> list[Claim]:
             state.index,
             state.submission.team,
             state.submission.received,
-            found.phases.place(state.submission.received)[0],
+            found.now.phases.place(state.submission.received)[0],
             "open",
         )
         for state in found.stored

@@ -21,11 +21,10 @@ import anyio
 
 from scorer.board.site.captions import status_words
 from scorer.live.commitment import sent_name
-from scorer.live.entries import Followed, entries
+from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entry, stays, without_solution
-from scorer.live.state import in_force, public, track_state
+from scorer.live.now import Now
 from scorer.live.teams import slugs
-from scorer.organising.rules import scored_by
 from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import Challenge, Track
@@ -56,7 +55,7 @@ def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
 
 def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Document:
     """A track, and where it is in its phases."""
-    phases = track_state(view, track).phases
+    phases = Now.of(view, track).phases
     return {
         "name": track.name,
         "title": track.title,
@@ -91,34 +90,29 @@ def entry_documents(
 
     Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
     """
-    own = followed.own(view, track.name, team)
-    rules, basis = scored_by(own, track)
+    own = followed.own(view, track, team)
+    rules, basis = own.track, own.basis
     # Automatic decimals depend on the results of all teams.
-    whole = own if rules.decimals is not None or basis is None else view
-    found = entries(whole, rules, basis)
-    frozen = track_state(own, track).phases.frozen_since(view.now)
+    whole = own if rules.decimals is not None or basis is None else Now.of(view, track)
+    found = scored_entries(whole)
     published = published_scores(challenge, track)
     slug = slugs(followed.teams).get(followed.final(track.name, team), "")
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
     members = followed.members(track.name, team)
-    since_freeze = {entry.index for entry in found.all if frozen and (entry.recorded or view.now) >= frozen}
-    may_count = [entry for entry in found.all if entry.team in members and entry.may_count]
-    shown = [entry for entry in may_count if not rules.hides_scores and entry.index not in since_freeze]
-    counting = counting_entry(shown, found.track, basis is not None and bool(view.flags(basis).any()))
+    together = [entry for entry in found.all if entry.team in members]
+    counting = counting_entry(together, found.track, basis is not None and bool(view.flags(basis).any()))
     submissions = {state.index: state.submission for state in found.stored}
     listed = {}
     for entry in found.all:
         if entry.team != team:
             continue
-        is_new = entry.index in since_freeze
-        public_entry = without_solution(entry, queries_are_public=queries_are_public)
-        document = _entry_document(public_entry, names, hides_scores=is_new)
+        document = _entry_document(without_solution(entry, queries_are_public=queries_are_public), names)
         document["id"] = followed.arrivals[entry.index].body.get("delivery")
         document["counts"] = entry is counting
-        has_closed = stays(submissions[entry.index], found.phases, rules, view.now)
+        has_closed = stays(submissions[entry.index], own.phases, rules, view.now)
         document["may_withdraw"] = entry.presence == "present" and not has_closed
-        if not is_new and slug in published.ranks:
+        if not entry.is_frozen and slug in published.ranks:
             document["rank_of_team"] = published.ranks[slug]
         score = document["scores"].get(published.stage, {}).get(names[0])
         document["rank"] = published.rank_of(score, slug)
@@ -127,9 +121,9 @@ def entry_documents(
     return listed
 
 
-def _entry_document(entry: Entry, names: Sequence[str], *, hides_scores: bool) -> Document:
+def _entry_document(entry: Entry, names: Sequence[str]) -> Document:
     scores: dict[str, Mapping[str, float | None]] = {}
-    if entry.state == "scored" and not hides_scores:
+    if entry.state == "scored":
         for stage, values in (("preliminary", entry.preliminary), ("final", entry.final)):
             if any(value is not None for value in values):
                 scores[stage] = dict(zip(names, values, strict=True))
@@ -209,11 +203,10 @@ def _published_scores(board: Path, *_status: int) -> PublishedScores:
 
 def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:
     """What a team has left of its quota, and when it begins again."""
-    own = followed.own(view, track.name, team)
-    rules = in_force(own, track)
+    own = followed.own(view, track, team)
     limits = []
-    if rules.quota.limits_anything:
-        quota = entries(own, *scored_by(own, track), measures=()).quota
+    if own.rules.quota.limits_anything:
+        quota = entries(own).quota
         limits = [
             {
                 "limit": left.limit,
@@ -233,7 +226,7 @@ def event_documents(
     """The events after one with an index that a team may see: its own, and those that are public."""
     found: list[Event] = []
     for track in challenge.tracks:
-        erratum_until = public(view, track).last_index
+        erratum_until = Now.of(view, track).public.view.last_index
         found += (
             event
             for event in followed.events(track.name, [team])

@@ -18,7 +18,7 @@ from scorer.board.site.submit_page import Held, SignInPage, SubmitPage, service_
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.live.commitment import receipt_name
-from scorer.live.state import in_force, track_state
+from scorer.live.now import Now
 from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.service.accepting import Delivery, check_open
@@ -58,15 +58,14 @@ async def _page(service: Service, token: Token, name: str | None, problem: str =
     track = next((track for track in tracks if track.name == name), tracks[0])
 
     def read(view: Snapshot) -> SubmitPage:
-        rules = in_force(view, track)
-        phases = track_state(view, track).phases
-        phase = phases.current(view.now)
+        now = Now.of(view, track)
+        phase = now.phases.current(view.now)
         own = entry_documents(view, service.challenge, service.followed, track, token.team)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return SubmitPage(
             team=printable(service.followed.settings(token.team).name or token.team),
             token_label=token.label,
-            track=rules,
+            track=now.track,
             where=track_document(view, track, service.challenge),
             until=phase.closes if phase is not None else None,
             quota=quota_document(view, service.followed, track, token.team),

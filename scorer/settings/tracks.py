@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from decimal import Decimal
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, ClassVar
@@ -33,8 +32,6 @@ from scorer.options import (
     EqualRanks,
     FinalSplit,
     PerQuery,
-    PhaseShows,
-    Split,
     Stage,
     Statistics,
     Ties,
@@ -254,7 +251,7 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "deciding_phase", "auto_decimals"})
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name"})
 
     name: str = Field(
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
@@ -293,11 +290,6 @@ class Track(SettingsTable):
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
-
-    deciding_phase: Phase | None = None
-    """The phase that decides what the board shows of its scores now; None: the board shows the scores of the stage."""
-    auto_decimals: int = 0
-    """The decimals of preliminary scores with ``decimals = "auto"``; `entries` sets them."""
 
     @field_validator("name")
     @classmethod
@@ -382,59 +374,9 @@ class Track(SettingsTable):
         return tuple(dict.fromkeys((self.primary_measure, *others)))
 
     @property
-    def shows(self) -> PhaseShows:
-        """What the board shows of its scores now."""
-        return "score" if self.deciding_phase is None else self.deciding_phase.shows
-
-    @property
-    def hides_scores(self) -> bool:
-        """Whether the board shows no scores now, because its phase shows nothing."""
-        return self.shows == "nothing"
-
-    @property
-    def has_ladder(self) -> bool:
-        """Whether the Ladder decides now which preliminary scores the board shows."""
-        return self.shows == "ladder"
-
-    @property
-    def ladder_step(self) -> Decimal | None:
-        """The step of the Ladder; None for its parameter-free form, and without the Ladder."""
-        return None if self.deciding_phase is None else self.deciding_phase.ladder_step
-
-    @property
-    def shows_final(self) -> bool:
-        """Whether the board shows final scores and ranks by them."""
-        return self.stage != "preliminary" and self.shows == "score"
-
-    @property
-    def preliminary_decimals(self) -> int:
-        """The decimals of preliminary scores."""
-        return self.auto_decimals if self.decimals is None else self.decimals
-
-    @property
     def final_decimals(self) -> int:
         """The decimals of final scores."""
         return FULL_DECIMALS if self.decimals is None else self.decimals
-
-    @property
-    def shown_decimals(self) -> int:
-        """The decimals of the scores that the board shows and ranks by."""
-        return self.final_decimals if self.shows_final else self.preliminary_decimals
-
-    @property
-    def shown_stage(self) -> Stage:
-        """Which scores the board shows and ranks by."""
-        return "final" if self.shows_final else "preliminary"
-
-    @property
-    def shown_split(self) -> Split:
-        """Which queries the scores that the board ranks by are means over."""
-        return self.final if self.shows_final else "preliminary"
-
-    @property
-    def shows_queries(self) -> bool:
-        """Whether pages show how the scores of single queries are distributed."""
-        return self.shows_final or (self.per_query == "public" and self.shows == "score")
 
     @property
     def solution_path(self) -> Location:

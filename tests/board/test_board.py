@@ -28,6 +28,7 @@ from scorer.errors import Findings, Problem
 from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
 from scorer.live.entry import Entry, SubmissionState, rounded, submissions
+from scorer.live.now import Now
 from scorer.live.teams import slugs
 from scorer.measures import parse
 from scorer.organising.rules import record_basis
@@ -120,7 +121,7 @@ def board(store: Store, track: Track) -> Board:
 
     def built(view: Snapshot) -> Board:
         recorded = view.recorded_basis(track.name)
-        return build_board(view, track, recorded.basis if recorded else None)
+        return build_board(Now.of(view, track).by(track, recorded.basis if recorded else None))
 
     return store.read(built)
 
@@ -414,7 +415,7 @@ def patched(store: Store, track: Track, change: Callable[[SubmissionState], Subm
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("scorer.live.entries.with_outcomes", changed)
-        return store.read(lambda view: build_board(view, track, BASIS))
+        return store.read(lambda view: build_board(Now.of(view, track).by(track, BASIS)))
 
 
 def test_a_failed_entry_has_its_own_status(sent: Sent, store: Store) -> None:

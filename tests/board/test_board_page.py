@@ -17,6 +17,7 @@ from scorer.board.site.figures import Figure
 from scorer.board.site.folder import write
 from scorer.board.site.pages import pages
 from scorer.board.site.views import LEADING_TEAMS, board_view, measure_columns
+from scorer.live.rules import TrackInForce
 from scorer.wording import long_time
 from tests.accessibility import has_axe, violations
 from tests.board_certainty import with_certainty
@@ -184,7 +185,7 @@ def test_the_page_says_when_the_last_entry_was_received(site: dict[str, str]) ->
 def test_an_empty_board_says_so() -> None:
     """Without a table, controls, a scale, a number of queries or a box of baselines."""
     track = challenge().tracks[0]
-    empty = Board(track, tuple(map(str, track.all_measures)), (), 0, 0, 0, None)
+    empty = Board(TrackInForce.of(track), tuple(map(str, track.all_measures)), (), 0, 0, 0, None)
     page = page_of(empty)
     assert "No submissions yet." in read(page).words()
     assert "0 queries" not in read(page).words()

@@ -15,9 +15,9 @@ import pytest
 from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
 from scorer.limits import ATTEMPTS
+from scorer.live.now import Now
 from scorer.organising import errata, picks
 from scorer.organising.render import boards, render
-from scorer.organising.rules import scored_by
 from scorer.organising.run import plan
 from scorer.scoring.outcomes import Failed
 from tests.databases import site_content
@@ -323,7 +323,7 @@ def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tm
     live.put("b/0", lists(4, 1), SECOND_START)
     live.do(SECOND_START, lambda challenge, store: plan(store, challenge, live.track))
     with live.store(SECOND_START) as store:
-        basis = store.read(lambda view: scored_by(view, live.track)[1])
+        basis = store.read(lambda view: Now.of(view, live.track).basis)
         assert basis is not None
         for _ in range(ATTEMPTS):
             store.store_results([(live.entry("b/0").digest, Failed("it took too long", "time"))], basis)

@@ -19,8 +19,9 @@ import pytest
 from scorer.board.board import Board, rules
 from scorer.errors import ChallengeError
 from scorer.live.errata import erratum_rules
-from scorer.live.phases import Phases, at_stage, phase_rules
+from scorer.live.phases import Phases, phase_rules
 from scorer.live.quotas import pick_rules, quota_rules
+from scorer.live.rules import TrackInForce
 from scorer.live.teams import TEAM_RULES
 from scorer.organising.picks import pick
 from scorer.organising.teams import record_teams
@@ -136,7 +137,7 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
             found |= set(rules(live.board(now)))
             live.run(now)
         found |= set(rules(live.board(START + HOUR)))
-    blank = replace(board, preliminary_queries=0, track=at_stage(board.track, board.phases, "preliminary"))
+    blank = replace(board, preliminary_queries=0, track=TrackInForce.of(board.track, stage="preliminary"))
     return found | set(rules(blank))
 
 

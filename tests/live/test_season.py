@@ -15,9 +15,8 @@ from example.season_plan import ERRATUM, FIRST_RUN, SEASON, Season, season
 from scorer.board.board import Board, counting_scores, score_at
 from scorer.board.build import board
 from scorer.live.entries import entries
-from scorer.live.state import published_log
+from scorer.live.now import Now, published_log
 from scorer.organising.render import boards
-from scorer.organising.rules import scored_by
 from scorer.settings.tracks import Challenge
 from scorer.store.snapshot import Cache, Snapshot
 from tests.oracles import (
@@ -80,7 +79,7 @@ def compare(live: LiveRecord, view: Snapshot, challenge: Challenge, now: datetim
 def entry_values(view: Snapshot, challenge: Challenge, name: str) -> list[tuple[object, ...]]:
     """What the rules of a track say about each entry."""
     track = challenge.track(name)
-    found = entries(view, *scored_by(view, track), measures=()).all
+    found = entries(Now.of(view, track)).all
     return [
         (each.index, each.team, each.file, each.digest, each.presence, each.admission, each.outcome, each.phase)
         for each in found
@@ -189,7 +188,7 @@ def compare_the_past(live: LiveRecord, view: Snapshot, challenge: Challenge) -> 
         past = view.as_of(until)
         now = min(live.events[until - 1].at, view.now) if isinstance(until, int) else until
         for track in challenge.tracks:
-            found = board(past, *scored_by(past, track))
+            found = board(Now(past, track, is_public=True))  # the oracle has no freeze here
             assert_same_board(live, found, (until,), now)
 
 

@@ -22,6 +22,7 @@ from pydantic import ValidationError
 from scorer.board import build
 from scorer.board.statistics import ScoredRows
 from scorer.errors import ChallengeError
+from scorer.live.now import Now
 from scorer.organising.rules import settings
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
@@ -436,7 +437,7 @@ def test_the_shake_up_is_cached_for_its_preliminary_queries(run_challenge: Path)
             recorded = view.recorded_basis("main")
             assert recorded is not None
             basis = replace(recorded.basis, split=split("0.3", key))
-            shown = build.board(view, track, basis)
+            shown = build.board(Now.of(view, track).by(track, basis))
             return json.dumps(ScoredRows(shown, (), view, basis, view.flags(basis)).key(0))
 
         keys = [store.read(lambda view, key=key: key_by(view, key)) for key in (KEY, KEY, OTHER_KEY)]  # type: ignore[misc]

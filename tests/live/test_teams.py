@@ -17,6 +17,7 @@ from scorer.board.site.folder import write
 from scorer.board.site.pages import pages
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
+from scorer.live.rules import TrackInForce
 from scorer.live.teams import MergedTeam, Team, TeamChange, merges, set_teams, shown_names, teams
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
@@ -717,7 +718,7 @@ def test_an_excluded_row_is_last_even_without_a_score() -> None:
     out = replace(rows[0], team=replace(rows[0].team, status="withdrawn"))
     unscored = replace(rows[2], entry=None)
 
-    order = ranked([out, unscored, rows[1]], declared.tracks[0])
+    order = ranked([out, unscored, rows[1]], TrackInForce.of(declared.tracks[0]))
 
     assert [(row.team.name, row.rank, row.preliminary_rank) for row in order] == [
         ("b", 1, 1),

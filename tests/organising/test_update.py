@@ -17,7 +17,6 @@ from scorer.organising.render import render
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import update
 from scorer.settings.tracks import Challenge
-from scorer.store.sidecar import Archive
 from scorer.store.store import Store
 from tests.commands import here, process
 from tests.databases import changed
@@ -120,7 +119,7 @@ def test_a_file_that_is_there_again_after_its_phase_needs_no_solution(
         changed(str(live.folder / "scores.db"), f"DELETE FROM {table} WHERE {column} IN ({gone})")
     run(live, day(21))
 
-    def read(_: RuleSet, __: Archive) -> None:
+    def read(_: RuleSet) -> None:
         raise AssertionError("the solution was read")
 
     monkeypatch.setattr(RuleSet, "checked_solution", read)

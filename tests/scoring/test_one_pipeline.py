@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from scorer.board.board import Board
+from scorer.live.now import Now
 from scorer.organising.render import boards, track_task
 from scorer.scoring.analysis.analysis import TaskAnalysis, analysed
 from scorer.settings.loading import read_challenge
@@ -43,7 +44,7 @@ def page(folder: Path, board: Board) -> TaskAnalysis:
     """The analysis that the analysis page shows."""
     challenge = read_challenge(folder)
     with Store.open(challenge.database_address) as store:
-        return analysed(store.read(lambda view: track_task(view, board)))
+        return analysed(store.read(lambda view: track_task(Now.of(view, challenge.tracks[0]), board)))
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 from pydantic import ValidationError
 
 from scorer.errors import ChallengeError
+from scorer.live.rules import TrackInForce
 from scorer.settings.loading import LimitSettings, read_challenge
 from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, Phase, Quota, check_stage
 from scorer.settings.starter import FILES, write_new
@@ -143,8 +144,6 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "late_board": False,
         "trusted_times": False,
         "quota": NO_QUOTA.model_dump(),
-        "deciding_phase": None,
-        "auto_decimals": 0,
         "per_query": "public",
         "statistics": "all",
         "reveal_solution": True,
@@ -581,7 +580,7 @@ def test_a_preliminary_stage_needs_flagged_queries() -> None:
 @pytest.mark.parametrize(("stage", "shown"), [(None, True), ("final", True), ("preliminary", False)])
 def test_final_scores_are_shown_unless_the_stage_is_preliminary(stage: str | None, shown: bool) -> None:
     """A track without flagged queries needs no `stage`."""
-    assert track_with(stage).shows_final is shown
+    assert TrackInForce.of(track_with(stage)).shows_final is shown
 
 
 def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:

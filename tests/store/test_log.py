@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.live.state import PublishedLog, published_log
+from scorer.live.now import PublishedLog, published_log
 from scorer.organising.phases import extend
 from scorer.organising.render import render
 from scorer.organising.scan import import_submissions

@@ -35,7 +35,7 @@ from scorer.board.site.views import BoardView, ErratumRow, LateEntry, PastRowVie
 from scorer.lists.solution import excluded_pairs, read_ids
 from scorer.live.commitment import PublishedCommitment
 from scorer.live.errata import PublishedErratum
-from scorer.live.state import PublishedLog
+from scorer.live.now import PublishedLog
 from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
 from scorer.measures.matched import Floats

@@ -64,7 +64,7 @@ from scorer.board.site.views import (
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.live.commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
-from scorer.live.state import NO_LOG, PublishedLog
+from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.settings.tracks import DARK, FILE, LIGHT, STATIC, Challenge, contrast, softened
 from scorer.store.log import public_pem

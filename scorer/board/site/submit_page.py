@@ -22,6 +22,7 @@ from scorer.board.site.templates import (
     render_template,
 )
 from scorer.files import shipped_templates
+from scorer.live.rules import TrackInForce
 from scorer.settings.tracks import Challenge, Track
 
 ASSETS: Mapping[str, str] = {"submit.css": "text/css", "submit.js": "text/javascript"}
@@ -71,7 +72,7 @@ class SubmitPage(PageContext, template="submit.html"):
     """The name of the team."""
     token_label: str
     """What the token of the session is for; empty if the organisers did not say it."""
-    track: Track
+    track: TrackInForce
     """The chosen track, by the rules in force."""
     where: Document
     """The phases of the track, and where it is in them."""

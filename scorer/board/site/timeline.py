@@ -19,7 +19,7 @@ from scorer.board.board import Row, counting_scores, score_at
 from scorer.board.site.captions import words_of
 from scorer.board.site.views import BoardView
 from scorer.live.entry import STATE_WORDS, Entry
-from scorer.live.state import NO_LOG, PublishedLog
+from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import Happening, Timeline
 from scorer.settings.tracks import Challenge
 from scorer.store.log import RESOLUTION, LogLine

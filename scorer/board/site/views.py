@@ -41,10 +41,10 @@ from scorer.board.site.figures import (
 )
 from scorer.live.entry import ColumnScores, Entry
 from scorer.live.errata import BeforeAfter, PublishedErratum
+from scorer.live.rules import TrackInForce
 from scorer.measures import Measure
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.rules import Phase
-from scorer.settings.tracks import Track
 from scorer.wording import counted, letters, range_of_ranks, shared_rank
 
 MARKED_ROWS = 300
@@ -480,7 +480,7 @@ class BoardView:
     """Whether there is a page with its analysis."""
 
     @property
-    def track(self) -> Track:
+    def track(self) -> TrackInForce:
         return self.board.track
 
     @property

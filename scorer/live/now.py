@@ -1,0 +1,217 @@
+"""Now: a track at the moment of a snapshot, with the rules in force, computed once; and the public log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from scorer.live.entry import Key, SubmissionState, recorded
+from scorer.live.errata import Errata, folded_errata
+from scorer.live.phases import Phases, folded_phases, has_preliminary_queries, phase_lines
+from scorer.live.quotas import Picks, picks
+from scorer.live.rules import TrackInForce, is_committed, list_digest, with_rules
+from scorer.live.teams import Merges, merges
+from scorer.scoring.outcomes import Rules
+from scorer.settings.rules import split_of
+from scorer.settings.tracks import Track, public_lists
+from scorer.store.events import Basis, Event, RecordedBasis, recorded_basis
+from scorer.store.log import LogLine, log_lines
+from scorer.store.snapshot import Snapshot
+
+
+@dataclass(frozen=True, eq=False)
+class Now:
+    """A track at the moment of a snapshot: what its events say by each rule, the rules in force, and its basis.
+
+    `Now.of` returns one for each snapshot and track, and each part of it is computed once.
+    """
+
+    view: Snapshot
+    declared: Track
+    """The track with the settings of challenge.toml. Its phases are in force until the first announcement is recorded.
+    """
+    chosen: tuple[Track, Basis | None] | None = None
+    """Rules and their basis in the place of those in force; see `by`."""
+    hides_nothing: bool = False
+    """Whether a phase that shows nothing hides no scores, as for the organiser and after its close."""
+    is_public: bool = False
+    """Whether the snapshot is the record from before a freeze, so that nothing in it is frozen."""
+    derived: dict[object, Any] = field(default_factory=dict, init=False)
+    """What other modules derived from this value, so that they derive it once."""
+
+    @classmethod
+    def of(cls, view: Snapshot, track: Track) -> Now:
+        """The track, which has the settings of challenge.toml, at the moment of a snapshot."""
+        key = ("now", track.name, id(track))  # the value keeps the track, so that no other one gets this id
+        if key not in view.derived:
+            view.derived[key] = cls(view, track)
+        now: Now = view.derived[key]
+        return now
+
+    def by(self, rules: Track, basis: Basis | None) -> Now:
+        """The same moment by other rules and their basis, such as those of an erratum."""
+        return replace(self, chosen=(rules, basis))
+
+    def without_hiding(self) -> Now:
+        """The same moment with the scores that a phase hides which shows nothing."""
+        return replace(self, hides_nothing=True)
+
+    @property
+    def events(self) -> Sequence[Event]:
+        """The events of the track, with those of the whole challenge."""
+        return self.view.events(self.declared.name)
+
+    @cached_property
+    def phases(self) -> Phases:
+        return folded_phases(self.events, self.declared.phases)
+
+    @property
+    def submissions(self) -> Mapping[Key, SubmissionState]:
+        """In the order of the record."""
+        return recorded(self.view, self.declared.name)
+
+    @cached_property
+    def merges(self) -> Merges:
+        return merges(self.events)
+
+    @cached_property
+    def picks(self) -> Picks:
+        return picks(self.events)
+
+    @cached_property
+    def errata(self) -> Errata:
+        return folded_errata(self.events)
+
+    @cached_property
+    def recorded(self) -> RecordedBasis | None:
+        """What the board is based on, as recorded last; None if the track has never been scored."""
+        return self.view.recorded_basis(self.declared.name)
+
+    @property
+    def _recorded_basis(self) -> Basis | None:
+        return None if self.recorded is None else self.recorded.basis
+
+    @property
+    def bases(self) -> Iterator[Basis]:
+        """All bases of the board, the earliest first."""
+        return (recorded_basis(event.body, event.at).basis for event in self.events if event.kind == "basis")
+
+    @cached_property
+    def are_rules_fixed(self) -> bool:
+        """Whether the rules are fixed, by a commitment or by the start of a phase: the files no longer change them."""
+        has_started = self.phases.has_started(self.view.now)
+        return self.recorded is not None and (has_started or is_committed(self.view.events(), self.declared.name))
+
+    @cached_property
+    def rules(self) -> Track:
+        """The track with the rules in force: with phases, those recorded last once they are fixed.
+
+        Raises ChallengeError if the settings of challenge.toml contradict them.
+        """
+        if self.chosen is not None:
+            return self.chosen[0]
+        if self.recorded is None or not self.phases.all or not self.are_rules_fixed:
+            return self.declared
+        return with_rules(self.declared, self.recorded)
+
+    @cached_property
+    def track(self) -> TrackInForce:
+        """The track with the rules in force, at its stage.
+
+        With phases, the stage follows from the time: final scores are shown once the last phase has closed, and all the
+        time where there are no preliminary queries.
+        """
+        phases, moment = self.phases, self.view.now
+        if not phases.all:
+            return TrackInForce.of(self.rules)
+        last = self.chosen[1] if self.chosen is not None else self._recorded_basis
+        is_final = phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
+        deciding = phases.deciding(moment)
+        changed = {"phases": phases.all, "stage": "final" if is_final else "preliminary"}
+        if deciding is not None and deciding.shows != "score":
+            changed["measures"] = ()
+        if self.hides_nothing and deciding is not None and deciding.shows == "nothing":
+            deciding = phases.deciding_between(moment)
+        return TrackInForce.of(self.rules, **changed, deciding_phase=deciding)
+
+    @cached_property
+    def basis(self) -> Basis | None:
+        """What results by the rules in force are based on; None before a run."""
+        if self.chosen is not None:
+            return self.chosen[1]
+        if self.recorded is None:
+            return None
+        lists = self.recorded.items, self.recorded.excluded
+        if not self.are_rules_fixed:
+            lists = list_digest(self.declared.items_path), list_digest(public_lists(self.declared).get("exclude"))
+        return Basis.of(self.recorded.basis.solution, Rules.of(self.rules, *lists), split_of(self.rules))
+
+    @property
+    def frozen_since(self) -> datetime | None:
+        """When the board was frozen; None if it is not."""
+        return None if self.is_public else self.phases.frozen_since(self.view.now)
+
+    @cached_property
+    def public(self) -> Now:
+        """What visitors may see: during a freeze, the record as it was when the freeze began."""
+        since = self.frozen_since
+        return self if since is None else Now(self.view.before(since), self.declared, is_public=True)
+
+    @property
+    def updated(self) -> datetime | None:
+        """When the last event was recorded that visitors may see, in UTC.
+
+        None without such an event, or if schema 1 recorded it. Tokens and previews of errata are not public.
+        """
+        shown = [
+            event
+            for event in self.events
+            if event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
+        ]
+        return shown[-1].at if shown else None
+
+    def lines(self) -> Iterator[str]:
+        """What `scorer phases` prints of the track."""
+        has_preliminary = has_preliminary_queries(self.view, self.declared, self._recorded_basis)
+        return phase_lines(self.phases, self.declared, self.view.now, has_preliminary=has_preliminary)
+
+
+def submissions_of(view: Snapshot, tracks: Iterable[Track]) -> list[SubmissionState]:
+    """The submissions of some tracks, those of each track in the order of the record."""
+    return [state for track in tracks for state in recorded(view, track.name).values()]
+
+
+def public_to_all(view: Snapshot, tracks: Iterable[Track]) -> Snapshot:
+    """What concerns several tracks, as visitors may see it: while one is frozen, the record from before its freeze."""
+    frozen = (Now.of(view, track).frozen_since for track in tracks)
+    since = [moment for moment in frozen if moment is not None]
+    return view.before(min(since)) if since else view
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedLog:
+    """The log as visitors may see it."""
+
+    lines: tuple[LogLine, ...] = ()
+    """By index, from 1; empty before the first event."""
+
+    @property
+    def head(self) -> LogLine | None:
+        """The last line; None without an event."""
+        return self.lines[-1] if self.lines else None
+
+    def line(self, index: int) -> LogLine | None:
+        """The line of an event; None if visitors may not see it yet."""
+        return self.lines[index - 1] if 1 <= index <= len(self.lines) else None
+
+
+NO_LOG = PublishedLog()
+
+
+def published_log(view: Snapshot, tracks: Iterable[Track]) -> PublishedLog:
+    """The log of a challenge. While a track is frozen, it ends with the last event before the freeze."""
+    shown = public_to_all(view, tracks)
+    return PublishedLog(tuple(log_lines(view.secret("log"), shown.all_events[: shown.last_index])))
