@@ -355,8 +355,8 @@ def test_a_past_board_has_the_scores_of_the_ladder(tmp_path: Path) -> None:
     with live.store(SECOND_END) as store:
         one, two = store.read(lambda view: archived_boards(view, live.track, view.cache()))
 
-    assert [row.score for row in one.rows] == [0.7]
-    assert [row.score for row in two.rows] == [0.7]
+    assert [row.placing.score for row in one.rows] == [0.7]
+    assert [row.placing.score for row in two.rows] == [0.7]
     assert ranking(live.board(SECOND_END)) == [(1, "a", 0.4)]
 
 
