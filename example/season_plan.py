@@ -53,7 +53,6 @@ class PhasePlan:
     freeze: timedelta = timedelta(0)
     shows: Literal["score", "ladder", "nothing"] = "score"
     ladder_step: str = ""
-    """Empty: the parameter-free form."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +240,9 @@ def _items(chance: random.Random) -> TrackPlan:
         decimals=2,
         phases=(
             PhasePlan("warm-up", at(2, 1, 8), at(2, 21, 17), grace=2 * HOUR),
-            PhasePlan("main", at(2, 24), at(4, 5, 12), grace=30 * MINUTE, freeze=3 * DAY, shows="ladder"),
+            PhasePlan(
+                "main", at(2, 24), at(4, 5, 12), grace=30 * MINUTE, freeze=3 * DAY, shows="ladder", ladder_step="0.01"
+            ),
             PhasePlan("last", at(4, 10), at(4, 28, 23, 59, 59), shows="nothing"),
         ),
         quota=QuotaPlan("Europe/Ljubljana", per_day=3, per_phase=12, total=26, rejected_per_day=2),

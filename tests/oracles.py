@@ -906,7 +906,7 @@ Losses = Sequence[Sequence[Fraction | float]]
 
 
 def ladder_fixed(losses_by_entry: Losses, step: Fraction | float) -> list[Fraction | None]:
-    """The form with a fixed step: a mean is released, rounded to a multiple of the step, if it is lower by more."""
+    """A mean is released, rounded to a multiple of the step, if it is lower by more."""
     step = _fraction(step)
     released: Fraction | None = None
     shown: list[Fraction | None] = []
@@ -917,29 +917,6 @@ def ladder_fixed(losses_by_entry: Losses, step: Fraction | float) -> list[Fracti
             shown.append(released)
         else:
             shown.append(None)
-    return shown
-
-
-def ladder_free(losses_by_entry: Losses) -> list[Fraction | None]:
-    """The form without parameters: the mean must be lower by more than one standard error of the differences."""
-    released: Fraction | None = None
-    best: list[Fraction] = []
-    shown: list[Fraction | None] = []
-    for given in losses_by_entry:
-        losses = list(map(_fraction, given))
-        count = Fraction(len(losses))
-        mean = sum(losses) / count
-        before = released
-        if released is None:
-            released, best = round(mean * count) / count, losses
-        else:
-            differences = [loss - other for loss, other in zip(losses, best, strict=True)]
-            centre = sum(differences) / count
-            variance = sum((difference - centre) ** 2 for difference in differences) / (count - 1)
-            # mean < released - sqrt(variance / count), without the root
-            if mean < released and (released - mean) ** 2 > variance / count:
-                released, best = min(released, round(mean * count) / count), losses
-        shown.append(None if released == before else released)
     return shown
 
 
@@ -1568,7 +1545,7 @@ def _release(live: LiveRecord, plan: TrackPlan, own: Iterable[LiveEntry], soluti
                 seen += [] if stopped else [entry]
     scores = [live_scores(plan, live.contents[entry.digest], solution, preliminary=True) for entry in seen]
     losses = [[1 - Fraction(value).limit_denominator(10**6) for value in each] for each in scores]
-    shown = ladder_fixed(losses, Fraction(step)) if step else ladder_free(losses)
+    shown = ladder_fixed(losses, Fraction(step))
     for entry, loss in zip(seen, shown, strict=True):
         if loss is not None:
             entry.answer = "improvement"

@@ -380,7 +380,7 @@ def score_rules(board: Board) -> tuple[str, ...]:
         _rounding(board),
         EQUAL_RANKS[track.equal_ranks],
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
-        *ladder_rules(track, board.preliminary_queries),
+        *ladder_rules(track),
         *([LOOKS] if board.shows_looks else []),
     )
 

@@ -68,11 +68,15 @@ def announcement(view: Snapshot, track: Track) -> Added:
 
 
 def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:
-    """Refuse a change of a phase that has started; its end may be any that it has had."""
+    """Refuse a change of a phase that has started; its end may be any that it has had.
+
+    Where the record has the Ladder without a step, the organiser chooses one, or what else the board shows.
+    """
+    keys = ["start", "end", "grace", "freeze", *([] if phase.lacks_step else ["shows", "ladder_step"])]
     for position, stated in enumerate(track.phases):
         if stated.name != phase.name:
             continue
-        for key in ("start", "end", "grace", "freeze", "shows", "ladder_step"):
+        for key in keys:
             value = getattr(stated, key)
             if value != getattr(phase, key) and not (key == "end" and value in ends):
                 remedy = f"restore {_shown(getattr(phase, key))}"

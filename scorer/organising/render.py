@@ -109,7 +109,7 @@ def _at_close(view: Snapshot, track: Track, phase: Phase) -> tuple[Snapshot, Tra
     rules, basis = scored_by(then, track)
     plan = track_state(then, track).phases
     # What a phase that shows nothing hides is shown as soon as it has closed.
-    deciding = plan.deciding_between(then.now) if rules.hides_scores else rules.deciding_phase
+    deciding = plan.deciding_between(then.now) if phase.shows == "nothing" else rules.deciding_phase
     return then, at_stage(rules.model_copy(update={"measures": ()}), plan, rules.stage or "final", deciding), basis
 
 

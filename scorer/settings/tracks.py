@@ -361,6 +361,12 @@ class Track(SettingsTable):
     @classmethod
     def _in_order(cls, phases: tuple[Phase, ...], validated: ValidationInfo) -> tuple[Phase, ...]:
         check_order(phases)
+        for phase in phases:
+            if phase.lacks_step:
+                raise ValueError(
+                    f'{phase.name} has shows = "ladder" without ladder_step; add the least improvement that the Ladder '
+                    "shows, about 1 / √n for n preliminary queries, as in ladder_step = 0.05"
+                )
         names = [phase.name for phase in phases if phase.shows == "ladder"]
         if names:
             check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
@@ -384,7 +390,9 @@ class Track(SettingsTable):
     @property
     def shows(self) -> PhaseShows:
         """What the board shows of its scores now."""
-        return "score" if self.deciding_phase is None else self.deciding_phase.shows
+        if self.deciding_phase is None:
+            return "score"
+        return "nothing" if self.deciding_phase.lacks_step else self.deciding_phase.shows
 
     @property
     def hides_scores(self) -> bool:
@@ -397,9 +405,10 @@ class Track(SettingsTable):
         return self.shows == "ladder"
 
     @property
-    def ladder_step(self) -> Decimal | None:
-        """The step of the Ladder; None for its parameter-free form, and without the Ladder."""
-        return None if self.deciding_phase is None else self.deciding_phase.ladder_step
+    def ladder_step(self) -> Decimal:
+        """The step of the Ladder; 0 without the Ladder."""
+        step = None if self.deciding_phase is None else self.deciding_phase.ladder_step
+        return Decimal(0) if step is None else step
 
     @property
     def shows_final(self) -> bool:
