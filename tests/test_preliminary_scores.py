@@ -24,7 +24,7 @@ from scorer.live import ladder
 from scorer.live.entry import key_of, rounded, submissions
 from scorer.live.phases import Phases
 from scorer.organising.errata import apply, preview
-from scorer.organising.picks import forget_outcome
+from scorer.organising.picks import forget_outcome, pick
 from scorer.organising.render import (
     archived_boards,
     boards,
@@ -91,11 +91,7 @@ def test_automatic_decimals_equal_the_oracle(queries: int) -> None:
         ("", STEP.replace("0.3", "0.0"), "ladder_step: found 0.0, which is not a number between 0 and 1"),
         ("", STEP.replace("0.3", '"small"'), 'ladder_step: found "small", which is not a number between 0 and 1'),
         ('measures = ["AP"]\ncutoffs = []', STEP.replace("ladder", "Ladder", 1), 'shows: found "Ladder"'),
-        (
-            "",
-            phase("one", START, END, 'shows = "ladder"'),
-            'shows = "ladder" without ladder_step; add the least',
-        ),
+        ("", phase("one", START, END, 'shows = "ladder"'), "phases[0].ladder_step: is missing, with shows"),
     ],
 )
 def test_invalid_settings_of_the_ladder_are_refused(tmp_path: Path, settings: str, table: str, message: str) -> None:
@@ -169,8 +165,13 @@ def with_recorded_ladder_without_step(folder: Path, *later: str) -> Live:
 
 
 def test_a_board_whose_record_has_the_ladder_without_a_step_shows_no_scores(tmp_path: Path) -> None:
-    """Neither in its phase nor after it, until the next phase; then and at the end it shows what the rules say."""
-    live = with_recorded_ladder_without_step(tmp_path, phase("two", SECOND_START, SECOND_END))
+    """Neither in its phase nor after it, until the next phase; then and at the end it shows what the rules say. A run
+    goes on with its challenge.toml.
+    """
+    two = phase("two", SECOND_START, SECOND_END)
+    live = with_recorded_ladder_without_step(tmp_path, two)
+    live.configure(phase("one", START, END, 'shows = "ladder"'), two)
+    live.run(START + HOUR)
     moments = (START + HOUR, SECOND_START - MICROSECOND, SECOND_START, SECOND_END)
 
     assert [ranking(live.board(moment))[0][2] for moment in moments] == [None, None, 0.8, 0.4]
@@ -277,7 +278,8 @@ def test_only_improvements_are_shown(tmp_path: Path) -> None:
 def test_final_scores_follow_the_exact_preliminary_ones(tmp_path: Path, entry: str) -> None:
     """By `entry`, which has no effect on the board before."""
     live = with_entries(tmp_path, STEP, settings=f'entry = "{entry}"', files=[*STEPS, ("a/5", found(9))])
-    live.put("a/picks.toml", 'picks = ["1"]', START + HOUR)
+    if entry == "picks":
+        live.do(START + HOUR, lambda challenge, store: pick(challenge, store, ["main/a/1"]))
     live.run(START + 2 * HOUR)
     assert ranking(live.board()) == [(1, "a", 0.7)]
 

@@ -277,19 +277,19 @@ def test_the_name_states_the_time_of_receipt(tmp_path: Path) -> None:
     r"Of the entries that a team picks, the one with the best (preliminary )?P@1 counts; .* may count, .* counts\.",
     r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted until .* has closed\.",
     r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted at any time\.",
-    r"A team picks with a file picks\.toml in its folder, which names the files\. The organiser can record picks too\. "
+    r"A team picks over the service of the challenge, where it has one, or the organiser records its picks\. "
     r"Of merged teams, the picks of the team whose row has the entries count\.",
 )
 def test_the_best_pick_decides_until_the_last_phase_has_closed(tmp_path: Path) -> None:
-    """By the file or the command, at most two; if the picked one is withdrawn, the best entry counts."""
+    """At most two; if the picked one is withdrawn, the best entry counts."""
     live = Live.of(tmp_path, ONE, settings='entry = "picks"')
     live.run(ANNOUNCED)
     for number, found in enumerate((3, 4, 1), 1):
         live.put(f"a/{number}", lists(found, 0), START + number * MINUTE)
     live.run(START + HOUR)
     assert ranking(live.board()) == [(1, "a", 0.8)]
-    live.put("a/picks.toml", 'picks = ["1", "3"]', START + HOUR)
-    live.run(START + 2 * HOUR)
+    with live.store(START + 2 * HOUR) as store:
+        pick(live.challenge, store, ["main/a/1", "main/a/3"])
     assert ranking(live.board()) == [(1, "a", 0.6)]
     with live.store(START + 3 * HOUR) as store:
         with pytest.raises(ChallengeError, match="the limit is 2"):

@@ -153,9 +153,6 @@ class Row:
     """What the team has left of its quota as of the time of its entries on the board; empty without a quota, for
     baselines, and once the last phase has closed."""
 
-    picks_problems: tuple[str, ...] = ()
-    """What is wrong with the file `picks.toml` in its folder, a sentence each."""
-
     @property
     def present_entries(self) -> tuple[Entry, ...]:
         """The entries whose files are there, as they were recorded; at least one."""

@@ -38,6 +38,7 @@ def announce(store: Store, track: Track) -> None:
 def announcement(view: Snapshot, track: Track) -> Added:
     """The event that announces the phases of challenge.toml; none if the record has them. Raises ChallengeError."""
     recorded = track_state(view, track).phases
+    _check_steps(track, recorded.all if recorded.announcements else ())
     if not recorded.announcements:
         return [("phases", _body(track.phases))] if track.phases else []
     if not track.phases and is_committed(view.events(), track.name):
@@ -65,6 +66,17 @@ def announcement(view: Snapshot, track: Track) -> Added:
     except ValueError as error:
         raise ChallengeError(f"tracks.{track.name}.phases: with the extensions, {error}") from error
     return [] if tuple(phases) == recorded.all else [("phases", _body(phases))]
+
+
+def _check_steps(track: Track, recorded: Sequence[Phase]) -> None:
+    """Raise ChallengeError if a phase has the Ladder without a step, unless the record has it so."""
+    known = {phase.name for phase in recorded if phase.lacks_step}
+    for position, phase in enumerate(track.phases):
+        if phase.lacks_step and phase.name not in known:
+            raise ChallengeError(
+                f'tracks.{track.name}.phases[{position}].ladder_step: is missing, with shows = "ladder"; add the least '
+                "improvement that the Ladder shows, about 1 / √n for n preliminary queries, as in ladder_step = 0.05"
+            )
 
 
 def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:

@@ -32,7 +32,6 @@ from scorer.live.timeline import timeline
 from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.phases import check_preliminary
-from scorer.organising.picks import with_picks_problems
 from scorer.organising.rules import scored_by, settings, track_entries
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.scoring.analysis.compare import need_mean
@@ -333,7 +332,7 @@ def render(
         state = site_state(view, challenge, pending=pending)
         cache = view.cache(sidecar)
         shown = [
-            replace(with_picks_problems(view, board), past=archived_boards(view, track, cache))
+            replace(board, past=archived_boards(view, track, cache))
             for track, board in zip(
                 challenge.tracks, boards(view, challenge.tracks, cache, pending=pending), strict=True
             )

@@ -32,7 +32,6 @@ from scorer.live.state import track_state
 from scorer.organising.files import (
     IN_TEAM,
     Listed,
-    PicksFile,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -81,8 +80,6 @@ class Scan:
     """By file: the status that goes with the digest, of settled files."""
     warning: str | None
     """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
-    picks: tuple[PicksFile, ...]
-    """The files with the picks of teams."""
     unread: tuple[str, ...] | None
     """The marks of what was listed and is no submission yet, see `FolderScan`; None if nothing was listed, although
     submissions are recorded: the disk may not be mounted."""
@@ -147,7 +144,6 @@ def scan(
         left_out=(*left_out, *lost),
         statuses=statuses,
         warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
-        picks=listed.picks,
         unread=tuple(unread) if listed.all or not recorded or confirmed else None,
     )
 

@@ -361,12 +361,6 @@ class Track(SettingsTable):
     @classmethod
     def _in_order(cls, phases: tuple[Phase, ...], validated: ValidationInfo) -> tuple[Phase, ...]:
         check_order(phases)
-        for phase in phases:
-            if phase.lacks_step:
-                raise ValueError(
-                    f'{phase.name} has shows = "ladder" without ladder_step; add the least improvement that the Ladder '
-                    "shows, about 1 / √n for n preliminary queries, as in ladder_step = 0.05"
-                )
         names = [phase.name for phase in phases if phase.shows == "ladder"]
         if names:
             check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
