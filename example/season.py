@@ -84,10 +84,6 @@ class Simulation:
                 file.with_name(f".{file.name}").rename(file)
             case "delete":
                 file.unlink()
-            case "picks":
-                names = ", ".join(f'"{name}"' for name in step.files)
-                folder = self.folder / "submissions" / step.track / step.team
-                write(folder / "picks.toml", f"picks = [{names}]\n", step.time)
             case "solution":
                 track = self.plan.track(step.track)
                 text = solution_text(track, track.solutions[step.content])

@@ -20,7 +20,7 @@ Grades = Mapping[str, Mapping[str, int]]
 """By query: the grade of each item of a solution."""
 
 Kind = Literal[
-    "file", "upload", "complete", "delete", "picks", "pick", "rename", "merge", "unmerge", "disqualify", "withdraw",
+    "file", "upload", "complete", "delete", "pick", "rename", "merge", "unmerge", "disqualify", "withdraw",
     "reinstate", "amend", "forget", "extend", "solution", "preview", "apply", "cancel", "reveal", "run",
 ]  # fmt: skip
 
@@ -53,7 +53,6 @@ class PhasePlan:
     freeze: timedelta = timedelta(0)
     shows: Literal["score", "ladder", "nothing"] = "score"
     ladder_step: str = ""
-    """Empty: the parameter-free form."""
 
 
 @dataclass(frozen=True)
@@ -122,7 +121,7 @@ class Step:
     text: str = ""
     """A name, a reason, the other team of a merge, or the name of a phase."""
     files: tuple[str, ...] = ()
-    """Those that a team picks: names in its folder, or paths as `file` for a command."""
+    """Those that a team picks, as `file`."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +240,9 @@ def _items(chance: random.Random) -> TrackPlan:
         decimals=2,
         phases=(
             PhasePlan("warm-up", at(2, 1, 8), at(2, 21, 17), grace=2 * HOUR),
-            PhasePlan("main", at(2, 24), at(4, 5, 12), grace=30 * MINUTE, freeze=3 * DAY, shows="ladder"),
+            PhasePlan(
+                "main", at(2, 24), at(4, 5, 12), grace=30 * MINUTE, freeze=3 * DAY, shows="ladder", ladder_step="0.01"
+            ),
             PhasePlan("last", at(4, 10), at(4, 28, 23, 59, 59), shows="nothing"),
         ),
         quota=QuotaPlan("Europe/Ljubljana", per_day=3, per_phase=12, total=26, rejected_per_day=2),
@@ -491,7 +492,7 @@ def _add_corrections(draft: _Draft) -> None:
 
 
 def _add_picks(draft: _Draft) -> None:
-    """Picks of some teams in the second track: files in folders, and commands."""
+    """Picks of some teams in the second track."""
     chance, track = draft.chance, draft.tracks[1]
     runs = sorted(step.at for step in draft.steps if step.kind == "run")
     # A team that is merged, and separated two days later: the picks are those of the other team.
@@ -500,16 +501,12 @@ def _add_picks(draft: _Draft) -> None:
     for number, team in enumerate(draft.teams):
         if number % 3 == 2:
             continue
-        for moment in (at(3, 3, 11), at(3, 25, 11), at(4, 25, 11), at(4, 29, 11))[number % 2 :: 2]:
+        for moment in (at(3, 3, 11), at(3, 25, 11), at(4, 25, 11))[number % 2 :: 2]:
             files = _known_files(draft, track, team, moment, runs)
             if len(files) >= 2:
                 chosen = tuple(sorted(chance.sample(files, 1 + number % 2)))
                 when = moment + number * MINUTE
-                if number % 4 == 1 and moment < at(4, 27):
-                    draft.add(when, "pick", track=track.name, team=team, files=chosen)
-                else:
-                    names = tuple(file.rpartition("/")[2] for file in chosen)
-                    draft.add(when, "picks", track=track.name, team=team, files=names, time=when)
+                draft.add(when, "pick", track=track.name, team=team, files=chosen)
 
 
 def _add_vanished(draft: _Draft) -> None:

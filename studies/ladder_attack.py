@@ -35,8 +35,7 @@ LOOKS = (1, 10, 30, 100, 200, 400, 700, 1_000, 1_500, 2_000, 2_500, 3_000)
 """The numbers of looks after which the board is read, from the first look on."""
 
 CHANGES = 50
-"""The choices that the second attacker changes at each look, of all queries: about ten are of preliminary ones. With
-any number from 20 to 100 he gains about as much from the parameter-free Ladder."""
+"""The choices that the second attacker changes at each look, of all queries: about ten are of preliminary ones."""
 
 MEASURES = ("AP", "P@1")
 """AP has many values. P@1 is 0 or 1, where a choice has the largest effect."""

@@ -14,7 +14,7 @@ from scipy.special import ndtr, ndtri
 
 from scorer.measures.matched import Floats
 from studies.drawing import STYLES, Axis, Drawing
-from studies.shown_scores import FREE, MECHANISMS, PLAIN, PRELIMINARY, Mechanism
+from studies.shown_scores import MECHANISMS, PLAIN, PRELIMINARY, SMALL_STEP, Mechanism
 from studies.study import Claim, Study, verdict
 
 SEED = 2
@@ -89,18 +89,18 @@ def fair_teams(teams: int = TEAMS) -> Study:
 
 def claims(numbers: Sequence[Shown]) -> tuple[Claim, ...]:
     """Return claims about what is shown, and about how far the shown score is behind."""
-    free, plain = _of(FREE, numbers), _of(PLAIN, numbers)
-    as_often = [each.improvements > of.improvements - NOTICEABLE for each, of in zip(free[1:], plain[1:], strict=True)]
+    small, plain = _of(SMALL_STEP, numbers), _of(PLAIN, numbers)
+    as_often = [each.improvements > of.improvements - NOTICEABLE for each, of in zip(small[1:], plain[1:], strict=True)]
     outcome = [
         Claim(
-            "The parameter-free Ladder shows true improvements as often as 4 decimals do.",
+            "The Ladder with a step of 0.01 shows true improvements as often as 4 decimals do.",
             verdict(all(as_often), any(as_often)),
-            f"By {_gains(free)}: {_shares(free[1:])} of the versions, and {_shares(plain[1:])}.",
+            f"By {_gains(small)}: {_shares(small[1:])} of the versions, and {_shares(plain[1:])}.",
         ),
         Claim(
             "It shows versions that are no better as improvements less than half as often.",
-            verdict(free[0].improvements < plain[0].improvements / 2),
-            f"{_shares(free[:1])} of the versions, and {_shares(plain[:1])}.",
+            verdict(small[0].improvements < plain[0].improvements / 2),
+            f"{_shares(small[:1])} of the versions, and {_shares(plain[:1])}.",
         ),
     ]
     for mechanism in MECHANISMS:
@@ -110,7 +110,7 @@ def claims(numbers: Sequence[Shown]) -> tuple[Claim, ...]:
                 Claim(
                     f"After {VERSIONS} versions {mechanism.name} shows a score less than {LAG} behind.",
                     verdict(max(behind) < LAG, min(behind) < LAG),
-                    f"By {_gains(free)}: {', '.join(f'{each:z.3f}' for each in behind)} behind.",
+                    f"By {_gains(small)}: {', '.join(f'{each:z.3f}' for each in behind)} behind.",
                 )
             )
     return tuple(outcome)

@@ -25,8 +25,8 @@ class Mechanism:
     name: str
     decimals: int | None = None
     """Each score is shown, rounded to these; None: by the Ladder."""
-    step: float | None = None
-    """Of the Ladder; None: its parameter-free form."""
+    step: float = 0
+    """Of the Ladder; 0 without it."""
 
     def board(self) -> Board:
         """Return a board without entries."""
@@ -37,8 +37,7 @@ PLAIN = Mechanism("4 decimals", decimals=4)
 ROUNDED = Mechanism(f"auto ({AUTO} decimals)", decimals=AUTO)
 SMALL_STEP = Mechanism("the Ladder, step 0.01", step=0.01)
 LARGE_STEP = Mechanism("the Ladder, step 0.05", step=0.05)
-FREE = Mechanism("the parameter-free Ladder")
-MECHANISMS = (PLAIN, ROUNDED, SMALL_STEP, LARGE_STEP, FREE)
+MECHANISMS = (PLAIN, ROUNDED, SMALL_STEP, LARGE_STEP)
 
 
 class Board:

@@ -15,6 +15,7 @@ from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
 from scorer.organising.bundles import Exported, Imported, export, import_bundle
+from scorer.organising.picks import pick
 from scorer.organising.teams import import_teams
 from scorer.settings.tracks import FILE, Challenge
 from scorer.store.log import START, head_of, iso, leaf_of, nonce_of, secret_of, text_of_fields
@@ -73,9 +74,8 @@ def rich_challenge(folder: Path) -> Live:
     live.put("brass/1.txt", POOR, day(12))
     live.put("popular/1.txt", OTHER, day(12))
     live.put("torn/1.txt", "no list\n", day(12))
-    live.put("amber/picks.toml", 'picks = ["1.txt"]\n', day(12))
-    live.put("brass/picks.toml", 'picks = ["7.txt"]\n', day(12))
     run(live, day(13))
+    live.do(day(13), lambda challenge, store: pick(challenge, store, ["main/amber/1.txt"]))
     (folder / "submissions" / "main" / "brass" / "1.txt").unlink()
     live.put(os.fsdecode(b"brass/b\xe9.txt"), OTHER, day(14))
     run(live, day(15))

@@ -906,7 +906,7 @@ Losses = Sequence[Sequence[Fraction | float]]
 
 
 def ladder_fixed(losses_by_entry: Losses, step: Fraction | float) -> list[Fraction | None]:
-    """The form with a fixed step: a mean is released, rounded to a multiple of the step, if it is lower by more."""
+    """A mean is released, rounded to a multiple of the step, if it is lower by more."""
     step = _fraction(step)
     released: Fraction | None = None
     shown: list[Fraction | None] = []
@@ -917,29 +917,6 @@ def ladder_fixed(losses_by_entry: Losses, step: Fraction | float) -> list[Fracti
             shown.append(released)
         else:
             shown.append(None)
-    return shown
-
-
-def ladder_free(losses_by_entry: Losses) -> list[Fraction | None]:
-    """The form without parameters: the mean must be lower by more than one standard error of the differences."""
-    released: Fraction | None = None
-    best: list[Fraction] = []
-    shown: list[Fraction | None] = []
-    for given in losses_by_entry:
-        losses = list(map(_fraction, given))
-        count = Fraction(len(losses))
-        mean = sum(losses) / count
-        before = released
-        if released is None:
-            released, best = round(mean * count) / count, losses
-        else:
-            differences = [loss - other for loss, other in zip(losses, best, strict=True)]
-            centre = sum(differences) / count
-            variance = sum((difference - centre) ** 2 for difference in differences) / (count - 1)
-            # mean < released - sqrt(variance / count), without the root
-            if mean < released and (released - mean) ** 2 > variance / count:
-                released, best = min(released, round(mean * count) / count), losses
-        shown.append(None if released == before else released)
     return shown
 
 
@@ -1181,9 +1158,7 @@ class LiveRecord:
         self.folder: dict[str, tuple[str, str, datetime]] = {}
         self.uploads: dict[str, tuple[str, str, datetime]] = {}
         """In progress, by the names that they will have."""
-        self.picks_files: dict[tuple[str, str], tuple[tuple[str, ...], datetime]] = {}
         self.solution = {track.name: 0 for track in season.tracks}
-        self.last_run: dict[str, datetime] = {}
         self.looks: dict[str, list[tuple[datetime, set[tuple[str, str]]]]] = {}
         """Of each track, in the order of the runs: when its folder was listed, and the files and digests in it."""
         self.open_erratum: dict[str, int] = {}
@@ -1209,25 +1184,31 @@ class LiveRecord:
                 self.folder[step.file] = self.uploads.pop(step.file)
             case "delete":
                 del self.folder[step.file]
-            case "picks":
-                self.picks_files[step.track, step.team] = (step.files, step.time)
             case "solution":
                 self.solution[step.track] = step.content
             case "run":
                 for track in self.season.tracks:
                     self._run(track.name, step.time)
-            case "pick" if self._never_counts(step):
-                pass  # it is refused
+            case "pick" if self._is_refused(step) or self._is_picked(step):
+                pass
             case "preview" | "apply" | "cancel":
                 self._erratum(step)
             case _:
                 self._append("" if step.kind in TEAM_STEPS else step.track, *self._decision(step, digest))
 
-    def _never_counts(self, step: Step) -> bool:
-        """Whether a picked entry is rejected, early, late or over the quota."""
+    def _is_refused(self, step: Step) -> bool:
+        """Whether a picked file had several contents, or a picked entry is rejected, early, late or over the quota."""
         entries = live_entries(self, step.track, (), step.at, live_solution(self.events, (), step.track))
-        picked = [each for each in entries if each.file in step.files and self.folder[each.file][1] == each.digest]
-        return any(each.admission in ("early", "late", "over-quota") or each.outcome == "rejected" for each in picked)
+        picked = [each for each in entries if each.file in step.files]
+        return len(picked) > len(step.files) or any(
+            each.admission in ("early", "late", "over-quota") or each.outcome == "rejected" for each in picked
+        )
+
+    def _is_picked(self, step: Step) -> bool:
+        """Whether the last picks of the team are the same."""
+        _, _, body = self._decision(step, "")
+        earlier = [event.body for event in self.events if event.kind == "pick" and event.body["team"] == body["team"]]
+        return bool(earlier) and earlier[-1]["keys"] == body["keys"]
 
     def _decision(self, step: Step, digest: str) -> tuple[str, datetime, dict[str, Any]]:
         """The kind, the time and the body of the event of a decision."""
@@ -1262,15 +1243,12 @@ class LiveRecord:
         if not any(event.kind == "phases" and event.track == track for event in self.events):
             self._append(track, "phases", clock, {})
         self._import(track, clock)
-        if self.season.track(track).entry == "picks":
-            self._import_picks(track, clock)
         basis = live_solution(self.events, (), track)
         self._score(track, 0 if basis is None else basis, clock)
         if basis is None:
             self._append(track, "basis", clock, {"solution": 0})
         if track in self.open_erratum:
             self._score(track, self.open_erratum[track], clock)
-        self.last_run[track] = clock
 
     def _import(self, track: str, clock: datetime) -> None:
         """Arrivals in order of (received, team, file), then changes of presence in order of (file, digest)."""
@@ -1302,27 +1280,6 @@ class LiveRecord:
             return False
         mine = [phase for phase in phases if phase.start <= entry.received] or [phases[0]]
         return clock >= mine[-1].end + mine[-1].grace
-
-    def _import_picks(self, track: str, clock: datetime) -> None:
-        plan = self.season.track(track)
-        last_phase = live_phases(plan, self.events, ())[-1]
-        closes = last_phase.end + last_phase.grace
-        present = {each.file: each.digest for each in live_states(self.events, (), track) if each.present}
-        for (of_track, team), (names, changed) in sorted(self.picks_files.items()):
-            files = [f"{track}/{team}/{name}" for name in names]
-            if of_track != track or team in live_targets(self.events):
-                continue
-            if any(file not in present for file in files):
-                continue
-            keys = [(file, present[file]) for file in files]
-            earlier = [event for event in self.events if event.kind == "pick" and event.body["team"] == team]
-            if keys == (earlier[-1].body["keys"] if earlier else []):
-                continue
-            if earlier and earlier[-1].body["source"] == "command" and changed <= earlier[-1].at:
-                continue
-            last_run = self.last_run.get(track)
-            if changed < closes and not (last_run is not None and last_run >= closes):
-                self._append(track, "pick", clock, {"team": team, "keys": keys, "source": "folder"})
 
     def _score(self, track: str, solution: int, clock: datetime) -> None:
         """Score what is admitted, from its file or from the bytes that are kept once they are scored."""
@@ -1568,7 +1525,7 @@ def _release(live: LiveRecord, plan: TrackPlan, own: Iterable[LiveEntry], soluti
                 seen += [] if stopped else [entry]
     scores = [live_scores(plan, live.contents[entry.digest], solution, preliminary=True) for entry in seen]
     losses = [[1 - Fraction(value).limit_denominator(10**6) for value in each] for each in scores]
-    shown = ladder_fixed(losses, Fraction(step)) if step else ladder_free(losses)
+    shown = ladder_fixed(losses, Fraction(step))
     for entry, loss in zip(seen, shown, strict=True):
         if loss is not None:
             entry.answer = "improvement"

@@ -153,9 +153,6 @@ class Row:
     """What the team has left of its quota as of the time of its entries on the board; empty without a quota, for
     baselines, and once the last phase has closed."""
 
-    picks_problems: tuple[str, ...] = ()
-    """What is wrong with the file `picks.toml` in its folder, a sentence each."""
-
     @property
     def present_entries(self) -> tuple[Entry, ...]:
         """The entries whose files are there, as they were recorded; at least one."""
@@ -381,7 +378,7 @@ def score_rules(board: Board) -> tuple[str, ...]:
         _rounding(board),
         EQUAL_RANKS[track.equal_ranks],
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
-        *ladder_rules(track, board.preliminary_queries),
+        *ladder_rules(track),
         *([LOOKS] if board.shows_looks else []),
     )
 

@@ -207,12 +207,11 @@ def pick(
     token_file: Path | None,
     challenge: Path,
 ) -> int:
-    """Pick the entries of a team of which the best one counts, in a track with entry = "picks".
+    """Pick the entries of teams of which the best one counts, in a track with entry = "picks".
 
-    The entries are those of one team, at most as many as the track's `picks`, and replace its earlier picks. An entry
-    that never counts is refused: one that is rejected, early, late or over the quota, or whose file is gone or replaced
-    since its phase closed. A team can also write a file picks.toml into its folder; of the two, the later one counts.
-    The timeline says that the organisers have picked for a team, and the reason.
+    The entries of each team are at most as many as the track's `picks`, and replace its earlier picks. If an entry
+    never counts, nothing is recorded: one that is rejected, early, late or over the quota, or whose file is gone or
+    replaced since its phase closed. The timeline says that the organisers have picked for a team, and the reason.
 
     With --server, a team picks its own entries over the service, with its token.
     """
@@ -234,12 +233,12 @@ def pick(
             clear_picks(store, requested_track(settings, track), folder, reason=reason)
             print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
         else:
-            folder, picked = pick_entries(settings, store, entries, reason=reason)
-            for entry in picked:
-                if not entry.may_count:
-                    print_message(f"{entry.file}: does not count now ({status_words(entry)})")
-            files = ", ".join(entry.file for entry in picked)
-            print_result(f"{printable_name(folder)}: picks {files}; `scorer run` shows it")
+            for picked in pick_entries(settings, store, entries, reason=reason):
+                for entry in picked.entries:
+                    if not entry.may_count:
+                        print_message(f"{entry.file}: does not count now ({status_words(entry)})")
+                files = ", ".join(entry.file for entry in picked.entries)
+                print_result(f"{printable_name(picked.team)}: picks {files}; `scorer run` shows it")
     return 0
 
 

@@ -345,7 +345,7 @@ def _score_track(scoring: Scoring, track: Track, go_on: GoOn, leaves: Callable[[
         confirm_withdrawals=options.confirm_withdrawals,
         verify_files=options.verify_files,
     )
-    messages(*map(str, (*work.notes, *work.skipped, *work.warnings, *work.picks)))
+    messages(*map(str, (*work.notes, *work.skipped, *work.warnings)))
     scored, failed = 0, 0
     rejected_now: set[str] = set()
     results = carry_out(store, work, scoring.executor, go_on, leaves)

@@ -28,7 +28,7 @@ from scorer.store.snapshot import Cache, Snapshot, digest_of
 
 TOLERANCE = 1e-12
 """An improvement that exceeds the least one by less than this equals it. Without it, the errors of floating-point
-arithmetic decide: one query more that is right, of n, improves the mean by exactly its standard error, 1 / n."""
+arithmetic decide: with a step of 0.01, one query more that is right, of 100, improves the mean by exactly the step."""
 
 DECIMALS = 9
 """A number is rounded to these decimals before it is rounded to an integer, for the same reason: 0.5 is a tie, and goes
@@ -38,13 +38,11 @@ to the even integer, although it may be computed as 0.49999999999999994."""
 class Ladder:
     """The Ladder of one team, which sees its entries in the order of the record.
 
-    `step` is the least improvement, as a loss; the released loss is a multiple of it. None: the parameter-free form, in
-    which the least improvement is the standard error of the differences from the best entry.
+    `step` is the least improvement, as a loss; the released loss is a multiple of it.
     """
 
-    def __init__(self, step: float | None = None) -> None:
+    def __init__(self, step: float) -> None:
         self._step = step
-        self._best: Floats | None = None
         self.loss = math.inf
         """The loss that was released last; infinite before the first entry."""
 
@@ -54,43 +52,13 @@ class Ladder:
         `scores` is float64[query]: from 0 to 1, of the preliminary queries for which the measure is defined, always the
         same; at least two.
         """
-        losses = 1.0 - scores
-        improvement = self.loss - _mean(losses)
-        if improvement <= self._least_improvement(losses) + TOLERANCE:
+        # fsum gives the same on every machine.
+        loss = math.fsum(1.0 - scores) / len(scores)
+        if self.loss - loss <= self._step + TOLERANCE:
             return None
-        self._best = losses
-        # The minimum is not in the paper: a loss that is rounded up must not exceed the one before.
-        released = min(self.loss, self._rounded(losses))
-        if released == self.loss:
-            return None
-        self.loss = released
+        self.loss = _integer(loss / self._step) * self._step
         # A step that does not divide 1 may round the loss up to more than 1.
-        return max(0.0, 1.0 - released)
-
-    def _least_improvement(self, losses: Floats) -> float:
-        """Return the improvement that these losses must exceed: the step, or the standard error of the differences."""
-        if self._step is not None:
-            return self._step
-        if self._best is None:
-            return 0.0
-        return _standard_error(losses - self._best)
-
-    def _rounded(self, losses: Floats) -> float:
-        """Return the mean loss, rounded to a multiple of the step, or to a multiple of 1 / n."""
-        if self._step is None:
-            return _integer(math.fsum(losses)) / len(losses)
-        return _integer(_mean(losses) / self._step) * self._step
-
-
-def _mean(values: Floats) -> float:
-    """Return the mean, the same on every machine."""
-    return math.fsum(values) / len(values)
-
-
-def _standard_error(differences: Floats) -> float:
-    """Return the standard error of their mean."""
-    squares = (differences - _mean(differences)) ** 2
-    return math.sqrt(math.fsum(squares) / (len(differences) - 1) / len(differences))
+        return max(0.0, 1.0 - self.loss)
 
 
 def _integer(value: float) -> int:
@@ -148,9 +116,11 @@ def _released(
     """The released scores of each sequence of submissions, by their digests; None without an improvement."""
     known = Cache({}) if cache is None else cache
     flagged = view.flags(basis)
-    step = None if track.ladder_step is None else str(track.ladder_step)
     rules = [basis.solution, basis.matching, code_digest(), QueryMask(flagged).digest]
-    keys = [digest_of(["ladder", rules, track.primary_measure.full, step, list(sequence)]) for sequence in sequences]
+    keys = [
+        digest_of(["ladder", rules, track.primary_measure.full, str(track.ladder_step), list(sequence)])
+        for sequence in sequences
+    ]
     absent = [sequence for sequence, key in zip(sequences, keys, strict=True) if sequence and key not in known]
     scores = _scores(view, track, basis, flagged, set(chain.from_iterable(absent)))
     return [
@@ -175,30 +145,18 @@ def _scores(
 def _folded(track: TrackInForce, sequence: Sequence[str], scores: Mapping[str, Floats]) -> str:
     """The released scores of a sequence as JSON."""
     check_ladder(track, len(scores[sequence[0]]))
-    ladder = Ladder(None if track.ladder_step is None else float(track.ladder_step))
+    ladder = Ladder(float(track.ladder_step))
     return json.dumps([ladder.look(scores[digest]) for digest in sequence])
 
 
-def ladder_rules(track: TrackInForce, queries: int) -> tuple[str, ...]:
+def ladder_rules(track: TrackInForce) -> tuple[str, ...]:
     """How the Ladder decides which scores on the preliminary queries are shown; none without it."""
     if not track.has_ladder:
         return ()
-    if track.ladder_step is not None:
-        step = share_text(track.ladder_step)
-        form = (
-            "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
-            f"by more than {step}; what it lacks of 1 is rounded to a multiple of {step}."
-        )
-    else:
-        over = f"the {queries:,} preliminary queries" if queries else "the queries"
-        form = (
-            "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
-            f"by more than one standard error, that of the differences on {over} between the entry and the one whose "
-            "score was shown last; the score is rounded to a multiple of one query"
-            + (f", 1/{queries:,}." if queries else ".")
-        )
+    step = share_text(track.ladder_step)
     return (
-        form,
+        "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
+        f"by more than {step}; what it lacks of 1 is rounded to a multiple of {step}.",
         "The Ladder looks at the scored entries of a team in the order in which they were recorded, also at those that "
         "are withdrawn or replaced later; an entry waits while an earlier one has no result.",
         "While the Ladder is used, the best score that was shown for an entry which is there counts. Further measures, "

@@ -188,9 +188,17 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool) -> Iterator[
                 "when the phase has closed."
             )
         if phase.shows == "ladder":
-            step = "" if phase.ladder_step is None else f", with a step of {share_text(phase.ladder_step)}"
             spans = " and ".join(_ladder_spans(plan.all, position))
-            yield f"From {spans}, the Ladder decides which preliminary scores the board shows{step}."
+            if phase.ladder_step is None:
+                yield (
+                    f"From {spans}, the board lists the teams without scores and ranks: the phase {phase.name} was "
+                    "announced with a form of the Ladder that is not computed any more."
+                )
+            else:
+                step = share_text(phase.ladder_step)
+                yield (
+                    f"From {spans}, the Ladder decides which preliminary scores the board shows, with a step of {step}."
+                )
         if phase.shows == "nothing":
             yield (
                 f"From the start of the phase {phase.name} until it has closed, at {utc_moment(phase.closes)}, the "

@@ -211,7 +211,7 @@ def quota_rules(track: Track) -> tuple[str, ...]:
 
 
 PickSource = Literal["folder", "command", "service"]
-"""Where picks come from: the file `picks.toml` in the team's folder, `scorer pick`, or the service."""
+"""Where picks come from: `scorer pick`, the service, or, in earlier versions, a file in the team's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +246,6 @@ def pick_rules(track: Track) -> tuple[str, ...]:
     return (
         f"A team may pick up to {counted(track.picks, 'entry', 'entries')}. New picks replace earlier ones, and are "
         f"accepted {until}.",
-        "A team picks with a file picks.toml in its folder, which names the files. The organiser can record picks too. "
+        "A team picks over the service of the challenge, where it has one, or the organiser records its picks. "
         "Of merged teams, the picks of the team whose row has the entries count.",
     )

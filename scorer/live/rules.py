@@ -62,7 +62,9 @@ class TrackInForce(Track):
     @property
     def shows(self) -> PhaseShows:
         """What the board shows of its scores now."""
-        return "score" if self.deciding_phase is None else self.deciding_phase.shows
+        if self.deciding_phase is None:
+            return "score"
+        return "nothing" if self.deciding_phase.lacks_step else self.deciding_phase.shows
 
     @property
     def hides_scores(self) -> bool:
@@ -75,9 +77,10 @@ class TrackInForce(Track):
         return self.shows == "ladder"
 
     @property
-    def ladder_step(self) -> Decimal | None:
-        """The step of the Ladder; None for its parameter-free form, and without the Ladder."""
-        return None if self.deciding_phase is None else self.deciding_phase.ladder_step
+    def ladder_step(self) -> Decimal:
+        """The step of the Ladder; 0 without the Ladder."""
+        step = None if self.deciding_phase is None else self.deciding_phase.ladder_step
+        return Decimal(0) if step is None else step
 
     @property
     def shows_final(self) -> bool:

@@ -24,8 +24,6 @@ from scorer.limits import most_copied, most_expanded
 from scorer.live.entry import present_digests, track_digests
 from scorer.live.now import Now
 from scorer.measures import Measure
-from scorer.organising.files import submission_files
-from scorer.organising.picks import KB, LARGEST
 from scorer.organising.render import render
 from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
@@ -125,14 +123,12 @@ def submitted_files(
 ) -> dict[str, Content]:
     """The members for the files in the folders of submissions, and their index, by name.
 
-    With `everything`, the submissions are in it, also those whose bytes are kept without a file; otherwise only the
-    files picks.toml, which a render reads, too.
+    With `everything`, the submissions are in it, also those whose bytes are kept without a file; otherwise none.
     """
     listed: list[tuple[BundledFile, Content]] = []
-    for track in challenge.tracks:
+    for track in challenge.tracks if everything else ():
         if not isinstance(track.submissions_path, Remote):
-            listed += _picks(track)
-            listed += _submissions(view, challenge, track, archive) if everything else []
+            listed += _submissions(view, challenge, track, archive)
     listed.sort(key=lambda pair: (pair[0].track, pair[0].path))
     lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
     contents = {file.sha256: content for file, content in listed}
@@ -140,20 +136,6 @@ def submitted_files(
         needed = present_digests(view).intersection(kept.digests())
         contents |= {digest: partial(_read_same, kept.file(digest), digest) for digest in needed}
     return {INDEX: lambda: lines, **{f"{SUBMISSIONS}{digest}": content for digest, content in contents.items()}}
-
-
-def _picks(track: Track) -> Iterator[tuple[BundledFile, Content]]:
-    for file in submission_files(track).picks:
-        try:
-            with file.path.open("rb") as stream:
-                content = stream.read(LARGEST * KB + 1)  # a render finds that it is too large
-                status = os.fstat(stream.fileno())
-        except OSError:
-            continue  # such as a link, which is not followed
-        if status.st_nlink == 1:
-            path = tuple(file.file.split("/")[1:])
-            digest = hashlib.sha256(content).hexdigest()
-            yield BundledFile(track.name, path, digest, status.st_mtime_ns), partial(list, [content])
 
 
 def _submissions(

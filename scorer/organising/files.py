@@ -101,16 +101,8 @@ class UploadInProgress:
         return f"{name}: upload in progress (the name begins with a dot); it is read once it is renamed"
 
 
-@dataclass(frozen=True, slots=True)
-class PicksFile:
-    """The file `PICKS` in the folder of a team: which of its entries may count. It is no submission."""
-
-    path: AnyFile
-    file: str
-    team: str
-
-
 PICKS = "picks.toml"
+"""The file with which teams picked in earlier versions. It is no submission."""
 
 Listed = SubmissionFile | SkippedFile | UploadInProgress
 
@@ -123,7 +115,6 @@ class Listing:
     """What the folder of a track holds, in order of the names."""
 
     all: tuple[Listed, ...]
-    picks: tuple[PicksFile, ...] = ()
 
     def __iter__(self) -> Iterator[Listed]:
         return iter(self.all)
@@ -172,14 +163,13 @@ def submission_files(track: Track) -> Listing:
         raise ChallengeError(
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
         ) from error
-    return Listing(
-        tuple(_unless_ignored(file, track.ignore) for file in listed if not isinstance(file, PicksFile)),
-        tuple(file for file in listed if isinstance(file, PicksFile)),
-    )
+    return Listing(tuple(_unless_ignored(file, track.ignore) for file in listed))
 
 
 def _unless_ignored(file: Listed, ignored: Iterable[str]) -> Listed:
     """The file, skipped if its name, or that of a folder in its team's folder, matches one of those to ignore."""
+    if file.file.count("/") == IN_TEAM and file.file.endswith(f"/{PICKS}"):
+        return SkippedFile(file.file, "picks in a file have no effect; record them with `scorer pick`", is_ignored=True)
     parts = file.file.lower().split("/")
     if isinstance(file, SubmissionFile) and any(
         fnmatchcase(part, name.lower()) for part in (*parts[2:-1], parts[-1]) for name in ignored
@@ -190,13 +180,11 @@ def _unless_ignored(file: Listed, ignored: Iterable[str]) -> Listed:
 
 def _in_folder(
     listed: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
-) -> Iterator[Listed | PicksFile]:
+) -> Iterator[Listed]:
     for below, status in listed:
         file = f"{shown}/{below.name}"
         if below.name.startswith("."):
             yield from _hidden(_listed(below, file, team, status))
-        elif team is not None and below.name == PICKS and file.count("/") == IN_TEAM:
-            yield PicksFile(below, file, team)
         elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
             yield _listed(below, file, team, status)
         elif file.count("/") > IN_TEAM:
@@ -218,14 +206,11 @@ def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_resul
     return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
 
 
-def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed | PicksFile]:
+def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed]:
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         file = f"{shown}/{path.name}"
         if path.name.startswith("."):
             yield from _hidden(SubmissionFile(path, file, team or "", received(path.name, 0.0), None))
-            continue
-        if team is not None and path.name == PICKS and file.count("/") == IN_TEAM:
-            yield PicksFile(path, file, team)
             continue
         try:
             if path.is_dir() and file.count("/") <= IN_TEAM:

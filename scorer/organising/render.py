@@ -33,7 +33,6 @@ from scorer.live.timeline import timeline
 from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.phases import check_preliminary
-from scorer.organising.picks import with_picks_problems
 from scorer.organising.rules import settings
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.scoring.analysis.compare import need_mean
@@ -327,7 +326,7 @@ def render(
         cache = view.cache(sidecar)
         states = [Now.of(view, track) for track in challenge.tracks]
         shown = [
-            replace(with_picks_problems(now, board), past=archived_boards(view, now.declared, cache))
+            replace(board, past=archived_boards(view, now.declared, cache))
             for now, board in zip(states, boards(view, challenge.tracks, cache, pending=pending), strict=True)
         ]
         analyses = {

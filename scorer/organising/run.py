@@ -23,7 +23,6 @@ from scorer.live.entry import Entry, SubmissionState, key_of, track_digests
 from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place
 from scorer.organising.phases import announce, check_preliminary
-from scorer.organising.picks import import_picks, picks_problems
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
 from scorer.organising.watch import Sources, score
@@ -103,8 +102,7 @@ def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:
     recorded = [view.identity, view.revision, *((event.index, str(event.at), event.body) for event in last)]
     files = {str(path): _digest(path) for path in _files_of_pages(challenge)}
     moments = {track.name: _moment(view, track) for track in challenge.tracks}
-    problems = {track.name: picks_problems(view, track) for track in challenge.tracks}
-    parts = [code_digest(), recorded, pending, str(challenge.site_path), files, moments, problems]
+    parts = [code_digest(), recorded, pending, str(challenge.site_path), files, moments]
     return hashlib.sha256(json.dumps(parts, default=str).encode("ascii")).hexdigest()
 
 
@@ -195,8 +193,6 @@ class Work:
     """What is wrong with the folder of submissions, and what to do."""
     notes: tuple[str, ...]
     """What the organiser should know about the rules, and about files of several teams with the same bytes."""
-    picks: tuple[str, ...]
-    """What is wrong with the picks of teams."""
 
     @cached_property
     def pending(self) -> tuple[WithFile, ...]:
@@ -261,7 +257,6 @@ def plan(
     sources.tidy(store)
     known = [source for source in sources.files if source[1].digest in before.known]
     not_kept = sources.keep(known)
-    picks = import_picks(store, rules.track, scanned.picks, closed_at=entries.now.phases.end, last_run=before.last_run)
 
     doubts = []
     if solution is not None:
@@ -280,7 +275,6 @@ def plan(
             *_notes(rules, by_files, doubts, has_started=entries.now.phases.has_started(before.now)),
             *same_bytes(scanned.submissions),
         ),
-        picks=picks,
     )
 
 

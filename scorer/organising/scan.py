@@ -31,7 +31,6 @@ from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
     Listed,
-    PicksFile,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -80,8 +79,6 @@ class Scan:
     """By file: the status that goes with the digest, of settled files."""
     warning: str | None
     """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
-    picks: tuple[PicksFile, ...]
-    """The files with the picks of teams."""
     unread: tuple[str, ...] | None
     """The marks of what was listed and is no submission yet, see `FolderScan`; None if nothing was listed, although
     submissions are recorded: the disk may not be mounted."""
@@ -146,7 +143,6 @@ def scan(
         left_out=(*left_out, *lost),
         statuses=statuses,
         warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
-        picks=listed.picks,
         unread=tuple(unread) if listed.all or not recorded or confirmed else None,
     )
 

@@ -420,8 +420,6 @@ class _Look:
                     found.append((received, file.file, _path(file).version()))
                 except OSError as error:
                     yield Collected(shown, "failed", _failure(error))
-        for picks in listing.picks:
-            yield self._skipped(picks.file, "picks are not collected; record them with `scorer pick`")
         now = self.store.now()  # no version is later
         timed = [(min(received or now, now), name, version) for received, name, version in found]
         for received, name, version in sorted(timed):

@@ -158,7 +158,7 @@ DECIMALS = 18
 """Decimals of the preliminary share at most: shares that differ by less than 2^-64 select the same queries."""
 
 LADDER_QUERIES = 2
-"""How many preliminary queries the Ladder needs: its standard error is that of a sample."""
+"""How many preliminary queries the Ladder needs: with one, it shows the score of a single query."""
 
 SHA256 = re.compile(r"[0-9a-f]{64}")
 
@@ -428,7 +428,7 @@ class Phase(SettingsTable):
     freeze: Duration = Field(timedelta(0), description=DURATION)
     shows: PhaseShows = Field("score", description=PHASE_SHOWS.allowed)
     ladder_step: Step | None = Field(
-        None, description=f'a number above 0 and up to {LARGEST_STEP}, with shows = "ladder"'
+        None, description=f'a number above 0 and up to {LARGEST_STEP}, required with shows = "ladder"'
     )
 
     @model_validator(mode="after")
@@ -444,6 +444,11 @@ class Phase(SettingsTable):
         if self.ladder_step is not None and self.shows != "ladder":
             raise ValueError(f'ladder_step: has no effect with shows = "{self.shows}"')
         return self
+
+    @property
+    def lacks_step(self) -> bool:
+        """Whether it has the Ladder without a step, as records of earlier versions do. Its scores are not shown."""
+        return self.shows == "ladder" and self.ladder_step is None
 
     @property
     def closes(self) -> datetime:

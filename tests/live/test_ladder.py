@@ -1,8 +1,8 @@
-"""The Ladder: both forms against a reference in exact arithmetic, and the properties that make probing useless."""
+"""The Ladder: against a reference in exact arithmetic, and the properties that make probing useless."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.live.ladder import Ladder
-from tests.oracles import ladder_fixed, ladder_free
+from tests.oracles import ladder_fixed
 from tests.strategies import examples
 
 Entries = Sequence[Sequence[Fraction]]
@@ -60,40 +60,26 @@ def right(count: int, of: int) -> list[Fraction]:
     return [Fraction(1)] * count + [Fraction(0)] * (of - count)
 
 
-FORMS = [pytest.param(Ladder, id="free"), pytest.param(lambda: Ladder(0.1), id="fixed")]
-both_forms = pytest.mark.parametrize("form", FORMS)
-
-
 @examples(300)
 @given(made=entries(), step=st.sampled_from(STEPS))
-def test_the_form_with_a_step_equals_the_definition(made: Entries, step: Fraction) -> None:
+def test_the_ladder_equals_the_definition(made: Entries, step: Fraction) -> None:
     """It releases the same scores for the same entries as the definition in exact arithmetic."""
     assert released(Ladder(float(step)), made) == scores_of(ladder_fixed(losses(made), step))
 
 
-@examples(300)
-@given(made=entries())
-def test_the_form_without_parameters_equals_the_definition(made: Entries) -> None:
-    """It releases the same scores for the same entries as the definition in exact arithmetic."""
-    assert released(Ladder(), made) == scores_of(ladder_free(losses(made)))
-
-
-@pytest.mark.parametrize("form", [ladder_free, lambda made: ladder_fixed(made, 0.1)])
 @examples(100)
 @given(made=entries())
-def test_the_reference_takes_floats_for_simple_fractions(
-    form: Callable[[Sequence[Sequence[Fraction | float]]], list[Fraction | None]], made: Entries
-) -> None:
+def test_the_reference_takes_floats_for_simple_fractions(made: Entries) -> None:
     """Losses that are floats give the same as the fractions that they are nearest to."""
-    assert form([[float(loss) for loss in entry] for entry in losses(made)]) == form(losses(made))
+    exact = losses(made)
+    assert ladder_fixed([[float(loss) for loss in entry] for entry in exact], 0.1) == ladder_fixed(exact, 0.1)
 
 
-@both_forms
 @examples(100)
 @given(made=entries())
-def test_what_is_released_only_improves(form: Callable[[], Ladder], made: Entries) -> None:
+def test_what_is_released_only_improves(made: Entries) -> None:
     """The first entry is released, each further score that is released is higher, and the loss never increases."""
-    ladder = form()
+    ladder = Ladder(0.1)
     shown, after = [], []
     for scores in made:
         shown.append(ladder.look(np.array(scores, dtype=float)))
@@ -106,21 +92,14 @@ def test_what_is_released_only_improves(form: Callable[[], Ladder], made: Entrie
     assert len(set(after)) == len(improved)
 
 
-@both_forms
 @examples(100)
 @given(made=entries())
-def test_the_same_entry_again_changes_nothing(form: Callable[[], Ladder], made: Entries) -> None:
+def test_the_same_entry_again_changes_nothing(made: Entries) -> None:
     """Every entry sent twice releases nothing the second time, and the others release the same."""
-    twice = released(form(), [scores for scores in made for _ in range(2)])
+    twice = released(Ladder(0.1), [scores for scores in made for _ in range(2)])
 
     assert twice[1::2] == [None] * len(made)
-    assert twice[::2] == released(form(), made)
-
-
-def test_one_query_more_is_no_improvement_without_parameters() -> None:
-    """It improves the mean by 1 / n, and that is also the standard error: the improvement must exceed it."""
-    for count in range(2, 500):
-        assert released(Ladder(), [right(0, count), right(1, count)]) == [0.0, None]
+    assert twice[::2] == released(Ladder(0.1), made)
 
 
 def test_an_improvement_by_exactly_one_step_is_not_released() -> None:
@@ -129,31 +108,6 @@ def test_an_improvement_by_exactly_one_step_is_not_released() -> None:
         shown = released(Ladder(0.01), [right(count + more, 100) for more in range(3)])
 
         assert shown == [pytest.approx(count / 100), None, pytest.approx((count + 2) / 100)]
-
-
-def test_the_example_of_the_definition() -> None:
-    """Four queries, in numbers: the standard error, the rounding to quarters, and the minimum."""
-    half = Fraction(1, 2)
-    made: list[list[Fraction | int]] = [
-        [half, 0, 0, 0],  # mean loss 3.5 / 4: the tie goes to the even integer, 4 / 4
-        [half, half, 0, 0],  # 3 / 4 < 4 / 4 - 1 / 8: released
-        [half, half, half, 0],  # 2.5 / 4 is not below 3 / 4 - 1 / 8
-        [1, half, half, 0],  # 2 / 4 < 3 / 4 - 0.144: released
-        [1, 1, 1, half],  # 0.5 / 4 < 2 / 4 - 0.125: released; the tie goes to 0 / 4
-        [1, 1, 1, 1],  # 0 / 4 is not below 0 / 4
-    ]
-    expected = [0.0, 0.25, None, 0.5, 1.0, None]
-
-    assert released(Ladder(), [[Fraction(score) for score in scores] for scores in made]) == expected
-
-
-def test_an_improvement_that_rounds_to_the_same_loss_shows_nothing() -> None:
-    """The first loss is rounded up from 7.5 tenths to 8; one of 7.6 is an improvement on 8, but is rounded to 8 too."""
-    half = Fraction(1, 2)
-    first = [half] * 5 + [Fraction(0)] * 5
-    second = [Fraction(2, 5), *first[1:]]
-
-    assert released(Ladder(), [first, second]) == [pytest.approx(0.2), None]
 
 
 def test_a_step_that_does_not_divide_1_shows_no_negative_score() -> None:

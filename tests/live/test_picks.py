@@ -1,30 +1,25 @@
-"""Picks: the settings, picks.toml in the folder of a team, and `scorer pick`."""
+"""Picks: the settings, the record, and `scorer pick`."""
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
-from html import unescape
 from pathlib import Path
 
 import pytest
 
-from scorer.errors import ChallengeError, StoreError
-from scorer.files import Remote
+from scorer.errors import ChallengeError
 from scorer.live.entry import Key, key_of, submissions
 from scorer.live.quotas import picks
 from scorer.organising.files import submission_files
-from scorer.organising.picks import amend, clear_picks, forget_outcome, import_picks, pick, record_pick
+from scorer.organising.picks import amend, clear_picks, forget_outcome, pick, record_pick
 from scorer.organising.run import plan
 from scorer.organising.teams import record_teams
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Track
 from scorer.store.events import Event
 from scorer.store.store import Store
-from scorer.store.transfer import record_problems
-from scorer.wording import printable_name
 from tests.commands import Answer, Terminal
 from tests.live_challenges import (
     ANNOUNCED,
@@ -43,7 +38,6 @@ from tests.live_challenges import (
     stop_clock,
 )
 from tests.seeded_challenge import SETTINGS, write_challenge
-from tests.store.test_store import add, opened, submission
 
 BEFORE = datetime(2011, 4, 20, tzinfo=UTC)
 CLOSED = datetime(2011, 7, 8, 12, tzinfo=UTC)
@@ -132,25 +126,6 @@ def imported(store: Store, folder: Path) -> None:
     plan(store, challenge, challenge.track("main"))
 
 
-def write_picks(folder: Path, content: str | bytes, changed: datetime = BEFORE) -> None:
-    """Write picks.toml, last changed at this time."""
-    path = folder / FOLDER / "picks.toml"
-    path.write_bytes(content.encode() if isinstance(content, str) else content)
-    os.utime(path, (changed.timestamp(), changed.timestamp()))
-
-
-def messages(
-    store: Store, folder: Path, *, closed_at: datetime | None = None, last_run: datetime | None = None
-) -> list[str]:
-    """Import the picks; the messages about them."""
-    return [
-        str(each)
-        for each in import_picks(
-            store, track_of(folder), submission_files(track_of(folder)).picks, closed_at=closed_at, last_run=last_run
-        )
-    ]
-
-
 def present_picks(events: Iterable[Event]) -> dict[str, tuple[Key, ...]]:
     """The present picks of each team that has any."""
     return {team: own[-1].keys for team, own in picks(events).items() if own[-1].keys}
@@ -167,248 +142,31 @@ def pick_events(store: Store) -> int:
     return sum(event.kind == "pick" for event in store.read(lambda view: view.events()))
 
 
-def test_picks_are_no_submission(store: Store, tmp_path: Path) -> None:
-    """Exactly this name in the folder of a team; the file is neither scored nor skipped with a message."""
-    write_picks(tmp_path, "")
-    for name in ("Picks.toml", "picks.toml.txt"):
-        write_run(tmp_path, name)
+def test_a_file_with_picks_is_no_submission(store: Store, tmp_path: Path, terminal: Terminal) -> None:
+    """A run says what to do instead and goes on. It is exactly this name in the folder of a team."""
+    (tmp_path / FOLDER / "picks.toml").write_text('picks = ["run1.txt"]')
+    write_run(tmp_path, "Picks.toml")
     (tmp_path / FOLDER.parent / "picks.toml").write_text("q1:i1\n")
     listed = submission_files(track_of(tmp_path))
+    answer = terminal.run("score", tmp_path)
 
-    assert [each.file for each in listed.picks] == ["main/kite/picks.toml"]
-    assert {file for file in listed.files if "icks" in file} == {
-        "main/kite/Picks.toml",
-        "main/kite/picks.toml.txt",
-        "main/picks.toml",
-    }
-    assert "main/kite/picks.toml" not in {each.file for each in listed}
+    assert {file for file in listed.files if "icks" in file} == {"main/kite/Picks.toml", "main/picks.toml"}
+    message = "main/kite/picks.toml: picks in a file have no effect; record them with `scorer pick`; skipped\n"
+    assert (answer.code, message in answer.err) == (0, True)
+    assert pick_events(store) == 0
 
 
-def test_picks_in_a_remote_folder_are_no_submission(tmp_path: Path) -> None:
-    """As in a folder of this machine."""
-    fsspec = pytest.importorskip("fsspec")
-    system = fsspec.filesystem("memory")
-    for name in ("run1.txt", "picks.toml"):
-        system.pipe(f"/picks-{tmp_path.name}/kite/{name}", b'picks = ["run1.txt"]')
-    write_challenge(
-        tmp_path, PICKS.replace("list_length", f'submissions = "memory://picks-{tmp_path.name}"\nlist_length')
+def test_picks_that_an_earlier_version_recorded_from_a_file_stay(store: Store) -> None:
+    """Of those and the picks of a command the later ones count."""
+    run1, run2 = (
+        key_of(state.submission)
+        for state in store.read(lambda view: submissions(view.events("main")).values())
+        if state.submission.file in ("main/kite/run1.txt", "main/kite/run2.txt")
     )
-    track = track_of(tmp_path)
-    listed = submission_files(track)
-
-    assert isinstance(track.submissions_path, Remote)
-    assert list(listed.files) == ["main/kite/run1.txt"]
-    with Store.open(tmp_path / "scores.db") as store:
-        add(store, submission("x", team="kite", track="main"))
-        (message,) = messages(store, tmp_path)
-    assert 'picks "run1.txt" (did you mean x.txt?), but no submission in this folder is called so' in message
-
-
-def test_new_picks_replace_the_earlier_ones(store: Store, tmp_path: Path) -> None:
-    """The order is kept; the same picks are not recorded again; none clear them."""
-    write_picks(tmp_path, 'picks = ["run3.txt", "run1.txt"]  # the best\n')
-    assert messages(store, tmp_path) == []
-    assert messages(store, tmp_path) == []
-    assert (names(store), pick_events(store)) == (("run3.txt", "run1.txt"), 1)
-
-    write_picks(tmp_path, b"\xef\xbb\xbfpicks = ['run2.txt']\r\n")
-    assert messages(store, tmp_path) == []
-    assert names(store) == ("run2.txt",)
-
-    write_picks(tmp_path, "picks = []")
-    assert messages(store, tmp_path) == []
-    assert (names(store), pick_events(store)) == ((), 3)
-    assert list(record_problems(store)) == []
-
-
-def test_a_picked_file_is_picked_with_its_present_content(store: Store, tmp_path: Path) -> None:
-    """If the content changes, the new content is picked."""
-    write_picks(tmp_path, 'picks = ["run1.txt"]')
-    messages(store, tmp_path)
-    before = store.read(lambda view: present_picks(view.events("main")))["kite"]
-    write_run(tmp_path, "run1.txt", team="birch-gate")
-    imported(store, tmp_path)
-    messages(store, tmp_path)
-    ((file, digest),) = store.read(lambda view: present_picks(view.events("main")))["kite"]
-
-    assert (file, digest) != before[0]
-    present = [each for each in store.read(lambda view: submissions(view.events("main")).values()) if each.present]
-    assert (file, digest) in {key_of(each.submission) for each in present}
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (
-            'picks = ["run4.txt"]',
-            'picks "run4.txt" (did you mean run3.txt?), but no submission in this folder is called',
-        ),
-        ('picks = ["run1.txt", "run1.txt"]', 'picks "run1.txt" twice; pick each file once'),
-        ('picks = ["run1.txt", "run2.txt", "run3.txt"]', "picks 3 files; the limit is 2 (picks)"),
-        ('picks = ["../amber-lamp.txt"]', 'picks "../amber-lamp.txt"'),
-        ('picks = ["kite/run1.txt"]', 'picks "kite/run1.txt" (did you mean'),
-        ('picks = ["picks.toml"]', 'picks "picks.toml"'),
-        ("picks = 3", "picks is not a list of names of files"),
-        ("picks = [1]", "picks is not a list of names of files"),
-        ("", "lacks the key picks"),
-        ('pick = ["run1.txt"]', 'unknown key "pick" (did you mean picks?)'),
-        ('picks = ["run1.txt"', "not TOML ("),
-        ('picks = ["run1.txt\\u202e"]', 'picks "run1.txt\\u202e"'),
-        (b"picks = ['\xff']", "not UTF-8"),
-        ("x = " + "[" * 20_000, "not TOML (nested too deep)"),
-        ("x = " + "1" * 20_000, "not TOML ("),
-        ("a." * 30_000 + "b = 1", "has more than 100 dots outside of names"),
-        ('"a".' * 12_000 + "b = 1", "has more than 100 dots outside of names"),
-        ('x = ["""\n# """, {' + "a." * 30_000 + "b = 1}]", "has more than 100 dots outside of names"),
-        ("x = ['''\n# ''', {" + "a." * 30_000 + "b = 1}]", "has more than 100 dots outside of names"),
-        ('x = ["""a"""", {' + "a." * 30_000 + 'b = 1}, ""]', "has more than 100 dots outside of names"),
-        ('"' + '\\"' * 31_900, "not TOML (Unterminated string"),
-        ("#" * 64_001, "has more than 64 kB"),
-    ],
-)
-def test_invalid_picks_are_reported_and_the_earlier_ones_stay(
-    store: Store, tmp_path: Path, content: str | bytes, message: str
-) -> None:
-    """One message, which names the file and what to do, on one line and printable."""
-    write_picks(tmp_path, 'picks = ["run2.txt"]')
-    messages(store, tmp_path)
-    write_picks(tmp_path, content)
-    (found,) = messages(store, tmp_path)
-
-    assert message in found
-    assert found.startswith("main/kite/picks.toml: ")
-    assert found.endswith("; the earlier picks stay")
-    assert found.isprintable()
-    assert len(found) < 500
-    assert names(store) == ("run2.txt",)
-
-
-def test_each_error_has_a_message(store: Store, tmp_path: Path) -> None:
-    """All of them are reported together."""
-    write_picks(tmp_path, 'picks = ["x", "y"]')
-
-    assert len(messages(store, tmp_path)) == 2
-
-
-@pytest.mark.parametrize(
-    "line", ['picks = ["run1.txt"] # ', "picks = ['''run1.txt'''] # ''' ", 'picks = ["run1.txt"] # """']
-)
-def test_a_large_file_of_the_right_form_is_read(store: Store, tmp_path: Path, line: str) -> None:
-    """64,000 bytes are allowed, with dots in names and in comments."""
-    write_picks(tmp_path, line + "." * (64_000 - len(line)))
-
-    assert messages(store, tmp_path) == []
+    record_pick(store, "main", "kite", [run1], "folder")
     assert names(store) == ("run1.txt",)
-
-
-@pytest.mark.parametrize("kind", ["link", "hard link", "folder", "pipe"])
-def test_picks_that_are_no_regular_file_are_refused(store: Store, tmp_path: Path, kind: str) -> None:
-    """No link is followed: it could lead to a file of anybody; a pipe does not block the run."""
-    secret = tmp_path / "secret.toml"
-    secret.write_text('picks = ["run1.txt"]')
-    path = tmp_path / FOLDER / "picks.toml"
-    if kind == "link":
-        path.symlink_to(secret)
-    elif kind == "hard link":
-        path.hardlink_to(secret)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        os.mkfifo(path)
-    (found,) = messages(store, tmp_path)
-
-    assert ("a link" if kind == "link" else "a hard link" if kind == "hard link" else "not a regular file") in found
-    assert names(store) == ()
-
-
-@pytest.mark.parametrize("name", ["ünï.txt", "a\u202eb.txt", "x\udcff.txt", "a\\b.txt", 'a"b.txt'])
-def test_a_file_is_picked_by_its_name_as_messages_show_it(store: Store, tmp_path: Path, name: str) -> None:
-    """So every name can be written in the file, although TOML has no invalid text."""
-    write_run(tmp_path, name)
-    imported(store, tmp_path)
-    write_picks(tmp_path, f"picks = ['''{printable_name(name)}''']")
-
-    assert messages(store, tmp_path) == []
-    assert names(store) == (name,)
-
-
-@pytest.mark.parametrize(
-    ("changed", "last_run", "is_open"),
-    [
-        (CLOSED - timedelta(seconds=1), None, True),
-        (CLOSED - timedelta(seconds=1), CLOSED - timedelta(seconds=1), True),
-        (CLOSED, None, False),
-        (AFTER, None, False),
-        (CLOSED - timedelta(seconds=1), CLOSED, False),
-    ],
-)
-def test_picks_close_with_the_last_phase(
-    store: Store, tmp_path: Path, changed: datetime, last_run: datetime | None, is_open: bool
-) -> None:
-    """By the time of the last change, and because that can be set to any time, by the first run after the end."""
-    write_picks(tmp_path, 'picks = ["run1.txt"]', changed)
-    found = messages(store, tmp_path, closed_at=CLOSED, last_run=last_run)
-
-    assert bool(names(store)) is is_open
-    assert found == (
-        []
-        if is_open
-        else [
-            "main/kite/picks.toml: picks were accepted until 2011-07-08 12:00:00 UTC, and these are later; the earlier "
-            "picks stay"
-        ]
-    )
-
-
-def test_recorded_picks_are_not_reported_after_the_end(store: Store, tmp_path: Path) -> None:
-    """They are not new."""
-    write_picks(tmp_path, 'picks = ["run1.txt"]')
-    messages(store, tmp_path, closed_at=CLOSED)
-
-    assert messages(store, tmp_path, closed_at=CLOSED, last_run=AFTER) == []
-
-
-def test_picks_of_a_track_with_another_rule_are_reported(store: Store, tmp_path: Path) -> None:
-    """They have no effect, and nothing is recorded."""
-    write_picks(tmp_path, 'picks = ["run1.txt"]')
-    (tmp_path / "challenge.toml").write_text(SETTINGS)
-    (found,) = messages(store, tmp_path)
-
-    assert 'has no effect: the rule of this track is entry = "best"' in found
-    assert names(store) == ()
-
-
-def test_picks_in_the_folder_of_a_merged_team_are_reported(store: Store, tmp_path: Path) -> None:
-    """Those of the final team count."""
-    write_picks(tmp_path, 'picks = ["run1.txt"]')
-    record_teams(store, {"kite": {"merged_into": "amber-lamp"}}, {})
-    (found,) = messages(store, tmp_path)
-
-    assert "has no effect: the team is merged into amber-lamp" in found
-    assert names(store) == ()
-
-
-# The record
-
-
-def test_picks_must_be_submissions(place: str) -> None:
-    """Of the track, each once; otherwise nothing is recorded."""
-    with opened(place) as store:
-        sent = submission("run", team="kite")
-        add(store, sent)
-        unknown: Key = (sent.file, "0" * 64)
-        for keys, message in (([unknown], "no submission is"), ([key_of(sent)] * 2, "picked twice")):
-            with pytest.raises(StoreError, match=message):
-                record_pick(store, "cold-start", "kite", keys, "command")
-        with pytest.raises(StoreError, match="no submission is"):
-            record_pick(store, "other", "kite", [key_of(sent)], "command")
-        assert pick_events(store) == 0
-
-        for _ in range(2):
-            record_pick(store, "cold-start", "kite", [key_of(sent)], "command")
-        assert pick_events(store) == 1
-        assert store.read(lambda view: present_picks(view.events("cold-start"))) == {"kite": (key_of(sent),)}
-        assert store.read(lambda view: present_picks(view.events("other"))) == {}
+    record_pick(store, "main", "kite", [run2], "command")
+    assert names(store) == ("run2.txt",)
 
 
 # The command
@@ -432,18 +190,19 @@ def test_the_command_replaces_and_clears_picks(store: Store, tmp_path: Path, ter
     assert (names(store), pick_events(store)) == ((), 3)
 
 
-def test_of_the_command_and_the_file_the_later_one_counts(store: Store, tmp_path: Path) -> None:
-    """By the time of the last change of the file."""
-    challenge = read_challenge(tmp_path)
-    write_picks(tmp_path, 'picks = ["run1.txt"]')
-    messages(store, tmp_path)
-    pick(challenge, store, ["main/kite/run2.txt"])
-    assert messages(store, tmp_path) == []
-    assert names(store) == ("run2.txt",)
+def test_the_command_picks_for_several_teams(store: Store, tmp_path: Path, terminal: Terminal) -> None:
+    """The picks of a season may be one list; entries of one team are its picks, in the order of the list."""
+    other = "main/20110418T100000Z-amber-lamp.txt"
+    answer = command(terminal, tmp_path, "main/kite/run3.txt", other, "main/kite/run1.txt")
 
-    write_picks(tmp_path, 'picks = ["run3.txt"]', datetime.now(UTC) + timedelta(seconds=10))
-    assert messages(store, tmp_path) == []
-    assert names(store) == ("run3.txt",)
+    assert answer.out == (
+        "kite: picks main/kite/run3.txt, main/kite/run1.txt; `scorer run` shows it\n"
+        f"amber-lamp: picks {other}; `scorer run` shows it\n"
+    )
+    assert names(store) == ("run3.txt", "run1.txt")
+    assert {*store.read(lambda view: present_picks(view.events("main")))} == {"kite", "amber-lamp"}
+    assert command(terminal, tmp_path, other).code == 0
+    assert pick_events(store) == 2
 
 
 @pytest.mark.parametrize(
@@ -462,7 +221,11 @@ def test_of_the_command_and_the_file_the_later_one_counts(store: Store, tmp_path
             "found 3 picks; the limit is 2 (tracks.main.picks)",
         ),
         (["main/kite/run1.txt", "main/kite/run1.txt"], 1, "picked twice"),
-        (["main/kite/run1.txt", "main/20110418T100000Z-amber-lamp.txt"], 1, "are of several teams or tracks"),
+        (
+            ["main/20110418T100000Z-amber-lamp.txt", *(f"main/kite/run{number}.txt" for number in (1, 2, 3))],
+            1,
+            "kite: found 3 picks; the limit is 2",
+        ),
     ],
 )
 def test_a_wrong_command_records_nothing(
@@ -576,32 +339,6 @@ def test_the_rule_in_force_decides_whether_there_are_picks(live: Live, terminal:
     assert command(terminal, live.folder, "main/a/kept").code == 0
 
 
-def test_picks_that_do_not_count_are_reported_to_the_organiser_and_to_the_team(live: Live, terminal: Terminal) -> None:
-    """They are recorded, and the others count. Nothing is said of an entry that is not scored yet."""
-    late = 'picks "late", which does not count (late); pick another file'
-    misdated = 'picks "misdated", which does not count (time not confirmed); ask the organisers to correct the time'
-    live.put("a/new", lists(1, 1, "n"), live.now)
-    live.put("a/picks.toml", 'picks = ["late", "new"]', live.now)
-    first = terminal.run("run", live.folder)
-    assert f"main/a/picks.toml: {late}\n" in first.err
-    assert '"new"' not in first.err
-    assert ranking(live.board()) == [(None, "popular", 0.8), (1, "a", 0.2)]
-    page = (live.folder / "site" / "teams" / "a.html").read_text(encoding="utf-8")
-    assert "1 problem in picks.toml" in page
-    assert late in unescape(page)
-
-    live.put("a/picks.toml", 'picks = ["misdated", "kept"]', live.now)
-    assert misdated in terminal.run("run", live.folder).err
-    assert misdated in terminal.run("run", live.folder).err
-
-
-def test_picks_that_do_not_count_are_not_reported_after_the_end(live: Live) -> None:
-    """Nobody can change them."""
-    live.put("a/picks.toml", 'picks = ["late"]', live.now)
-    assert len(live.run(SECOND_END - SECOND).picks) == 1
-    assert live.run(SECOND_END).picks == ()
-
-
 def test_of_merged_teams_the_picks_of_the_final_one_count(live: Live, terminal: Terminal) -> None:
     """Those that the other team had are in force again once it is separated."""
     live.put("b/1", lists(1, 0, "b"), live.now)
@@ -638,44 +375,10 @@ def test_commands_are_refused_without_the_rule_and_after_the_end(store: Store, t
 def test_a_merged_team_picks_entries_of_all_members(store: Store, tmp_path: Path) -> None:
     """They are picks of the final team."""
     record_teams(store, {"kite": {"merged_into": "amber-lamp"}}, {})
-    team, found = pick(read_challenge(tmp_path), store, ["main/kite/run1.txt", "main/20110418T100000Z-amber-lamp.txt"])
+    names_of_both = ["main/kite/run1.txt", "main/20110418T100000Z-amber-lamp.txt"]
+    (picked,) = pick(read_challenge(tmp_path), store, names_of_both)
 
-    assert team == "amber-lamp"
+    assert picked.team == "amber-lamp"
     assert store.read(lambda view: present_picks(view.events("main"))) == {
-        "amber-lamp": tuple((entry.file, entry.digest) for entry in found)
+        "amber-lamp": tuple((entry.file, entry.digest) for entry in picked.entries)
     }
-
-
-def test_a_run_imports_picks_and_prints_problems(tmp_path: Path, terminal: Terminal) -> None:
-    """A problem of a team does not make the run fail."""
-    write_challenge(tmp_path, PICKS)
-    (tmp_path / FOLDER).mkdir()
-    write_run(tmp_path, "run1.txt")
-    write_picks(tmp_path, 'picks = ["run1.txt"]')
-    first = terminal.run("score", tmp_path)
-    write_picks(tmp_path, "picks = 1")
-    second = terminal.run("score", tmp_path)
-
-    with Store.open(tmp_path / "scores.db") as store:
-        assert names(store) == ("run1.txt",)
-    assert (first.code, second.code) == (0, 0)
-    assert "picks.toml" not in first.err
-    assert "main/kite/picks.toml: picks is not a list of names of files" in second.err
-
-
-def test_the_page_of_the_team_shows_problems_as_text(store: Store, tmp_path: Path, terminal: Terminal) -> None:
-    """As long as they last, also if only the site is rendered; without the folder nothing is known to be wrong."""
-    store.note_run("main")
-    page = tmp_path / "site" / "teams" / "kite.html"
-    shown = []
-    for content in ('picks = ["<b>x"]', 'picks = ["run1.txt"]', 'picks = ["<b>y"]'):
-        write_picks(tmp_path, content)
-        assert terminal.run("render", tmp_path).code == 0
-        shown.append(page.read_text(encoding="utf-8"))
-    (tmp_path / "submissions").rename(tmp_path / "elsewhere")
-    assert terminal.run("render", tmp_path).code == 0
-    shown.append(page.read_text(encoding="utf-8"))
-
-    assert ["1 problem in picks.toml" in text for text in shown] == [True, False, True, False]
-    assert "picks &#34;&lt;b&gt;x&#34;, but no submission in this folder is called so" in shown[0]
-    assert not any("<b>x" in text for text in shown)

@@ -24,7 +24,7 @@ from scorer.live import ladder
 from scorer.live.entry import key_of, rounded, submissions
 from scorer.live.phases import Phases
 from scorer.organising.errata import apply, preview
-from scorer.organising.picks import forget_outcome
+from scorer.organising.picks import forget_outcome, pick
 from scorer.organising.render import (
     archived_boards,
     boards,
@@ -58,7 +58,6 @@ from tests.strategies import examples
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
 
-FREE = phase("one", START, END, 'shows = "ladder"')
 STEP = phase("one", START, END, 'shows = "ladder"', "ladder_step = 0.3")
 NOTHING = phase("two", SECOND_START, SECOND_END, 'shows = "nothing"')
 
@@ -82,7 +81,8 @@ def test_automatic_decimals_equal_the_oracle(queries: int) -> None:
         ("", STEP.replace("0.3", "0.51"), "ladder_step: found 0.51, which is more than 0.5"),
         ("", STEP.replace("0.3", "0.0"), "ladder_step: found 0.0, which is not a number between 0 and 1"),
         ("", STEP.replace("0.3", '"small"'), 'ladder_step: found "small", which is not a number between 0 and 1'),
-        ('measures = ["AP"]\ncutoffs = []', FREE.replace("ladder", "Ladder"), 'shows: found "Ladder"'),
+        ('measures = ["AP"]\ncutoffs = []', STEP.replace("ladder", "Ladder", 1), 'shows: found "Ladder"'),
+        ("", phase("one", START, END, 'shows = "ladder"'), "phases[0].ladder_step: is missing, with shows"),
     ],
 )
 def test_invalid_settings_of_the_ladder_are_refused(tmp_path: Path, settings: str, table: str, message: str) -> None:
@@ -94,7 +94,7 @@ def test_invalid_settings_of_the_ladder_are_refused(tmp_path: Path, settings: st
 
 
 @pytest.mark.parametrize("measure", ["GMAP", "DCG@2", "NumRelRet"])
-@pytest.mark.parametrize(("key", "table"), [("phases", FREE), ("decimals", ONE)])
+@pytest.mark.parametrize(("key", "table"), [("phases", STEP), ("decimals", ONE)])
 def test_a_measure_that_is_no_mean_from_0_to_1_is_refused(tmp_path: Path, measure: str, key: str, table: str) -> None:
     """A geometric mean, a sum, and a mean without an upper bound."""
     live = Live.of(tmp_path, table, settings='decimals = "auto"' if key == "decimals" else "")
@@ -108,15 +108,15 @@ def test_a_measure_that_is_no_mean_from_0_to_1_is_refused(tmp_path: Path, measur
 
 @pytest.mark.parametrize("flagged", [0, 1])
 def test_the_ladder_needs_two_preliminary_queries(tmp_path: Path, flagged: int) -> None:
-    """The standard error of one is undefined."""
-    live = Live.of(tmp_path, FREE, flagged=flagged)
+    """With one, it shows the score of a single query."""
+    live = Live.of(tmp_path, STEP, flagged=flagged)
     with pytest.raises(ChallengeError, match=rf"needs at least 2 preliminary queries .* found {flagged}; flag queries"):
         live.run(ANNOUNCED)
 
 
 def test_preliminary_queries_without_a_defined_score_do_not_suffice(tmp_path: Path) -> None:
     """Two flagged ones, of which one has no relevant item."""
-    live = Live.of(tmp_path, FREE, flagged=2)
+    live = Live.of(tmp_path, STEP, flagged=2)
     live.write_solution(solution(2).replace("q1:1:a|1", "q1:1:"))
     live.run(ANNOUNCED)
     live.put("a/1", found(1), START)
@@ -137,13 +137,51 @@ def test_a_recorded_phase_has_an_exact_step() -> None:
 
 
 def test_a_step_does_not_change_once_its_phase_has_started(tmp_path: Path) -> None:
-    """A run refuses another one, and none."""
+    """A run refuses another one."""
     live = Live.of(tmp_path, STEP)
     live.run(ANNOUNCED)
-    for table, shown in ((STEP.replace("0.3", "0.2"), '"0.2"'), (FREE, "none")):
-        live.configure(table)
-        with pytest.raises(ChallengeError, match=rf'ladder_step: found {shown}, but .* announced with "0\.3"'):
-            live.run(START)
+    live.configure(STEP.replace("0.3", "0.2"))
+    with pytest.raises(ChallengeError, match=r'ladder_step: found "0\.2", but .* announced with "0\.3"'):
+        live.run(START)
+
+
+def with_recorded_ladder_without_step(folder: Path, *later: str) -> Live:
+    """A challenge in its first phase, whose record has the Ladder without a step, as that of an earlier version."""
+    live = with_entries(folder, STEP, *later, files=STEPS)
+    with live.store(START + MINUTE) as store:
+        recorded = [phase.recorded() for phase in live.track.phases]
+        del recorded[0]["ladder_step"]
+        store.record("main", lambda _: [("phases", {"phases": recorded})])
+    return live
+
+
+def test_a_board_whose_record_has_the_ladder_without_a_step_shows_no_scores(tmp_path: Path) -> None:
+    """Neither in its phase nor after it, until the next phase; then and at the end it shows what the rules say. A run
+    goes on with its challenge.toml.
+    """
+    two = phase("two", SECOND_START, SECOND_END)
+    live = with_recorded_ladder_without_step(tmp_path, two)
+    live.configure(phase("one", START, END, 'shows = "ladder"'), two)
+    live.run(START + HOUR)
+    moments = (START + HOUR, SECOND_START - MICROSECOND, SECOND_START, SECOND_END)
+
+    assert [ranking(live.board(moment))[0][2] for moment in moments] == [None, None, 0.8, 0.4]
+    with live.store(SECOND_START) as store:
+        (past,) = store.read(lambda view: archived_boards(view, live.track, view.cache()))
+    assert [row.placing.score for row in past.rows] == [None]
+
+
+@pytest.mark.holds(
+    r"From the beginning until final scores are shown, the board lists the teams without scores and ranks: the phase "
+    r"one was announced with a form of the Ladder that is not computed any more\.",
+)
+def test_the_organiser_chooses_a_step_where_the_record_has_none(tmp_path: Path) -> None:
+    """Also after the start of the phase; the next run announces it, and the board has its scores."""
+    live = with_recorded_ladder_without_step(tmp_path)
+    assert ranking(live.board(START + HOUR)) == [(None, "a", None)]
+
+    live.run(START + HOUR)
+    assert ranking(live.board(START + HOUR)) == [(1, "a", 0.7)]
 
 
 # Which phase decides
@@ -231,7 +269,8 @@ def test_only_improvements_are_shown(tmp_path: Path) -> None:
 def test_final_scores_follow_the_exact_preliminary_ones(tmp_path: Path, entry: str) -> None:
     """By `entry`, which has no effect on the board before."""
     live = with_entries(tmp_path, STEP, settings=f'entry = "{entry}"', files=[*STEPS, ("a/5", found(9))])
-    live.put("a/picks.toml", 'picks = ["1"]', START + HOUR)
+    if entry == "picks":
+        live.do(START + HOUR, lambda challenge, store: pick(challenge, store, ["main/a/1"]))
     live.run(START + 2 * HOUR)
     assert ranking(live.board()) == [(1, "a", 0.7)]
 
@@ -413,10 +452,13 @@ RICH = 'measures = ["AP", "RR"]\nper_query = "public"\n'
 TEAMS = [(f"{name}/1", found(*range(number), mark=name)) for number, name in enumerate("abcde")]
 
 
-@pytest.mark.parametrize("shows", ["ladder", "nothing"])
+SHOWS = {"ladder": ('shows = "ladder"', "ladder_step = 0.1"), "nothing": ('shows = "nothing"',)}
+
+
+@pytest.mark.parametrize("shows", SHOWS)
 def test_no_statistics_and_no_further_measures_are_published(tmp_path: Path, shows: str) -> None:
     """Neither on pages, nor in CSV and JSON, nor in the commands; a phase that shows scores has all of it."""
-    live = with_entries(tmp_path, phase("one", START, END, f'shows = "{shows}"'), settings=RICH, files=TEAMS)
+    live = with_entries(tmp_path, phase("one", START, END, *SHOWS[shows]), settings=RICH, files=TEAMS)
     with live.store() as store:
         (board,) = store.read(lambda view: boards(view, [live.track], view.cache()))
         with pytest.raises(ScorerError, match="publishes no statistics"):

@@ -12,6 +12,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
@@ -92,11 +93,10 @@ VARIANTS = (
     "quota = {per_day = 2, per_phase = 3, total = 4, rejected_per_day = 1}",
 )
 
-FREE = phase("one", START, END, 'shows = "ladder"')
 STEP = phase("one", START, END, 'shows = "ladder"', "ladder_step = 0.3")
 THIRD_START = SECOND_END + 2 * DAY
 BACK = (
-    phase("one", START, END, 'shows = "ladder"'),
+    STEP,
     phase("two", SECOND_START, SECOND_END, 'shows = "nothing"'),
     phase("three", THIRD_START, THIRD_START + DAY),
 )
@@ -113,7 +113,7 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
             live = Live.of(tmp_path_factory.mktemp(f"variant-{number}"), *tables, settings=settings + stage)
             found |= {*rules(live.board(ANNOUNCED)), *live_rules(live.board(ANNOUNCED))}
     for flagged, text in ((5, solution()), (0, solution(0)), (5, solution() + "q99:0:\n")):
-        for tables in ((ONE,), (LONG,), *(((FREE,), (STEP,)) if flagged else ())):
+        for tables in ((ONE,), (LONG,), *(((STEP,),) if flagged else ())):
             live = Live.of(tmp_path_factory.mktemp("scored"), *tables, flagged=flagged)
             live.write_solution(text)
             live.run(ANNOUNCED)
@@ -125,10 +125,16 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
                 found |= set(rules(replace(board, track=board.track.model_copy(update={"final": "rest"}))))
     hidden = phase("one", START, END, 'shows = "nothing"')
     zero = phase("zero", ANNOUNCED + DAY, ANNOUNCED + 2 * DAY)
-    for phases in (BACK, (zero, *BACK), (hidden, phase("two", SECOND_START, SECOND_END, 'shows = "ladder"'))):
+    for phases in (
+        BACK,
+        (zero, *BACK),
+        (hidden, phase("two", SECOND_START, SECOND_END, 'shows = "ladder"', "ladder_step = 0.3")),
+    ):
         live = Live.of(tmp_path_factory.mktemp("ladders"), *phases)
         found |= set(live_rules(live.board(ANNOUNCED)))
-    for tables in ((FREE,), (ONE,)):
+    one = Live.of(tmp_path_factory.mktemp("recorded"), STEP).track.phases[0].model_copy(update={"ladder_step": None})
+    found |= set(phase_rules(Phases((one,)), live.track, has_preliminary=True))
+    for tables in ((STEP,), (ONE,)):
         live = Live.of(tmp_path_factory.mktemp("automatic"), *tables)
         live.choose_decimals('"auto"')
         live.run(ANNOUNCED)
@@ -199,25 +205,9 @@ def test_every_text_of_the_sentences_is_produced(sentences: set[str], room: str)
 
 
 @pytest.mark.holds(
-    r"The Ladder shows the preliminary score .* on the (5 preliminary )?queries between .* of one query(, 1/5)?\.",
-    r"From the beginning until .* the Ladder decides which preliminary scores the board shows\.",
-)
-def test_the_ladder_shows_what_exceeds_a_standard_error(tmp_path: Path) -> None:
-    """A fifth more on one query of five is just one standard error, 0.2, and is not shown; two queries more are."""
-    live = Live.of(tmp_path, FREE)
-    live.run(ANNOUNCED)
-    for number, found in enumerate((1, 2, 3), 1):
-        live.put(f"a/{number}", lists(found, 0, str(number)), START + number * MINUTE)
-    live.run(START + HOUR)
-
-    shown = {entry.file: entry.preliminary[0] for entry in live.board().rows[0].entries}
-    assert shown == {"main/a/1": 0.2, "main/a/2": None, "main/a/3": 0.6}
-
-
-@pytest.mark.holds(
     r"From the start of the phase one until the phase two starts and from the close of the phase two until the phase "
-    r"three starts, the Ladder decides which preliminary scores the board shows\.",
-    r"From the close of the phase one until final scores are shown, the Ladder decides .* the board shows\.",
+    r"three starts, the Ladder decides which preliminary scores the board shows, with a step of 0\.3\.",
+    r"From the close of the phase one until final scores are shown, the Ladder decides .* with a step of 0\.3\.",
 )
 def test_after_a_phase_that_shows_nothing_the_board_goes_back_to_the_ladder(tmp_path: Path) -> None:
     """Until the next phase starts. The Ladder of the next phase decides before it only if there was no other one."""
@@ -229,7 +219,7 @@ def test_after_a_phase_that_shows_nothing_the_board_goes_back_to_the_ladder(tmp_
     moments = [at + after for at in (SECOND_START, SECOND_END, THIRD_START) for after in (-MICROSECOND, 0 * SECOND)]
     shown = [ranking(live.board(each))[0][2] for each in moments]
 
-    assert shown == [0.2, None, None, 0.2, 0.2, 0.4]
+    assert shown == [0.1, None, None, 0.1, 0.1, 0.4]
 
 
 SHOWS = ("score", "ladder", "nothing")
@@ -241,7 +231,7 @@ def test_the_sentences_say_when_the_ladder_decides(shows: Sequence[str]) -> None
     """In every order of phases, before, in, between and after them."""
     phases = [
         Phase.model_validate({"name": f"p{at}", "start": START + 2 * at * DAY, "end": START + (2 * at + 1) * DAY})
-        .model_copy(update={"shows": each})
+        .model_copy(update={"shows": each, "ladder_step": Decimal("0.3") if each == "ladder" else None})
         for at, each in enumerate(shows)
     ]  # fmt: skip
     plan = Phases(tuple(phases))
@@ -286,19 +276,19 @@ def test_the_name_states_the_time_of_receipt(tmp_path: Path) -> None:
     r"Of the entries that a team picks, the one with the best (preliminary )?P@1 counts; .* may count, .* counts\.",
     r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted until .* has closed\.",
     r"A team may pick up to 2 entries\. New picks replace earlier ones, and are accepted at any time\.",
-    r"A team picks with a file picks\.toml in its folder, which names the files\. The organiser can record picks too\. "
+    r"A team picks over the service of the challenge, where it has one, or the organiser records its picks\. "
     r"Of merged teams, the picks of the team whose row has the entries count\.",
 )
 def test_the_best_pick_decides_until_the_last_phase_has_closed(tmp_path: Path) -> None:
-    """By the file or the command, at most two; if the picked one is withdrawn, the best entry counts."""
+    """At most two; if the picked one is withdrawn, the best entry counts."""
     live = Live.of(tmp_path, ONE, settings='entry = "picks"')
     live.run(ANNOUNCED)
     for number, found in enumerate((3, 4, 1), 1):
         live.put(f"a/{number}", lists(found, 0), START + number * MINUTE)
     live.run(START + HOUR)
     assert ranking(live.board()) == [(1, "a", 0.8)]
-    live.put("a/picks.toml", 'picks = ["1", "3"]', START + HOUR)
-    live.run(START + 2 * HOUR)
+    with live.store(START + 2 * HOUR) as store:
+        pick(live.challenge, store, ["main/a/1", "main/a/3"])
     assert ranking(live.board()) == [(1, "a", 0.6)]
     with live.store(START + 3 * HOUR) as store:
         with pytest.raises(ChallengeError, match="the limit is 2"):

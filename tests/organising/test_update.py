@@ -81,7 +81,6 @@ def live(tmp_path: Path) -> Live:
     live.run(BEFORE)
     live.put("amber/1.txt", GOOD, day(11))
     live.put("brass/1.txt", POOR, day(11))
-    (live.folder / "submissions/main/amber/picks.toml").write_text('entries = ["1.txt"]\n')
     assert run(live, day(12))
     return live
 
@@ -162,7 +161,6 @@ CHANGES: dict[str, Callable[[Live], object]] = {
     "a page": edited("pages/about.md", "# About\n"),
     "a template": edited("templates/404.css", "p {color: red}\n"),
     "a file of the organiser": edited("templates/static/note.txt", "hello\n"),
-    "invalid picks": edited("submissions/main/amber/picks.toml", 'entries = ["9.txt"]\n'),
     "a list of queries": edited("queries.txt", "q1\nq2\nq3\nq4\nq5\n"),
     "a page that is deleted": lambda live: (live.folder / "site/main/index.html").unlink(),
     "a manifest that is deleted": lambda live: (live.folder / "site/.manifest.json").unlink(),

@@ -284,7 +284,7 @@ def test_hostile_names_harm_nobody(inbox: Inbox, tmp_path: Path) -> None:
     assert "main/linked: a link" in first.err
     assert "main/amber/hard.txt: a hard link; submit a copy; skipped" in first.err
     assert "main/top.txt: is in no folder of a team; move it into one; skipped" in first.err
-    assert "main/amber/picks.toml: picks are not collected" in first.err
+    assert "main/amber/picks.toml: picks in a file have no effect; record them with `scorer pick`" in first.err
     assert "\u202e" not in first.err
     assert "give the file another name" in inbox.get("amber/new\nline.txt.errors.txt")
     assert "cannot be the name of a team's folder" in inbox.get("back\\slash/one.txt.errors.txt")

@@ -535,19 +535,6 @@ class TestPicks:
         for body in (b"", b"[]", b'{"entries": 1}', b'{"entries": [[]]}', b"[" * 50_000):
             assert picking.client.put(address, headers=headers, content=body).status_code == 400
 
-    def test_picks_of_the_service_win_over_the_file(self, picking: Served) -> None:
-        first, second = (picking.put("amber", text).json() for text in (GOOD, POOR))
-        picking.run()
-        headers = picking.headers("amber")
-        picking.client.put("/api/v1/tracks/main/picks", headers=headers, json={"entries": [second["index"]]})
-        name = picking.files()[0].rpartition("/")[2]
-        path = picking.live.put("amber/picks.toml", f'picks = ["{name}"]\n', day(11, 13))
-        os.utime(path, (day(11, 14).timestamp(),) * 2)
-        picking.run(day(11, 15))
-        answer = picking.client.get("/api/v1/tracks/main/picks", headers=headers)
-        assert answer.json() == {"entries": [second["index"]]}
-        assert first["index"] != second["index"]
-
 
 class TestScans:
     """Scans of the folder."""

@@ -308,5 +308,5 @@ def test_each_board_says_how_to_take_part(tmp_path: Path, entry: str, service: s
         assert (f"scorer submit my-run.txt --track {track} --server {service} --wait<" in page) == bool(service)
         assert ('href="https://lists.example/submit"' in page) == bool(service)
         assert ("scorer pick 4 7" in page) == (entry == "picks" and bool(service))
-        assert ("picks.toml" in page) == (entry == "picks" and not service)
+        assert ("Write to the organisers which of your entries" in page) == (entry == "picks" and not service)
         assert "scorer verify receipt" in page
