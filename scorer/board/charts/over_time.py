@@ -227,9 +227,9 @@ def _draw(panel: Panel, curves: Sequence[Curve], across: Sequence[float]) -> Non
     lines = [(curve.is_baseline, place, points(curve, across)) for place, curve in enumerate(curves)]
     first = next((place for is_baseline, place, _ in lines if not is_baseline), -1)
     others = [line for is_baseline, place, line in lines if not is_baseline and place != first]
-    panel.lines([line for is_baseline, _, line in lines if is_baseline], REFERENCE, strokeDash=DOTTED)
+    panel.lines([line for is_baseline, _, line in lines if is_baseline], REFERENCE, dash=DOTTED)
     panel.lines(others, REFERENCE)
-    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, strokeWidth=1)
+    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, stroke_width=1)
     panel.lines([line for _, place, line in lines if place == first], ACCENT, 2.5)
     panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
 
@@ -409,10 +409,10 @@ def _leaders_panel(
     levels = [score for line in baselines if (score := line.counted[-1][1]) is not None]
     panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
     for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
-        panel.lines([piece for line in some for piece in _pieces(line.counted, last)], stroke, interpolate="step-after")
+        panel.lines([piece for line in some for piece in _pieces(line.counted, last)], stroke, steps=True)
     rings = [(when.timestamp(), score) for line in teams for when, score in line.entries]
-    panel.dots(rings, 2.5, PAPER, SOFT, strokeWidth=1)
-    panel.lines(_pieces(best, last), ACCENT, 2.5, interpolate="step-after")
+    panel.dots(rings, 2.5, PAPER, SOFT, stroke_width=1)
+    panel.lines(_pieces(best, last), ACCENT, 2.5, steps=True)
     _name_leads(panel, led, decimals, is_wide=is_wide)
     ends = []
     for line in named:
@@ -446,7 +446,7 @@ def _mark_times(panel: Panel, ticks: Sequence[Tick]) -> None:
 
 def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *, is_wide: bool) -> None:
     """Mark each change of the lead with a dot, and name as many leaders as there is room for, the last one first."""
-    panel.dots([(lead.since.timestamp(), lead.score) for _, lead in led], 4.5, ACCENT, PAPER, strokeWidth=1.5)
+    panel.dots([(lead.since.timestamp(), lead.score) for _, lead in led], 4.5, ACCENT, PAPER, stroke_width=1.5)
     longest = sorted(led[:-1], key=lambda item: (-item[1].duration, item[1].since))
     taken: list[tuple[float, float, float]] = []
     labels: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
@@ -463,7 +463,7 @@ def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *,
             taken.append((left, right, y))
             labels[anchor].append((panel.x_at(left if anchor == "start" else right), panel.y_at(y), label))
     for side, texts in labels.items():
-        panel.texts(texts, anchor=side, fontWeight=700)
+        panel.texts(texts, anchor=side, font_weight=700)
 
 
 # Who led, and since when
@@ -604,11 +604,10 @@ def _moves_panel(teams: Sequence[Moved], count: int, measure: str) -> Panel:
     below(panel, notes)
     _name(panel, teams)
     at = {team: (team.preliminary, team.final) for team in teams}
-    panel.dots([at[team] for team in teams if not team.rise], 4, PAPER, SOFT, strokeWidth=1.5)
+    panel.dots([at[team] for team in teams if not team.rise], 4, PAPER, SOFT, stroke_width=1.5)
     for is_up in (True, False):
         moved = [at[team] for team in teams if team.rise and (team.rise > 0) == is_up]
-        shape, fill = ("triangle-up", ACCENT) if is_up else ("triangle-down", INK)
-        panel.triangles(moved, shape, 90, fill, stroke=PAPER, strokeWidth=1)
+        panel.triangles(moved, 90, ACCENT if is_up else INK, PAPER, is_up=is_up)
     return panel
 
 

@@ -6,8 +6,10 @@ import math
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, Literal
 from unicodedata import bidirectional, combining, east_asian_width
+from xml.etree.ElementTree import Element, SubElement
 
 from scorer.wording import MONTHS, day_and_month, printable, shortened
 
@@ -226,7 +228,7 @@ HAIR = "var(--hair, #ddd9ce)"
 WIDTH = 420
 """The width of a chart in pixels: three fit into a wide page, and one is readable on a phone."""
 
-DOTTED = (1, 3)
+DOTTED = "1,3"
 
 JOIN = 11
 """The width in pixels of the lines that join labels to the ends of lines."""
@@ -245,22 +247,29 @@ Box = tuple[float, float, float, float]
 """x, y, x2, y2: two corners, or two ends."""
 
 Anchor = Literal["start", "middle", "end"]
-ALIGNED = {"start": "left", "middle": "center", "end": "right"}
+
+Paint = tuple[tuple[str, str], ...]
+"""Attributes of SVG that marks of one style share."""
+
+DEFAULTS = {("stroke-width", "1"), ("text-anchor", "start"), ("font-size", str(SIZE))}
+"""Attributes that say what holds without them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Layer:
-    """Marks of one kind and one style."""
-
-    kind: Literal["circle", "point", "rule", "rect", "line", "text"]
-    style: dict[str, Any]
-    channels: str
-    """Which of `FIELDS` the rows have, in this order."""
-    rows: list[tuple[float | str | None, ...]]
+HALO = {"stroke": PAPER, "stroke-width": "6", "stroke-linejoin": "round", "paint-order": "stroke"}
+"""A text with them is readable on lines."""
 
 
-FIELDS = {"x": "x", "y": "y", "X": "x2", "Y": "y2", "s": "size", "o": "order", "t": "text"}
-"""The names of the fields of the data, which no input decides, and the channels that they are encoded by."""
+def coordinate(value: float, decimals: int = 1) -> str:
+    """Return a number of an SVG: rounded, without zeros at its end."""
+    text = f"{value:.{decimals}f}"
+    trimmed = text.rstrip("0").rstrip(".") if decimals else text
+    return "0" if trimmed == "-0" else trimmed
+
+
+def _paint(**style: str | float) -> Paint:
+    """The attributes of SVG that a style needs; empty values have none."""
+    given = ((name.replace("_", "-"), str(value)) for name, value in style.items() if value != "")
+    return tuple(pair for pair in given if pair not in DEFAULTS)
 
 
 @dataclass
@@ -279,8 +288,8 @@ class Panel:
     right: float = 0.0
     top: float = 0.0
     bottom: float = 0.0
-    layers: list[Layer] = field(default_factory=list)
-    labels: list[Label] = field(default_factory=list)
+    marks: list[tuple[Paint, Element]] = field(default_factory=list)
+    """Elements of SVG, relative to the plotting area, each with its paint."""
 
     def x_at(self, pixels: float) -> float:
         """Return the value at a distance from the left end."""
@@ -296,36 +305,80 @@ class Panel:
         down = (self.y[1] - y) / (self.y[1] - self.y[0])
         return across * self.width, down * self.height
 
-    def dots(self, points: Iterable[Point], radius: float, fill: str, stroke: str = "", **style: Any) -> None:
+    def dots(
+        self,
+        points: Iterable[Point],
+        radius: float,
+        fill: str,
+        stroke: str = "",
+        stroke_width: float = 1.0,
+        **style: Any,
+    ) -> None:
         """Add dots."""
-        paint = {"fill": fill, "size": (2 * radius) ** 2, "stroke": stroke or None, **style}
-        self._add("circle", paint, "xy", points)
+        border = {"stroke": stroke, "stroke_width": coordinate(stroke_width)} if stroke else {}
+        paint = _paint(fill=fill, **style, **border)
+        for x, y in points:
+            self._disc(paint, x, y, radius)
 
-    def blobs(self, points: Iterable[tuple[float, float, float]], fill: str, **style: Any) -> None:
+    def blobs(self, points: Iterable[tuple[float, float, float]], fill: str, fill_opacity: float) -> None:
         """Add discs, each of x, y and a radius."""
-        sized = ((x, y, (2 * radius) ** 2) for x, y, radius in points)
-        self._add("circle", {"fill": fill, **style}, "xys", sized)
+        paint = _paint(fill=fill, fill_opacity=fill_opacity)
+        for x, y, radius in points:
+            self._disc(paint, x, y, radius)
 
-    def triangles(self, points: Iterable[Point], shape: str, size: float, fill: str, **style: Any) -> None:
-        """Add triangles: `shape` is triangle-up or triangle-down, `size` their area in square pixels."""
-        self._add("point", {"shape": shape, "filled": True, "fill": fill, "size": size, **style}, "xy", points)
+    def _disc(self, paint: Paint, x: float, y: float, radius: float) -> None:
+        across, down = self.pixels(x, y)
+        self._add(paint, "circle", cx=coordinate(across), cy=coordinate(down), r=coordinate(radius, 2))
 
-    def rules(self, ends: Iterable[Box], stroke: str, width: float = 1.0, dash: Sequence[float] = ()) -> None:
+    def triangles(self, points: Iterable[Point], area: float, fill: str, stroke: str, *, is_up: bool) -> None:
+        """Add triangles with a point up, or down; `area` is that of the square with their base, in square pixels."""
+        paint, half = _paint(fill=fill, stroke=stroke), math.sqrt(area) / 2
+        high = half * math.sqrt(3) / 2 * (1 if is_up else -1)
+        for x, y in points:
+            across, down = self.pixels(x, y)
+            corners = ((across, down - high), (across - half, down + high), (across + half, down + high))
+            self._add(paint, "path", d=f"{_path(corners)}Z")
+
+    def rules(self, ends: Iterable[Box], stroke: str, width: float = 1.0, dash: str = "") -> None:
         """Add straight lines."""
-        style = {"stroke": stroke, "strokeWidth": width, "strokeDash": list(dash) or None}
-        self._add("rule", style, "xyXY", ends)
+        paint = _paint(stroke=stroke, stroke_width=coordinate(width), stroke_dasharray=dash)
+        for x, y, x2, y2 in ends:
+            (left, top), (right, bottom) = self.pixels(x, y), self.pixels(x2, y2)
+            values = {"x1": left, "y1": top, "x2": right, "y2": bottom}
+            self._add(paint, "line", **{name: coordinate(value) for name, value in values.items()})
 
-    def boxes(self, corners: Iterable[Box], fill: str, stroke: str = "", **style: Any) -> None:
+    def boxes(self, corners: Iterable[Box], fill: str, stroke: str = "") -> None:
         """Add rectangles."""
-        self._add("rect", {"fill": fill, "stroke": stroke or None, **style}, "xyXY", corners)
+        paint = _paint(fill=fill, stroke=stroke)
+        for x, y, x2, y2 in corners:
+            (left, right), (top, bottom) = map(sorted, zip(self.pixels(x, y), self.pixels(x2, y2), strict=True))
+            wide, high = coordinate(right - left), coordinate(bottom - top)
+            start = f"{coordinate(left)},{coordinate(top)}"
+            self._add(paint, "path", d=f"M{start}h{wide}v{high}h{coordinate(left - right)}Z")
 
-    def lines(self, lines: Iterable[Sequence[Point]], stroke: str, width: float = 1.0, **style: Any) -> None:
-        """Add one line through each sequence of points."""
-        # A point without a height ends a line. One path for all lines is converted faster than one for each.
-        points = [point for line in lines if len(line) > 1 for point in (*line, (line[-1][0], None))]
-        rows = ((x, y, order) for order, (x, y) in enumerate(points[:-1]))
-        paint = {"stroke": stroke, "strokeWidth": width, "invalid": "break-paths-show-path-domains", **style}
-        self._add("line", paint, "xyo", rows)
+    def lines(
+        self,
+        lines: Iterable[Sequence[Point]],
+        stroke: str,
+        width: float = 1.0,
+        *,
+        dash: str = "",
+        steps: bool = False,
+        fill: str = "",
+        fill_opacity: float | Literal[""] = "",
+    ) -> None:
+        """Add one line through each sequence of points, as one path; with `steps`, a value holds until the next one."""
+        paths = []
+        for line in lines:
+            points = [self.pixels(x, y) for x, y in line]
+            if steps:
+                corners = [(after[0], before[1]) for before, after in pairwise(points)]
+                points = [points[0], *(point for pair in zip(corners, points[1:], strict=True) for point in pair)]
+            if len(points) > 1:
+                paths.append(_path(points))
+        paint = {"fill": fill, "fill_opacity": fill_opacity, "stroke": stroke, "stroke_width": coordinate(width)}
+        if paths:
+            self._add(_paint(**paint, stroke_dasharray=dash), "path", d="".join(paths))
 
     def texts(
         self,
@@ -335,13 +388,24 @@ class Panel:
         size: float = SIZE,
         **style: Any,
     ) -> None:
-        """Add texts whose middle is at a height. The converter sees only their numbers."""
-        rows = []
-        for x, y, label in items:
-            rows.append((x, y, str(len(self.labels))))
-            self.labels.append(Label(label, label) if isinstance(label, str) else label)
-        given = {"fill": fill, "align": ALIGNED[anchor], "baseline": "alphabetic", "fontSize": size, "dy": size * 0.35}
-        self._add("text", {**given, **style}, "xyt", rows)
+        """Add texts whose middle is at a height."""
+        paint = _paint(fill=fill, text_anchor=anchor, font_size=coordinate(size), **style)
+        for x, y, shown in items:
+            label = Label(shown, shown) if isinstance(shown, str) else shown
+            across, down = self.pixels(x, y)
+            text = self._add(paint, "text", x=coordinate(across), y=coordinate(down + size * 0.35))
+            if label.halo:
+                text.attrib |= {
+                    "stroke": PAPER,
+                    "stroke-width": "6",
+                    "stroke-linejoin": "round",
+                    "paint-order": "stroke",
+                }
+            if label.full != label.shown:
+                SubElement(text, "title").text = label.full
+            (SubElement(text, "tspan") if len(text) else text).text = label.shown
+            if label.note:
+                SubElement(text, "tspan", {"font-weight": "400", "fill": SOFT}).text = f" {label.note}"
 
     def grid_across(self, ticks: Sequence[Tick], top: bool = True) -> None:
         """Add a hairline from top to bottom at each value of the x axis, with its text above, or below, the area."""
@@ -355,48 +419,15 @@ class Panel:
         self.rules([(self.x[0], y, self.x[1], y) for y, _ in ticks], HAIR)
         self.texts([(at, y, text) for y, text in ticks], SOFT, "start" if right else "end", SMALL)
 
-    def _add(self, kind: Any, style: dict[str, Any], channels: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        if marks := list(rows):
-            given = {name: value for name, value in style.items() if value is not None}
-            self.layers.append(Layer(kind, given, channels, marks))
+    def _add(self, paint: Paint, tag: str, **attributes: str) -> Element:
+        element = Element(tag, attributes)
+        self.marks.append((paint, element))
+        return element
 
-    def specification(self) -> dict[str, Any]:
-        """Return the Vega-Lite specification of the chart."""
-        import altair as alt  # noqa: PLC0415
-        from altair.utils.schemapi import debug_mode  # noqa: PLC0415
 
-        # Altair would validate each object again whenever it is used; a test validates the complete specifications.
-        with debug_mode(False):
-            across, down = (alt.Scale(domain=list(ends), nice=False, zero=False) for ends in (self.x, self.y))
-            channels = {
-                "x": alt.X(field="x", type="quantitative", axis=None, scale=across),
-                "y": alt.Y(field="y", type="quantitative", axis=None, scale=down),
-                "X": alt.X2(field="X"),
-                "Y": alt.Y2(field="Y"),
-                "s": alt.Size(field="s", type="quantitative", scale=None, legend=None),
-                "o": alt.Order(field="o", type="quantitative"),
-                "t": alt.Text(field="t", type="nominal"),
-            }
-            chart = alt.TopLevelLayerSpec(
-                layer=[
-                    alt.LayerSpec(
-                        data=alt.NamedData(name=str(number)),
-                        mark=alt.MarkDef(type=layer.kind, **{"opacity": 1, **layer.style}),
-                        encoding=alt.Encoding(**{FIELDS[name]: channels[name] for name in layer.channels}),
-                    )
-                    for number, layer in enumerate(self.layers)
-                ],
-                width=self.width,
-                height=self.height,
-                padding={"left": self.left, "right": self.right, "top": self.top, "bottom": self.bottom},
-                autosize=alt.AutoSizeParams(type="none"),
-            )
-            specification: dict[str, Any] = chart.to_dict(validate=False)
-        specification["datasets"] = {
-            str(number): [dict(zip(layer.channels, row, strict=True)) for row in layer.rows]
-            for number, layer in enumerate(self.layers)
-        }
-        return specification
+def _path(points: Iterable[Point]) -> str:
+    """Straight lines through points, as the data of a path."""
+    return f"M{'L'.join(f'{coordinate(x)},{coordinate(y)}' for x, y in points)}"
 
 
 def end_labels(
@@ -424,7 +455,7 @@ def end_labels(
     labels = [(text, at[place], label) for place, (_, label) in enumerate(ends)]
     anchor: Anchor = "end" if left else "start"
     panel.texts([label for place, label in enumerate(labels) if place not in quiet], INK, anchor)
-    panel.texts([label for place, label in enumerate(labels) if place in quiet], SOFT, anchor, fontStyle="italic")
+    panel.texts([label for place, label in enumerate(labels) if place in quiet], SOFT, anchor, font_style="italic")
 
 
 # Charts with a row for each team
@@ -474,7 +505,7 @@ def below(panel: Panel, notes: Sequence[str]) -> None:
         [(panel.x_at(-panel.left), panel.y_at(first + 18 * line), text) for line, text in enumerate(notes)],
         SOFT,
         size=SMALL,
-        fontStyle="italic",
+        font_style="italic",
     )
 
 

@@ -128,9 +128,9 @@ def _blob_panel(
     # The largest blob fills its row, unless ranks are so close that it would cover its neighbours.
     largest = max((share for share, _, _ in blobs), default=1.0)
     widest = min(BLOB_ROW / 2, max(3.0, 0.9 * panel.width / (last + 0.2))) / math.sqrt(largest)
-    panel.lines([[(float(rank), float(place)) for place, rank in enumerate(ranks)]], REFERENCE, strokeDash=DOTTED)
+    panel.lines([[(float(rank), float(place)) for place, rank in enumerate(ranks)]], REFERENCE, dash=DOTTED)
     panel.rules([(low, place, high, place) for place, (low, _, high) in enumerate(quantiles) if high > low], INK)
-    panel.blobs([(rank, place, widest * math.sqrt(share)) for share, place, rank in blobs], INTERVAL, fillOpacity=0.75)
+    panel.blobs([(rank, place, widest * math.sqrt(share)) for share, place, rank in blobs], INTERVAL, fill_opacity=0.75)
     across, down = panel.x_at(3.5) - panel.x_at(0), panel.y_at(3.5) - panel.y_at(0)
     middles = [(median, float(place)) for place, (_, median, _) in enumerate(quantiles)]
     panel.rules([(x - across, y - down, x + across, y + down) for x, y in middles], INK, 1.5)
@@ -254,7 +254,7 @@ def _podium_panel(
     lines = [[(float(rank * (teams + 1) + team), score) for rank, team, score in line] for line in drawn]
     panel.lines(lines, HAIR, 0.75)
     first = [point for line in lines for point in line if point[0] < teams]
-    panel.dots([point for line in lines for point in line if point[0] >= teams], 1.8, INTERVAL, fillOpacity=0.8)
+    panel.dots([point for line in lines for point in line if point[0] >= teams], 1.8, INTERVAL, fill_opacity=0.8)
     panel.dots(first, 1.8, ACCENT)
     _bars(panel, counts, queries)
     at = panel.y_at(total + 9)
@@ -380,12 +380,12 @@ def _box_panel(
         for place, box in boxes
         for order, value in enumerate(box.dots)
     ]
-    panel.dots(dots, 1.6, INTERVAL, fillOpacity=0.55)
+    panel.dots(dots, 1.6, INTERVAL, fill_opacity=0.55)
     panel.rules([(box.low, y, box.first, y) for y, box in boxes if box.low < box.first], INK)
     panel.rules([(box.third, y, box.high, y) for y, box in boxes if box.high > box.third], INK)
     panel.boxes([(box.first, y - 0.26, box.third, y + 0.26) for y, box in boxes], "none", INK)
     panel.rules([(box.median, y - 0.26, box.median, y + 0.26) for y, box in boxes], INK, 2.5)
-    panel.dots([(box.mean, y) for y, box in boxes], 4.5, ACCENT, PAPER, strokeWidth=1.5)
+    panel.dots([(box.mean, y) for y, box in boxes], 4.5, ACCENT, PAPER, stroke_width=1.5)
     return panel
 
 
@@ -462,7 +462,7 @@ def _rules_panel(
     moved = [place for place, line in enumerate(lines) if _changes(line)]
     for places, stroke in (([place for place in range(len(lines)) if place not in moved], REFERENCE), (moved, INK)):
         panel.lines([points[place] for place in places], stroke, 1.5 if stroke == INK else 1)
-    panel.dots([point for line in points for point in line], 3.5, INK, PAPER, strokeWidth=1.5)
+    panel.dots([point for line in points for point in line], 3.5, INK, PAPER, stroke_width=1.5)
     named = [(line[0][1], fitted(name, left - JOIN - 30)) for line, name in zip(points, names, strict=True) if line]
     end_labels(panel, named, left=True, apart=20.0)
     below(panel, notes)
@@ -514,7 +514,7 @@ def _intervals_panel(
     ticks = score_ticks(min(ends, default=0.0), max(ends, default=1.0), 5)
     panel = row_panel(names, ticks, width, count=count, what="rows", right=14 + 7.7 * (decimals + 2))
     panel.rules(bars, INTERVAL, 6)
-    panel.dots([(mean, float(place)) for place, mean in enumerate(means)], 5, ACCENT, PAPER, strokeWidth=1.5)
+    panel.dots([(mean, float(place)) for place, mean in enumerate(means)], 5, ACCENT, PAPER, stroke_width=1.5)
     at = panel.x_at(panel.width + panel.right)
     panel.texts([(at, float(place), number(mean, decimals)) for place, mean in enumerate(means)], INK, "end")
     return panel
@@ -644,7 +644,7 @@ def _violin_panel(
     step, tallest = (1.0 - low) / BINS, max(shape)
     half = [(low + step * edge, 0.44 * share / tallest) for edge, share in _edges(shape)]
     outline = [*((x, -y) for x, y in half), *((x, y) for x, y in reversed(half))]
-    panel.lines([outline], INTERVAL, fill=INTERVAL, fillOpacity=0.35)
+    panel.lines([outline], INTERVAL, fill=INTERVAL, fill_opacity=0.35)
     first, median, third = quartiles
     panel.boxes([(first, -0.07, third, 0.07)], PAPER, INK)
     panel.rules([(median, -0.16, median, 0.16)], INK, 2.5)
