@@ -22,6 +22,7 @@ from tests.boards import board_of, challenge, scored_row
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
 from tests.pages import Element, html_of, read
+from tests.paths import DOCS
 
 SETTINGS = """
 name = "Lectures"
@@ -404,6 +405,19 @@ def test_one_block_of_a_shipped_template_can_be_replaced(make: Make) -> None:
     assert "<p>Prizes: none.</p>" in page
     assert 'id="board"' in page
     assert all("<li>Ours</li>" in text for path, text in html_of(site).items() if path != "404.html")
+
+
+@pytest.mark.parametrize("block", ["title", "head", "main", "footer"])
+def test_every_page_has_the_promised_blocks(make: Make, block: str) -> None:
+    """`docs/templates.md` promises these and the name `root`, the way to the folder of the site."""
+    assert f"| `{block}` |" in (DOCS / "templates.md").read_text(encoding="utf-8")
+    names = [path.name for path in shipped_templates().glob("*.html") if "extends" in path.read_text(encoding="utf-8")]
+    assert len(names) > 10
+    own = '{%% extends "%s/%s" %%}{%% block %s %%}<i>{{ root }}ours</i>{%% endblock %%}'
+    site = rendered(make({f"templates/{name}": own % (SHIPPED, name, block) for name in names}))
+    for path, text in html_of(site).items():
+        root = "../" * path.count("/")
+        assert path == "404.html" or f"{root}ours" in text, path
 
 
 def test_the_shipped_templates_cannot_be_replaced_under_their_prefix(make: Make) -> None:

@@ -61,7 +61,7 @@ def test_a_template_reaches_nothing_but_its_context(challenge: Challenge, expres
 
 
 def test_a_template_uses_values_macros_and_filters(challenge: Challenge) -> None:
-    """What `docs/templates.md` offers works."""
+    """Text, numbers and the values of the page."""
     (challenge.root / OWN).write_text(
         "{% macro shout(text) %}{{ text.upper() }}!{% endmacro %}{{ shout(page.title) }} {{ page.text | markdown }} "
         '{{ challenge.track("cold-start").name }} {{ 3 | counted("team") }} '

@@ -1,6 +1,6 @@
-"""What each page has in its context: the names that its template can use, as ``docs/templates.md`` lists them.
+"""What each page has in its context: the fields of its class are the names that its template can use.
 
-The names are the fields of the classes. The view of an analysis has the rows of its tables, and sentences; positions
+The view of an analysis has the rows of its tables, and sentences; positions
 are attributes of SVG.
 """
 
