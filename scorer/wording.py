@@ -102,12 +102,17 @@ def quoted(text: str) -> str:
     return printable(json.dumps(shortened(text, QUOTED), ensure_ascii=False))
 
 
-def suggestion(name: str, names: Sequence[str]) -> str:
-    """`` (did you mean ...?)`` with the most similar of `names`, for messages; empty if none is similar."""
+def closest(name: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Return the names that are most similar to one that is unknown, regardless of upper and lower case."""
     from difflib import get_close_matches  # noqa: PLC0415 (only errors need it)
 
-    similar = get_close_matches(name.lower(), names, n=1)
-    return f" (did you mean {similar[0]}?)" if similar else ""
+    by_folded = {known.casefold(): known for known in names}
+    return [by_folded[folded] for folded in get_close_matches(name.casefold(), by_folded, most, cutoff)]
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """`` (did you mean ...?)`` with the most similar of `names`, for messages; empty if none is similar."""
+    return "".join(f" (did you mean {printable_name(known)}?)" for known in closest(name, names))
 
 
 def joined(texts: Sequence[str]) -> str:

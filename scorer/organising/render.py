@@ -9,7 +9,6 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from difflib import get_close_matches
 from functools import partial
 
 import numpy as np
@@ -43,7 +42,7 @@ from scorer.settings.tracks import Challenge, Track
 from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot, digest_of
 from scorer.store.store import Store
-from scorer.wording import counted, quoted
+from scorer.wording import counted, quoted, suggestion
 
 _PAST_BOARD = TypeAdapter(PastBoard)
 _ANALYSIS = TypeAdapter(AnalysisView)
@@ -269,19 +268,12 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
             more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
             listed = ", ".join(list(rows)[:LISTED]) + more
             raise ScorerError(
-                f"no team of track {track.name} is called {quoted(name)}{_suggestion(name, list(rows))}; "
+                f"no team of track {track.name} is called {quoted(name)}{suggestion(name, rows)}; "
                 f"the teams are: {listed or 'none'}"
             )
         if rows[name].entry is None:
             raise ScorerError(f"team {quoted(name)} has no scored entry in track {track.name}")
     return track_task(Now.of(view, track).public, board, measure, [rows[name] for name in names])
-
-
-def _suggestion(name: str, names: Sequence[str]) -> str:
-    """`` (did you mean ...?)``, regardless of upper and lower case; empty if no name is similar."""
-    by_folded = {known.casefold(): known for known in names}
-    similar = get_close_matches(name.casefold(), by_folded, n=1)
-    return f" (did you mean {quoted(by_folded[similar[0]])}?)" if similar else ""
 
 
 def _notes(split: Split, left_out: int) -> tuple[str, ...]:
