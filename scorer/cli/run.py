@@ -7,26 +7,28 @@ from __future__ import annotations
 import os
 import signal
 import time
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Mapping
+from argparse import ArgumentTypeError
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import (
-    Parser,
-    add_as_of,
-    add_challenge,
+from scorer.cli.output import print_message, print_result
+from scorer.cli.parameters import (
+    AS_OF,
+    ONE_TRACK,
+    argument,
+    group,
     number,
+    of_challenge,
     open_challenge,
     open_store,
-    print_message,
-    print_result,
+    option,
     whole_number,
 )
-from scorer.cli.score import add_scoring, open_scoring, print_outcome, score_tracks
+from scorer.cli.score import ScoringOptions, open_scoring, print_outcome, score_tracks
 from scorer.errors import ChallengeError
 from scorer.wording import quoted
 
@@ -36,12 +38,7 @@ if TYPE_CHECKING:
     from scorer.organising.watch import Loop
 
 
-def add_new_folder(parser: ArgumentParser) -> None:
-    """Add the arguments of ``init``."""
-    parser.add_argument("folder", type=Path, help="a new or empty folder")
-
-
-def init(folder: Path) -> int:
+def init(folder: Path = argument("a new or empty folder")) -> int:
     """Write a new challenge to start from: challenge.toml with comments, a small solution, two submissions."""
     from scorer.settings.starter import write_new
 
@@ -50,24 +47,21 @@ def init(folder: Path) -> int:
     return 0
 
 
-def add_run(parser: Parser) -> None:
-    """Add the arguments of ``run``."""
-    add_scoring(parser)
-    parser.add_argument(
+def run(
+    challenge: Path = of_challenge(),
+    track: str | None = ONE_TRACK,
+    options: ScoringOptions = group(),
+    watch: bool = option(
         "--watch",
-        action="store_true",
-        help="go on until stopped: score what is handed in at once, and what arrives in the folder within --every",
-    )
-    parser.add_argument(
-        "--every",
+        "go on until stopped: score what is handed in at once, and what arrives in the folder within --every",
+    ),
+    every: float = option(
+        "--every SECONDS",
+        "with --watch: how often to look into the folder of submissions; default: %(default)g",
         type=number(least=0.1, most=86_400),
         default=10.0,
-        metavar="SECONDS",
-        help="with --watch: how often to look into the folder of submissions; default: %(default)g",
-    )
-
-
-def run(challenge: Path, track: str | None, watch: bool, every: float, **options: Any) -> int:
+    ),
+) -> int:
     """Score new submissions, store the results, and render the site: the main job.
 
     The last line of the output is the path of the site, which is rendered only if it would change. With --quiet, only
@@ -94,7 +88,7 @@ def run(challenge: Path, track: str | None, watch: bool, every: float, **options
     return 0 if succeeded else 1
 
 
-def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> int:
+def _watch(folder: Path, track: str | None, every: float, options: ScoringOptions) -> int:
     """Score what is handed in, while another process runs the challenge and renders the site."""
     import multiprocessing
     import threading
@@ -124,9 +118,7 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
         def keep_running() -> None:
             # In place of a database that was deleted, a new process would make another one.
             while not loop.stopped.is_set() and not scoring.store.database.is_replaced:
-                process = context.Process(
-                    target=_run_and_render, args=(os.getpid(), folder, track, every, dict(options))
-                )
+                process = context.Process(target=_run_and_render, args=(os.getpid(), folder, track, every, options))
                 process.start()
                 while process.is_alive() and not loop.stopped.wait(LOOK_EVERY):
                     pass
@@ -144,7 +136,7 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
     return 0
 
 
-def _run_and_render(parent: int, folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> None:
+def _run_and_render(parent: int, folder: Path, track: str | None, every: float, options: ScoringOptions) -> None:
     """In another process: run the challenge and render the site until the process is stopped, or its parent ends."""
     from scorer.organising.run import update
     from scorer.organising.scan import is_ready
@@ -153,7 +145,7 @@ def _run_and_render(parent: int, folder: Path, track: str | None, every: float, 
     from scorer.store.database import ReplacedError
 
     # Each message is printed once, as long as it stays true.
-    with open_scoring(folder, track, {**options, "quiet": True}, create=False) as scoring:
+    with open_scoring(folder, track, replace(options, quiet=True), create=False) as scoring:
 
         def run_once(go_on: Callable[[], bool]) -> None:
             settings = read_challenge(scoring.challenge.root)  # the organiser may have changed it
@@ -195,13 +187,7 @@ def _stop_by_signals(loop: Loop) -> None:
         signal.signal(wanted, lambda *_: loop.stopped.set())
 
 
-def add_moment(parser: Parser) -> None:
-    """Add the arguments of ``render``."""
-    add_challenge(parser)
-    add_as_of(parser)
-
-
-def render(challenge: Path, as_of: datetime | int | None) -> int:
+def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_OF) -> int:
     """Render the site from the stored results, without scoring.
 
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
@@ -219,7 +205,7 @@ def print_rendered(rendered: Rendered) -> None:
     print_result(str(rendered.index))
 
 
-def status(challenge: Path) -> int:
+def status(challenge: Path = of_challenge()) -> int:
     """Print the state of a challenge: entries of each track, and the last run and render."""
     from scorer.organising.doctor import status as status_lines
 
@@ -228,18 +214,14 @@ def status(challenge: Path) -> int:
     return 0
 
 
-def add_repair(parser: Parser) -> None:
-    """Add the arguments of ``doctor``."""
-    add_challenge(parser)
-    parser.add_argument(
+def doctor(
+    challenge: Path = of_challenge(),
+    repair: bool = option(
         "--repair",
-        action="store_true",
-        help="first delete damaged rows that `scorer run` can derive again, after a backup of the database file; "
-        "what was recorded stays as it is",
-    )
-
-
-def doctor(challenge: Path, repair: bool) -> int:
+        "first delete damaged rows that `scorer run` can derive again, after a backup of the database file; what was "
+        "recorded stays as it is",
+    ),
+) -> int:
     """Check the database of a challenge, and the files that it refers to.
 
     Prints a line for each check, and what to do about each problem. Exits with 1 if there is a problem.
@@ -257,15 +239,12 @@ def doctor(challenge: Path, repair: bool) -> int:
     return 1 if problems else 0
 
 
-def add_bundle(parser: Parser) -> None:
-    """Add the arguments of ``export``."""
-    parser.add_argument("bundle", type=Path, help="the file to write, such as challenge.zip; it must not exist")
-    add_challenge(parser)
-    parser.add_argument("--solutions", action="store_true", help="add the solutions, which a run needs")
-    parser.add_argument("--files", action="store_true", help="add the files of the submissions")
-
-
-def export(bundle: Path, challenge: Path, solutions: bool, files: bool) -> int:
+def export(
+    bundle: Path = argument("the file to write, such as challenge.zip; it must not exist"),
+    challenge: Path = of_challenge(),
+    solutions: bool = option("--solutions", "add the solutions, which a run needs"),
+    files: bool = option("--files", "add the files of the submissions"),
+) -> int:
     """Write the challenge into one archive, from which `scorer import` makes it again, with the same site.
 
     The archive has the settings, the record, the results, and what the pages need. It also has the secrets of the
@@ -284,25 +263,21 @@ def export(bundle: Path, challenge: Path, solutions: bool, files: bool) -> int:
     return 0
 
 
-def add_imported(parser: ArgumentParser) -> None:
-    """Add the arguments of ``import``."""
-    parser.add_argument("bundle", type=Path, help="the file that `scorer export` wrote")
-    parser.add_argument("folder", type=Path, help="a new or empty folder for the challenge")
-    parser.add_argument(
-        "--database",
-        type=_url,
-        metavar="URL",
-        help="an empty database on a server, as in postgresql+psycopg://user@host/name; default: a file in the folder",
-    )
-
-
 def _url(text: str) -> str:
     if "://" not in text:
         raise ArgumentTypeError(f"found {quoted(text)}, expected a URL, as in postgresql+psycopg://user@host/name")
     return text
 
 
-def import_(bundle: Path, folder: Path, database: str | None) -> int:
+def import_(
+    bundle: Path = argument("the file that `scorer export` wrote"),
+    folder: Path = argument("a new or empty folder for the challenge"),
+    database: str | None = option(
+        "--database URL",
+        "an empty database on a server, as in postgresql+psycopg://user@host/name; default: a file in the folder",
+        type=_url,
+    ),
+) -> int:
     """Make a challenge from the archive that `scorer export` wrote: its folder, its database and its site.
 
     A file with a changed byte is refused, and nothing is left of it. An import that was killed can be repeated.
@@ -319,31 +294,21 @@ def import_(bundle: Path, folder: Path, database: str | None) -> int:
 EXTRA = "the service needs more packages; install them with `pip install 'challenge-scorer[serve]'`"
 
 
-def add_service(parser: Parser) -> None:
-    """Add the arguments of ``serve``."""
-    add_challenge(parser)
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at; default: %(default)s")
-    parser.add_argument(
-        "--port",
-        type=whole_number(0, 65_535),
-        default=8000,
-        metavar="NUMBER",
-        help="default: %(default)s; 0: a free one",
-    )
-    parser.add_argument(
-        "--proxy",
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="the address of a proxy in front of the service, whose X-Forwarded-For is true; may be repeated",
-    )
-    parser.add_argument("--no-runner", action="store_true", help="score nothing: `scorer run` does, or another machine")
-    parser.add_argument(
-        "--executor", metavar="NAME", help="where to score, as for `scorer run`; default: processes of this machine"
-    )
-
-
-def serve(challenge: Path, host: str, port: int, proxy: list[str], no_runner: bool, executor: str | None) -> int:
+def serve(
+    challenge: Path = of_challenge(),
+    host: str = option("--host", "the address to listen at; default: %(default)s", default="127.0.0.1"),
+    port: int = option(
+        "--port NUMBER", "default: %(default)s; 0: a free one", type=whole_number(0, 65_535), default=8000
+    ),
+    proxy: list[str] = option(
+        "--proxy ADDRESS",
+        "the address of a proxy in front of the service, whose X-Forwarded-For is true; may be repeated",
+    ),
+    no_runner: bool = option("--no-runner", "score nothing: `scorer run` does, or another machine"),
+    executor: str | None = option(
+        "--executor NAME", "where to score, as for `scorer run`; default: processes of this machine"
+    ),
+) -> int:
     """Serve the site, receive files from teams, and score them while the command runs.
 
     A team needs a token, which `scorer teams token` or `scorer teams invite` issues, and hands in files with

@@ -5,26 +5,26 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import (
-    FORMAT_HELP,
-    Parser,
+from scorer.cli.output import print_message, print_result, with_progress
+from scorer.cli.parameters import (
+    ONE_TRACK,
+    TRACK_OF_FILE,
     WrongCallError,
-    add_challenge,
-    add_tag,
-    add_track,
-    format_name,
+    argument,
+    check_format,
+    format_of,
+    group,
     number,
+    of_challenge,
     only_track,
     open_challenge,
-    print_message,
-    print_result,
-    with_progress,
+    option,
 )
 from scorer.errors import ChallengeError, ExecutorError, FileError, ScorerError, SolutionError
 from scorer.files import digest, is_regular, shown
@@ -44,20 +44,12 @@ if TYPE_CHECKING:
     from scorer.store.store import Store
 
 
-def add_file(parser: Parser) -> None:
-    """Add the arguments of ``check``."""
-    parser.add_argument("file", help="the submission: a path or a URL")
-    parser.add_argument(
-        "-t", "--track", metavar="NAME", help="the track that the file is for; needed if there are several"
-    )
-    add_challenge(parser, sites=True)
-    parser.add_argument("--team", metavar="TEAM", help="also print what is left of the quota of this team's folder")
-    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the format of the file, {FORMAT_HELP}")
-    add_tag(parser, "submission_format")
-
-
 def check(
-    file: str, track: str | None, challenge: Path | str, submission_format: str | None, team: str | None = None
+    file: str = argument("the submission: a path or a URL"),
+    track: str | None = TRACK_OF_FILE,
+    challenge: Path | str = of_challenge(sites=True),
+    team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
+    submission_format: str | None = format_of("the format of the file"),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates.
 
@@ -74,7 +66,7 @@ def check(
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
         with downloaded(challenge, track) as folder:
-            return check(file, track, folder, submission_format)
+            return check(file, track, folder, None, submission_format)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
     code = _check(file, settings, requested, submission_format)
@@ -102,8 +94,9 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
     from scorer.settings.tracks import public_lists
 
     rules = Rules.of(requested)
+    check_format(submission_format, "--submission-format")
     if submission_format is not None:
-        rules = replace(rules, submission_format=format_name(submission_format, "--submission-format"))
+        rules = replace(rules, submission_format=submission_format)
     queries = _queries(requested)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
     exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
@@ -144,55 +137,33 @@ def _queries(track: Track) -> Solution | None:
     return Solution.of_queries(solution.queries.to_pylist())
 
 
-def add_scoring(parser: Parser) -> None:
-    """Add the arguments of ``run`` and ``score``."""
-    add_challenge(parser)
-    add_track(parser)
-    parser.add_argument(
-        "--executor",
-        metavar="NAME",
-        help="where to score: processes, processes:N or dask:ADDRESS; or serial, for debugging, which limits neither "
-        "time nor memory; default: processes",
-    )
-    parser.add_argument(
-        "--time-limit",
-        type=number(least=1),
-        metavar="SECONDS",
-        help="how long scoring one submission may take; default: limits.seconds in challenge.toml, or "
-        f"{Limits().seconds}",
-    )
-    parser.add_argument(
-        "--confirm-withdrawals",
-        action="store_true",
-        help="record missing files as withdrawals, even if many are missing or the folder is empty",
-    )
-    parser.add_argument(
-        "--verify-files",
-        action="store_true",
-        help="read all files again, also those whose size, times and inode have not changed",
-    )
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        help="exit with 1 if any submission is rejected or was given up, also by an earlier run",
-    )
-    parser.add_argument(
-        "--quiet",
-        action="store_true",
-        help="print only what needs a person and was not there in the last quiet run: nothing if nothing is",
-    )
-
-
 @dataclass(frozen=True, slots=True)
 class ScoringOptions:
     """The options of ``run`` and ``score``."""
 
-    executor: str | None
-    time_limit: float | None
-    confirm_withdrawals: bool
-    verify_files: bool
-    strict: bool
-    quiet: bool
+    executor: str | None = option(
+        "--executor NAME",
+        "where to score: processes, processes:N or dask:ADDRESS; or serial, for debugging, which limits neither time "
+        "nor memory; default: processes",
+    )
+    time_limit: float | None = option(
+        "--time-limit SECONDS",
+        f"how long scoring one submission may take; default: limits.seconds in challenge.toml, or {Limits().seconds}",
+        type=number(least=1),
+    )
+    confirm_withdrawals: bool = option(
+        "--confirm-withdrawals",
+        "record missing files as withdrawals, even if many are missing or the folder is empty",
+    )
+    verify_files: bool = option(
+        "--verify-files", "read all files again, also those whose size, times and inode have not changed"
+    )
+    strict: bool = option(
+        "--strict", "exit with 1 if any submission is rejected or was given up, also by an earlier run"
+    )
+    quiet: bool = option(
+        "--quiet", "print only what needs a person and was not there in the last quiet run: nothing if nothing is"
+    )
 
     def limits(self, challenge: Challenge) -> Limits:
         """The limits of the challenge with the requested time limit."""
@@ -201,7 +172,7 @@ class ScoringOptions:
         return replace(challenge.limits, seconds=math.ceil(self.time_limit))
 
 
-def score(challenge: Path, track: str | None, **options: Any) -> int:
+def score(challenge: Path = of_challenge(), track: str | None = ONE_TRACK, options: ScoringOptions = group()) -> int:
     """Score new submissions and store the results; do not render the site.
 
     Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track,
@@ -271,9 +242,7 @@ class Scoring:
 
 
 @contextmanager
-def open_scoring(
-    folder: Path, track: str | None, options: Mapping[str, Any], *, create: bool = True
-) -> Iterator[Scoring]:
+def open_scoring(folder: Path, track: str | None, options: ScoringOptions, *, create: bool = True) -> Iterator[Scoring]:
     """Open the challenge and its database for a run. The messages of the run are kept at the end.
 
     Raises WrongCallError for an unknown track or executor.
@@ -281,13 +250,12 @@ def open_scoring(
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
-    chosen = ScoringOptions(**options)
-    executor = _executor(chosen)
+    executor = _executor(options)
     with (
         Store.open(challenge.database_address, create=create) as store,
-        Messages(store, challenge, track, are_quiet=chosen.quiet) as messages,
+        Messages(store, challenge, track, are_quiet=options.quiet) as messages,
     ):
-        yield Scoring(challenge, tracks, store, executor, chosen, messages)
+        yield Scoring(challenge, tracks, store, executor, options, messages)
 
 
 def _executor(options: ScoringOptions) -> Executor | None:
