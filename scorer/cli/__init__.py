@@ -76,14 +76,14 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "measures": Command("evaluate:measures"),
     },
     "take part": {
-        "check": Command("score:check"),
+        "check": Command("run:check"),
         "submit": Command("submit:submit"),
         "verify": Command("verify:verify"),
     },
     "run a challenge": {
         "init": Command("run:init"),
         "run": Command("run:run"),
-        "score": Command("score:score"),
+        "score": Command("run:score"),
         "render": Command("run:render"),
         "leaderboard": Command("reports:leaderboard"),
         "status": Command("run:status"),

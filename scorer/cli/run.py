@@ -1,41 +1,46 @@
-"""The commands that run a challenge: ``init``, ``run``, ``render``, ``status``, ``doctor``, ``export``, ``import``
-and ``serve``.
+"""The commands that run a challenge: ``init``, ``run``, ``score``, ``check`` for participants, ``render``, ``status``,
+``doctor``, ``export``, ``import`` and ``serve``.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-import time
 from argparse import ArgumentTypeError
-from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import replace
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.output import print_message, print_result
+from scorer.cli.output import print_message, print_result, with_progress
 from scorer.cli.parameters import (
     AS_OF,
     ONE_TRACK,
+    TRACK_OF_FILE,
+    WrongCallError,
     argument,
+    check_format,
+    format_of,
     group,
     number,
     of_challenge,
+    only_track,
     open_challenge,
     open_store,
     option,
     whole_number,
 )
-from scorer.cli.score import ScoringOptions, open_scoring, print_outcome, score_tracks
-from scorer.errors import ChallengeError
-from scorer.wording import quoted
+from scorer.errors import ChallengeError, ExecutorError, ScorerError, SolutionError
+from scorer.files import digest, is_regular, shown
+from scorer.limits import Limits
+from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
-    from scorer.live.entry import SubmissionState
+    from scorer.lists.solution import Solution
+    from scorer.organising.job import Run
     from scorer.organising.run import Rendered
-    from scorer.organising.watch import Loop
+    from scorer.settings.tracks import Challenge, Track
 
 
 def init(folder: Path = argument("a new or empty folder")) -> int:
@@ -45,6 +50,35 @@ def init(folder: Path = argument("a new or empty folder")) -> int:
     write_new(folder)
     print_result(f"wrote a challenge into {folder}; next: scorer run {folder}")
     return 0
+
+
+@dataclass(frozen=True)
+class ScoringOptions:
+    """The options of ``run`` and ``score``."""
+
+    executor: str | None = option(
+        "--executor NAME",
+        "where to score: processes, processes:N or dask:ADDRESS; or serial, for debugging, which limits neither time "
+        "nor memory; default: processes",
+    )
+    time_limit: float | None = option(
+        "--time-limit SECONDS",
+        f"how long scoring one submission may take; default: limits.seconds in challenge.toml, or {Limits().seconds}",
+        type=number(least=1),
+    )
+    confirm_withdrawals: bool = option(
+        "--confirm-withdrawals",
+        "record missing files as withdrawals, even if many are missing or the folder is empty",
+    )
+    verify_files: bool = option(
+        "--verify-files", "read all files again, also those whose size, times and inode have not changed"
+    )
+    strict: bool = option(
+        "--strict", "exit with 1 if any submission is rejected or was given up, also by an earlier run"
+    )
+    quiet: bool = option(
+        "--quiet", "print only what needs a person and was not there in the last quiet run: nothing if nothing is"
+    )
 
 
 def run(
@@ -74,117 +108,143 @@ def run(
     With --watch, the command runs until it is stopped by a signal, and then exits with 0. Teams take turns, and the
     site is rendered while files are scored.
     """
+    from scorer.organising.job import watch as watch_challenge
     from scorer.organising.run import update
+    from scorer.organising.watch import ENDS_WITH_PARENT
 
-    if watch:
-        return _watch(challenge, track, every, options)
-    with open_scoring(challenge, track, options) as scoring:
-        succeeded = score_tracks(scoring)
-        rendered = update(scoring.challenge, scoring.store)
-        if scoring.options.quiet:
-            scoring.messages(*rendered.notes)
+    parent = os.environ.get(ENDS_WITH_PARENT) if watch else None
+    with _opened(challenge, track, options, create=parent is None) as opened:
+        if watch:
+            watch_challenge(opened, track, every, None if parent is None else int(parent))
+            return 0
+        succeeded = opened.score()
+        rendered = update(opened.challenge, opened.store)
+        if options.quiet:
+            opened.messages(*rendered.notes)
         else:
             print_rendered(rendered)
     return 0 if succeeded else 1
 
 
-def _watch(folder: Path, track: str | None, every: float, options: ScoringOptions) -> int:
-    """Score what is handed in, while another process runs the challenge and renders the site."""
-    import multiprocessing
-    import threading
+@contextmanager
+def _opened(folder: Path, track: str | None, options: ScoringOptions, *, create: bool = True) -> Iterator[Run]:
+    """Open a challenge for a run. Raises WrongCallError for an unknown track or executor."""
+    from scorer.organising.job import Output, Run, RunOptions
 
-    from scorer.live.entries import Followed
-    from scorer.organising.scan import Arrivals
-    from scorer.organising.watch import ENDS_WITH_PARENT, LOOK_EVERY, ArrivalLoop
-    from scorer.settings.loading import read_challenge
+    challenge, _ = open_challenge(folder, track)
+    chosen = RunOptions(**vars(options))
+    try:
+        chosen.executor_named()
+    except ExecutorError as error:
+        raise WrongCallError(f"--executor: {error}") from error
+    if chosen.executor == "serial" and not chosen.quiet:
+        print_message("serial: for debugging; the limits on time and memory have no effect")
+    with Run.opened(challenge, track, chosen, Output(print_message, with_progress), create=create) as opened:
+        yield opened
 
-    parent = os.environ.get(ENDS_WITH_PARENT)
-    with open_scoring(folder, track, options, create=parent is None) as scoring:
-        followed = scoring.store.read(lambda view: Followed.of(view, scoring.challenge.name))
-        arrivals = Arrivals(scoring.store, followed, scoring.executor)
 
-        def score(name: str, teams: frozenset[str], go_on: Callable[[], bool]) -> None:
-            settings = read_challenge(scoring.challenge.root)
-            if name in {chosen.name for chosen in scoring.tracks}:
-                for submission, outcome in arrivals.scored(settings, settings.track(name), teams, go_on):
-                    print_outcome(submission, outcome)
+def score(challenge: Path = of_challenge(), track: str | None = ONE_TRACK, options: ScoringOptions = group()) -> int:
+    """Score new submissions and store the results; do not render the site.
 
-        loop = ArrivalLoop(scoring.store, print_message, score)
-        _stop_by_signals(loop)
-        if parent is not None:
-            _end_with(int(parent), loop)
-        context = multiprocessing.get_context("spawn")
+    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track,
+    or that submissions are missing. All other submissions are scored in that case too. With --strict, exit code 1 also
+    means that a submission that an earlier run rejected or gave up is still there.
+    """
+    with _opened(challenge, track, options) as opened:
+        return 0 if opened.score() else 1
 
-        def keep_running() -> None:
-            # In place of a database that was deleted, a new process would make another one.
-            while not loop.stopped.is_set() and not scoring.store.database.is_replaced:
-                process = context.Process(target=_run_and_render, args=(os.getpid(), folder, track, every, options))
-                process.start()
-                while process.is_alive() and not loop.stopped.wait(LOOK_EVERY):
-                    pass
-                process.terminate()
-                process.join()
-                loop.stopped.wait(1.0)  # it ended by an error, and the next one may do so, too
 
-        keeper = threading.Thread(target=keep_running, name="runs")
-        keeper.start()
-        try:
-            loop()
-        finally:
-            loop.stopped.set()
-            keeper.join()
+def check(
+    file: str = argument("the submission: a path or a URL"),
+    track: str | None = TRACK_OF_FILE,
+    challenge: Path | str = of_challenge(sites=True),
+    team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
+    submission_format: str | None = format_of("the format of the file"),
+) -> int:
+    """Check a submission before you submit it: format, queries, items, lengths, duplicates.
+
+    The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
+    the challenge has public lists of them. The address of the published site is enough: it has the public settings and
+    lists.
+
+    With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
+    challenge has the database.
+    """
+    if isinstance(challenge, str):
+        from scorer.settings.published import downloaded
+
+        if team is not None:
+            raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
+        with downloaded(challenge, track) as folder:
+            return check(file, track, folder, None, submission_format)
+    settings, tracks = open_challenge(challenge, track)
+    requested = only_track(tracks)
+    code = _check(file, settings, requested, submission_format)
+    if team is not None:
+        print_result(_left(settings, requested, team))
+    return code
+
+
+def _left(settings: Challenge, requested: Track, team: str) -> str:
+    """What is left of the quota of a team, by the database of the challenge."""
+    from scorer.live.entries import quota_line
+    from scorer.store.store import Store
+
+    try:
+        with Store.open(settings.database_address, create=False) as store:
+            return store.read(lambda view: quota_line(view, requested, team))
+    except ScorerError as error:
+        return f"{printable_name(team)}: nothing is known about its quota ({error})"
+
+
+def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
+    from scorer.lists.solution import excluded, read_ids
+    from scorer.scoring.executors.base import checked
+    from scorer.scoring.outcomes import Failed, Rejected, Rules
+    from scorer.settings.tracks import public_lists
+
+    rules = Rules.of(requested)
+    check_format(submission_format, "--submission-format")
+    if submission_format is not None:
+        rules = replace(rules, submission_format=submission_format)
+    queries = _queries(requested)
+    candidates = None if requested.items_path is None else read_ids(requested.items_path)
+    exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
+    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
+    path = printable(shown(file))
+    if isinstance(outcome, Failed):
+        print_message(f"{path}: {outcome.reason}")
+        print_message(f"{path}: not checked")
+        return 1
+    if isinstance(outcome, Rejected):
+        print_message("\n".join(outcome.problems.lines(shown(file))))
+        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
+        return 1
+    print_message(*outcome.notes.lines(shown(file)))
+    if queries is None:
+        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
+    counts = outcome.counts
+    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
+    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
+    if is_regular(file):
+        print_result(f"sha256 {digest(file)}")
     return 0
 
 
-def _run_and_render(parent: int, folder: Path, track: str | None, every: float, options: ScoringOptions) -> None:
-    """In another process: run the challenge and render the site until the process is stopped, or its parent ends."""
-    from scorer.organising.run import update
-    from scorer.organising.scan import is_ready
-    from scorer.organising.watch import RunLoop, is_fresh
-    from scorer.settings.loading import read_challenge
-    from scorer.store.database import ReplacedError
+def _queries(track: Track) -> Solution | None:
+    """The queries of the track, from its public list or else from its solution.
 
-    # Each message is printed once, as long as it stays true.
-    with open_scoring(folder, track, replace(options, quiet=True), create=False) as scoring:
+    None if neither file is available.
+    """
+    from scorer.lists.solution import Solution
 
-        def run_once(go_on: Callable[[], bool]) -> None:
-            settings = read_challenge(scoring.challenge.root)  # the organiser may have changed it
-            names = {chosen.name for chosen in scoring.tracks}
-            tracks = [chosen for chosen in settings.tracks if chosen.name in names]
-            now = scoring.store.now()
-            ready = {chosen.name for chosen in tracks if is_ready(scoring.store, chosen)}
-
-            def leaves(state: SubmissionState) -> bool:
-                return state.submission.track in ready and is_fresh(state, now)
-
-            score_tracks(replace(scoring, challenge=settings, tracks=tracks), go_on, leaves)
-
-        def render_once() -> None:
-            notes = update(read_challenge(scoring.challenge.root), scoring.store).notes
-            print_message(*scoring.messages.new(notes))
-
-        loop = RunLoop(scoring.store, print_message, scoring.challenge, run_once, render_once, every)
-        _stop_by_signals(loop)
-        _end_with(parent, loop)
-        with suppress(ReplacedError):  # the parent says so
-            loop()
-
-
-def _end_with(parent: int, loop: Loop) -> None:
-    """End the loop with its parent, however that ends: then the system gives the process another parent."""
-    import threading
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        loop.stopped.set()
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
-
-
-def _stop_by_signals(loop: Loop) -> None:
-    for wanted in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(wanted, lambda *_: loop.stopped.set())
+    if track.queries_path is not None:
+        return Solution.read_queries(track.queries_path)
+    try:
+        solution = Solution.read(track.solution_path, track.solution_format)
+    except SolutionError:
+        return None
+    return Solution.of_queries(solution.queries.to_pylist())
 
 
 def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_OF) -> int:

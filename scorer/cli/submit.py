@@ -175,7 +175,7 @@ def _unreadable(file: Path, error: OSError) -> FileError:
 
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
-    from scorer.cli.score import check
+    from scorer.cli.run import check
 
     try:
         return check(str(file), track, challenge or server, None, None) == 0
