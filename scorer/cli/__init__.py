@@ -76,9 +76,9 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "measures": Command("evaluate:measures"),
     },
     "take part": {
-        "check": Command("run:check"),
-        "submit": Command("submit:submit"),
-        "verify": Command("verify:verify"),
+        "check": Command("participate:check"),
+        "submit": Command("participate:submit"),
+        "verify": Command("participate:verify"),
     },
     "run a challenge": {
         "init": Command("run:init"),
@@ -88,7 +88,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "leaderboard": Command("reports:leaderboard"),
         "status": Command("run:status"),
         "entries": Command("reports:entries"),
-        "collect": Command("submit:collect"),
+        "collect": Command("run:collect"),
         "serve": Command("run:serve"),
     },
     "decide": {

@@ -28,7 +28,7 @@ from scorer.cli.parameters import (
     requested_track,
     stated,
 )
-from scorer.cli.submit import TOKEN_FILE, client_of
+from scorer.cli.participate import TOKEN_FILE, client_of
 from scorer.errors import ChallengeError, SolutionError
 from scorer.wording import (
     Cell,

@@ -1,14 +1,15 @@
-"""The commands that run a challenge: ``init``, ``run``, ``score``, ``check`` for participants, ``render``, ``status``,
-``doctor``, ``export``, ``import`` and ``serve``.
+"""The commands that run a challenge: ``init``, ``run``, ``score``, ``collect``, ``render``, ``status``, ``doctor``,
+``export``, ``import`` and ``serve``.
 """
 
 from __future__ import annotations
 
 import os
 from argparse import ArgumentTypeError
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,11 +18,8 @@ from scorer.cli.output import print_message, print_result, with_progress
 from scorer.cli.parameters import (
     AS_OF,
     ONE_TRACK,
-    TRACK_OF_FILE,
     WrongCallError,
     argument,
-    check_format,
-    format_of,
     group,
     number,
     of_challenge,
@@ -31,16 +29,13 @@ from scorer.cli.parameters import (
     option,
     whole_number,
 )
-from scorer.errors import ChallengeError, ExecutorError, ScorerError, SolutionError
-from scorer.files import digest, is_regular, shown
+from scorer.errors import ChallengeError, ExecutorError
 from scorer.limits import Limits
-from scorer.wording import counted, printable, printable_name, quoted
+from scorer.wording import quoted
 
 if TYPE_CHECKING:
-    from scorer.lists.solution import Solution
     from scorer.organising.job import Run
     from scorer.organising.run import Rendered
-    from scorer.settings.tracks import Challenge, Track
 
 
 def init(folder: Path = argument("a new or empty folder")) -> int:
@@ -154,97 +149,42 @@ def score(challenge: Path = of_challenge(), track: str | None = ONE_TRACK, optio
         return 0 if opened.score() else 1
 
 
-def check(
-    file: str = argument("the submission: a path or a URL"),
-    track: str | None = TRACK_OF_FILE,
-    challenge: Path | str = of_challenge(sites=True),
-    team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
-    submission_format: str | None = format_of("the format of the file"),
+SHOWN = 20
+"""How many messages of a kind are printed."""
+
+
+def collect(
+    source: str = argument("the path or the URL of a folder with a folder for each team", "SOURCE"),
+    track: str | None = option("-t, --track NAME", "the track that the files are for; needed if there are several"),
+    challenge: Path = of_challenge(),
 ) -> int:
-    """Check a submission before you submit it: format, queries, items, lengths, duplicates.
+    """Receive the new files of teams from a folder or a store, without a server.
 
-    The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
-    the challenge has public lists of them. The address of the published site is enough: it has the public settings and
-    lists.
+    SOURCE has a folder for each team, with files and no further folders. Each new file becomes an entry, as if it was
+    handed in to `scorer serve`: its signed receipt is written next to it, as FILE.receipt.txt. If a file is refused,
+    FILE.errors.txt says why; it is read again once it has changed. The next `scorer run` scores the entries.
 
-    With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
-    challenge has the database.
+    The time of receipt is that of the store where its clients cannot set it, as on S3, and otherwise the time at which
+    this command found the file. Repeat the command every few minutes, and once more just before a phase closes.
+
+    Exit code 1 means that this call refused or skipped a file, or that a file could not be read or answered. What is
+    received is printed to standard output, all else to standard error.
     """
-    if isinstance(challenge, str):
-        from scorer.settings.published import downloaded
+    from scorer.service.accepting import collect as collect_files
 
-        if team is not None:
-            raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
-        with downloaded(challenge, track) as folder:
-            return check(file, track, folder, None, submission_format)
-    settings, tracks = open_challenge(challenge, track)
-    requested = only_track(tracks)
-    code = _check(file, settings, requested, submission_format)
-    if team is not None:
-        print_result(_left(settings, requested, team))
-    return code
-
-
-def _left(settings: Challenge, requested: Track, team: str) -> str:
-    """What is left of the quota of a team, by the database of the challenge."""
-    from scorer.live.entries import quota_line
-    from scorer.store.store import Store
-
-    try:
-        with Store.open(settings.database_address, create=False) as store:
-            return store.read(lambda view: quota_line(view, requested, team))
-    except ScorerError as error:
-        return f"{printable_name(team)}: nothing is known about its quota ({error})"
-
-
-def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
-    from scorer.lists.solution import excluded, read_ids
-    from scorer.scoring.executors.base import checked
-    from scorer.scoring.outcomes import Failed, Rejected, Rules
-    from scorer.settings.tracks import public_lists
-
-    rules = Rules.of(requested)
-    check_format(submission_format, "--submission-format")
-    if submission_format is not None:
-        rules = replace(rules, submission_format=submission_format)
-    queries = _queries(requested)
-    candidates = None if requested.items_path is None else read_ids(requested.items_path)
-    exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
-    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
-    path = printable(shown(file))
-    if isinstance(outcome, Failed):
-        print_message(f"{path}: {outcome.reason}")
-        print_message(f"{path}: not checked")
-        return 1
-    if isinstance(outcome, Rejected):
-        print_message("\n".join(outcome.problems.lines(shown(file))))
-        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
-        return 1
-    print_message(*outcome.notes.lines(shown(file)))
-    if queries is None:
-        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
-    counts = outcome.counts
-    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
-    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
-    if is_regular(file):
-        print_result(f"sha256 {digest(file)}")
-    return 0
-
-
-def _queries(track: Track) -> Solution | None:
-    """The queries of the track, from its public list or else from its solution.
-
-    None if neither file is available.
-    """
-    from scorer.lists.solution import Solution
-
-    if track.queries_path is not None:
-        return Solution.read_queries(track.queries_path)
-    try:
-        solution = Solution.read(track.solution_path, track.solution_format)
-    except SolutionError:
-        return None
-    return Solution.of_queries(solution.queries.to_pylist())
+    counts: Counter[str] = Counter()
+    with open_store(challenge, track, create=True) as (settings, tracks, store):
+        requested = only_track(tracks)
+        for each in collect_files(store, settings, requested, source):
+            counts[each.outcome] += 1
+            if each.outcome == "received":
+                print_result(f"{each.file}: {each.text}")
+            elif each.outcome in ("refused", "failed", "skipped") and counts[each.outcome] <= SHOWN:
+                print_message(f"{each.file}: {each.text}")
+    listed = [f"{counts[outcome]:,} {outcome}" for outcome in ("received", "known", "refused")]
+    listed += [f"{counts[each]:,} {each}" for each in ("failed", "skipped", "in progress") if counts[each]]
+    print_result(f"{requested.name}: {', '.join(listed)}")
+    return 1 if counts["refused"] or counts["failed"] or counts["skipped"] else 0
 
 
 def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_OF) -> int:

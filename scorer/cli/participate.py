@@ -1,0 +1,467 @@
+"""The commands of those who take part: ``check`` and ``submit`` for a file, and ``verify`` for what is published."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+import uuid
+from argparse import ArgumentTypeError
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from scorer.cli.output import print_message, print_result
+from scorer.cli.parameters import (
+    TRACK_OF_FILE,
+    WrongCallError,
+    argument,
+    check_format,
+    declared,
+    format_of,
+    group,
+    number,
+    of_challenge,
+    only_track,
+    open_challenge,
+    option,
+)
+from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError
+from scorer.files import digest, is_regular, shown
+from scorer.files.writing import replace_content
+from scorer.wording import counted, printable, printable_name, quoted
+
+if TYPE_CHECKING:
+    from scorer.lists.solution import Solution
+    from scorer.service.client import Client
+    from scorer.settings.tracks import Challenge, Track
+    from scorer.verification.log import KnownHead, Verified
+
+
+def check(
+    file: str = argument("the submission: a path or a URL"),
+    track: str | None = TRACK_OF_FILE,
+    challenge: Path | str = of_challenge(sites=True),
+    team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
+    submission_format: str | None = format_of("the format of the file"),
+) -> int:
+    """Check a submission before you submit it: format, queries, items, lengths, duplicates.
+
+    The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
+    the challenge has public lists of them. The address of the published site is enough: it has the public settings and
+    lists.
+
+    With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
+    challenge has the database.
+    """
+    if isinstance(challenge, str):
+        from scorer.settings.published import downloaded
+
+        if team is not None:
+            raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
+        with downloaded(challenge, track) as folder:
+            return check(file, track, folder, None, submission_format)
+    settings, tracks = open_challenge(challenge, track)
+    requested = only_track(tracks)
+    code = _check(file, settings, requested, submission_format)
+    if team is not None:
+        print_result(_left(settings, requested, team))
+    return code
+
+
+def _left(settings: Challenge, requested: Track, team: str) -> str:
+    """What is left of the quota of a team, by the database of the challenge."""
+    from scorer.live.entries import quota_line
+    from scorer.store.store import Store
+
+    try:
+        with Store.open(settings.database_address, create=False) as store:
+            return store.read(lambda view: quota_line(view, requested, team))
+    except ScorerError as error:
+        return f"{printable_name(team)}: nothing is known about its quota ({error})"
+
+
+def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
+    from scorer.lists.solution import excluded, read_ids
+    from scorer.scoring.executors.base import checked
+    from scorer.scoring.outcomes import Failed, Rejected, Rules
+    from scorer.settings.tracks import public_lists
+
+    rules = Rules.of(requested)
+    check_format(submission_format, "--submission-format")
+    if submission_format is not None:
+        rules = replace(rules, submission_format=submission_format)
+    queries = _queries(requested)
+    candidates = None if requested.items_path is None else read_ids(requested.items_path)
+    exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
+    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
+    path = printable(shown(file))
+    if isinstance(outcome, Failed):
+        print_message(f"{path}: {outcome.reason}")
+        print_message(f"{path}: not checked")
+        return 1
+    if isinstance(outcome, Rejected):
+        print_message("\n".join(outcome.problems.lines(shown(file))))
+        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
+        return 1
+    print_message(*outcome.notes.lines(shown(file)))
+    if queries is None:
+        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
+    counts = outcome.counts
+    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
+    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
+    if is_regular(file):
+        print_result(f"sha256 {digest(file)}")
+    return 0
+
+
+def _queries(track: Track) -> Solution | None:
+    """The queries of the track, from its public list or else from its solution.
+
+    None if neither file is available.
+    """
+    from scorer.lists.solution import Solution
+
+    if track.queries_path is not None:
+        return Solution.read_queries(track.queries_path)
+    try:
+        solution = Solution.read(track.solution_path, track.solution_format)
+    except SolutionError:
+        return None
+    return Solution.of_queries(solution.queries.to_pylist())
+
+
+VARIABLE = "SCORER_TOKEN"
+"""The environment variable with the token."""
+
+TOKEN_FILE = option(
+    "--token-file FILE",
+    f"a file with the token, which only you can read; default: the environment variable {VARIABLE}",
+)
+
+DELIVERY = ".delivery"
+"""Ends the name of the file with the id of a delivery that is not answered yet."""
+
+
+def submit(
+    file: Path = argument("the submission"),
+    track: str | None = TRACK_OF_FILE,
+    server: str = option("--server URL", "the address of the service"),
+    token_file: Path | None = TOKEN_FILE,
+    wait: float = option(
+        "--wait SECONDS",
+        "wait until the entry is scored, for 10 minutes or SECONDS, and print its score or its errors",
+        type=number(least=0),
+        nargs="?",
+        const=600.0,
+        default=0.0,
+    ),
+    receipt: Path | None = option(
+        "--receipt FILE",
+        "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7",
+    ),
+    no_check: bool = option("--no-check", "do not check the file before"),
+    challenge: Path | str | None = of_challenge("", sites=True),
+) -> int:
+    """Hand in a file, keep the receipt, and wait for the score if that is requested.
+
+    The file is checked first, as by `scorer check`, with what the site of the service publishes, or by --challenge. If
+    the connection is lost, the same command goes on with the same delivery, so that the file becomes one entry: the id
+    of the delivery is in FILE.delivery until the receipt is written.
+
+    Exit code 1 means that the file is invalid, was refused, or was rejected when it was scored.
+    """
+    from scorer.live.commitment import receipt_name
+
+    client = client_of(server, token_file)
+    track = track or client.only_track()
+    try:
+        sha256 = digest(file)
+    except OSError as error:
+        raise _failed(file, f"cannot be read: {error.strerror}") from error
+    if not no_check and not _is_valid(file, track, challenge, client.server):
+        return 1
+    kept = file.with_name(file.name + DELIVERY)
+    delivery = _delivery(kept, sha256, track, client.server)
+    answer = client.hand_in(file, sha256, track, delivery)
+    path = receipt or file.with_name(receipt_name(answer["index"], file.name))
+    _write(path, answer["receipt"])
+    kept.unlink(missing_ok=True)
+    print_result(
+        f"{printable(str(file))}: received as entry {answer['index']} of track {track} at {answer['received']}"
+    )
+    print_result(f"receipt {printable(str(path))}")
+    return _outcome(client, track, delivery, wait, file) if wait else 0
+
+
+def client_of(server: str, token_file: Path | None) -> Client:
+    """The client of the service at an address, for the team of a token."""
+    from scorer.service.client import Client
+
+    return Client(_address(server), _token(token_file), print_message)
+
+
+def _address(server: str) -> str:
+    from urllib.parse import urlsplit
+
+    try:
+        parts = urlsplit(server)
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        is_address = False
+    if not is_address:
+        raise WrongCallError(f"--server: found {quoted(server)}, expected an address that begins with https://")
+    return server.rstrip("/")
+
+
+def _token(file: Path | None) -> str:
+    if file is None:
+        token = os.environ.get(VARIABLE, "").strip()
+        if not token:
+            raise WrongCallError(f"no token: set the environment variable {VARIABLE}, or name a file with --token-file")
+        return token
+    try:
+        if os.name == "posix" and file.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO):
+            raise WrongCallError(f"--token-file: others can read {quoted(str(file))}; run `chmod 600` on it")
+        token = file.read_text(encoding="ascii").strip()
+    except (OSError, ValueError) as error:
+        raise WrongCallError(f"--token-file: {quoted(str(file))} cannot be read: {error}") from error
+    if not token.isprintable() or " " in token or not token:
+        raise WrongCallError(f"--token-file: {quoted(str(file))} has no token; expected one line with it")
+    return token
+
+
+def _failed(file: Path, problem: str) -> FileError:
+    findings = Findings()
+    findings.add(0, problem)
+    return FileError(str(file), findings)
+
+
+def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str) -> bool:
+    """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
+    try:
+        return check(str(file), track, challenge or server, None, None) == 0
+    except ChallengeError as error:
+        if challenge is not None:
+            raise
+        print_message(f"{error}; the file is handed in without a check")
+        return True
+
+
+def _delivery(kept: Path, sha256: str, track: str, server: str) -> str:
+    """The id of the delivery: that of an interrupted try with the same file, track and server, or a new one."""
+    wanted = f"{sha256} {track} {server}"
+    try:
+        last, _, what = kept.read_text(encoding="utf-8").strip().partition(" ")
+        if what == wanted:
+            return str(uuid.UUID(last))
+    except (OSError, ValueError):
+        pass
+    new = str(uuid.uuid4())
+    _write(kept, f"{new} {wanted}\n")
+    return new
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        replace_content(path, text.encode("utf-8"))
+    except OSError as error:
+        raise _failed(path, f"cannot be written: {error.strerror}; name another file with --receipt") from error
+
+
+def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path) -> int:
+    """Wait for the outcome of an entry, and print it; return the exit code."""
+    (entry,) = deque(client.followed(track, delivery, wait), maxlen=1)
+    name = printable(str(file))
+    for problem in entry["problems"] if entry["outcome"] == "rejected" else ():
+        line = f"{problem['line']}: " if problem["line"] else ""
+        print_message(f"{name}:{line}{problem['text']}" if line else f"{name}: {problem['text']}")
+    for stage, scores in entry["scores"].items():
+        for measure, value in scores.items():
+            if value is not None:
+                print_result(f"{stage} {measure} {value}")
+    if "rank_of_team" in entry:
+        print_result(f"rank of the team on the board {entry['rank_of_team']}")
+    print_message(f"{name}: {printable(str(entry['words']))}")
+    return 1 if entry["outcome"] == "rejected" else 0
+
+
+def _log(file: Path, earlier: Path | None, head: KnownHead | None) -> Iterator[Verified]:
+    from scorer.verification.log import verified_log
+
+    return verified_log(file, earlier, head)
+
+
+def _split(file: Path, key_sha256: str | None, earlier: Path | None, queries: Path | None) -> Iterator[Verified]:
+    from scorer.lists.solution import read_ids
+    from scorer.verification.receipt import verified_split
+
+    return verified_split(file, key_sha256, earlier, None if queries is None else read_ids(queries).to_pylist())
+
+
+def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
+    from scorer.organising.bundles import verified_rows
+    from scorer.verification.bundle import verified_bundle
+
+    statements = list(verified_bundle(file, log))
+    yield from statements
+    if not any(statement.contradiction for statement in statements):
+        yield from verified_rows(file)
+
+
+def _receipt(file: Path, key: Path, log: Path | None, submission: Path | None) -> Iterator[Verified]:
+    from scorer.verification.receipt import verified_receipt
+
+    return verified_receipt(file, key, log, submission)
+
+
+def _commitment(
+    file: Path,
+    opening: Path | None,
+    sha256: str | None,
+    log: Path | None,
+    key: Path | None,
+    solution: list[tuple[str, Path]] | None,
+    split: list[Path] | None,
+) -> Iterator[Verified]:
+    from scorer.verification.commitment import Public, verified_commitment
+
+    return verified_commitment(file, opening, Public(sha256, log, key, solution or (), split or ()))
+
+
+def _solution(text: str) -> tuple[str, Path]:
+    track, equals, file = text.partition("=")
+    if not (track and equals and file):
+        raise ArgumentTypeError(f"found {quoted(text)}, expected TRACK=FILE, as in main=solution.txt")
+    return track, Path(file)
+
+
+def _sha256(text: str) -> str:
+    digits = text.strip().lower()
+    if not re.fullmatch("[0-9a-f]{64}", digits):
+        raise ArgumentTypeError(f"found {quoted(text)}, expected 64 hexadecimal digits")
+    return digits
+
+
+def _known_head(text: str) -> KnownHead:
+    from scorer.verification.log import KnownHead
+
+    match = re.fullmatch("(?:([1-9][0-9]{0,17}):)?([0-9a-f]{64})", text.strip().lower())
+    if match is None:
+        expected = "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., or the digits only"
+        raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
+    return KnownHead(bytes.fromhex(match[2]), int(match[1]) if match[1] else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A document that can be verified."""
+
+    help: str
+    """What it shows."""
+    verified: Callable[..., Iterator[Verified]]
+    """Takes the file and some of `Evidence` by name, None where it need not be given; yields the statements."""
+
+    @property
+    def evidence(self) -> dict[str, bool]:
+        """The names of the evidence that it takes, and whether each must be given."""
+        parameters = list(signature(self.verified).parameters.values())[1:]
+        return {each.name: "None" not in str(each.annotation) for each in parameters}
+
+
+DOCUMENTS = {
+    "log": Document("log.jsonl: each head follows from the leaves until it", _log),
+    "receipt": Document("a receipt: an entry is in the record and in the log", _receipt),
+    "commitment": Document("commitment.json: solutions, rules and keys are those of before the start", _commitment),
+    "split": Document("split.json: which queries were preliminary", _split),
+    "bundle": Document("the file that `scorer export` wrote: its bytes, record and rows", _bundle),
+}
+"""What can be verified, by name."""
+
+_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in DOCUMENTS.items())
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What documents are verified by, apart from themselves."""
+
+    earlier: Path | None = option(
+        "--earlier FILE",
+        "log, split: an earlier copy of the file; the log must begin with it, the split have its share",
+    )
+    head: Any = option(
+        "--head [INDEX:]HEAD",
+        "log: a head that the site, its feed or a receipt showed; the log must have it",
+        type=_known_head,
+        required=False,
+    )
+    key: Path | None = option("--key FILE", "receipt, commitment: receipts.pem, the public key of receipts")
+    log: Path | None = option(
+        "--log FILE",
+        "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
+        "the bundle",
+    )
+    submission: Path | None = option("--file FILE", "receipt: the submitted file; it must be the one that was received")
+    opening: Path | None = option(
+        "--opening FILE", "commitment: commitment.txt, which is published after the challenge"
+    )
+    sha256: str | None = option(
+        "--sha256 HASH",
+        "commitment: the commitment that the site showed earlier; it must be the same",
+        type=_sha256,
+    )
+    solution: list[tuple[str, Path]] | None = option(
+        "--solution TRACK=FILE",
+        "commitment: the published solution of a track; it must be the committed one; repeatable",
+        type=_solution,
+    )
+    split: list[Path] | None = option(
+        "--split FILE",
+        "commitment: split.json of a track; its key and its share must be the committed ones; repeatable",
+    )
+    queries: Path | None = option(
+        "--queries FILE", "split: all queries of the solution, one a line; the lists must have the same"
+    )
+    key_sha256: str | None = option(
+        "--key-sha256 HASH",
+        "split: the SHA-256 of the key that the site showed earlier; it must be the same",
+        type=_sha256,
+    )
+
+    def of(self, document: str) -> dict[str, Any]:
+        """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
+        taken = DOCUMENTS[document].evidence
+        options = {each.name: each.default.flags[0] for each in declared(Evidence)}
+        for name, value in vars(self).items():
+            if value is not None and name not in taken:
+                known = ", ".join(options[each] for each in taken)
+                raise WrongCallError(f"{options[name]}: no option of {document}; it takes {known}")
+            if value is None and taken.get(name):
+                raise WrongCallError(f"{document}: {options[name]} is missing")
+        return {name: getattr(self, name) for name in taken}
+
+
+def verify(
+    document: str = argument(
+        f"what to verify. {_DOCUMENTS_HELP}",
+        choices=tuple(DOCUMENTS),
+    ),
+    file: Path = argument("the file that the site publishes, such as log.jsonl"),
+    evidence: Evidence = group(),
+) -> int:
+    """Verify a document that the organiser of a challenge has published.
+
+    Prints a line for each check, ok or FAILED and what differs, and notes on what is not checked. Exits with 1 if a
+    check failed.
+    It needs neither the challenge nor its database.
+    """
+    failed = 0
+    for statement in DOCUMENTS[document].verified(file, **evidence.of(document)):
+        failed += bool(statement.contradiction)
+        difference = f": {statement.contradiction}" if statement.contradiction else ""
+        word = "FAILED" if statement.contradiction else "note" if statement.is_note else "ok"
+        print_result(f"{word:6}  {printable(statement.statement + difference)}")
+    return 1 if failed else 0
