@@ -6,7 +6,6 @@ A sentence states only what the results show; tests hold each of them.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -27,7 +26,7 @@ from scorer.wording import (
     markdown_table,
     printable,
     range_of_ranks,
-    shared_rank,
+    shared_ranks,
     table_of,
 )
 
@@ -172,12 +171,11 @@ def _leader(analysis: TaskAnalysis) -> str:
 def _table(analysis: TaskAnalysis) -> Table:
     decimals, task = decimals_of(analysis), analysis.task
     tier = {at: letters(index) for index, tier in enumerate(analysis.tiers) for at in tier}
-    ranks = analysis.ranking.ranks.tolist()
-    sharing: Counter[int | None] = Counter(ranks)
+    ranks = shared_ranks(analysis.ranking.ranks.tolist())
     rows = [
         (
             tier[at],
-            shared_rank(ranks[at], sharing),
+            ranks[at],
             range_of_ranks(*analysis.simultaneous[at].tolist()),
             algorithm,
             Cell(float(analysis.means[at]), decimals),

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from jinja2 import ChoiceLoader
 from markupsafe import Markup
 
 from scorer.board.charts.rankings import (
@@ -22,8 +21,7 @@ from scorer.board.charts.svg import Chart
 from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
 from scorer.board.reports.report_text import BlockView, Captioned, Section, SectionView, TaskView, task_sections
-from scorer.board.site.templates import TemplateFolder, environment_with, has_templates, render_template
-from scorer.files import shipped_templates
+from scorer.board.site.templates import environment_of, render_template, source
 from scorer.lists.solution import Solution, Source
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, ReportForm
 from scorer.scoring.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks, json_text, report_document
@@ -53,10 +51,8 @@ def report_page(report: Report, templates: Path | None = None) -> str:
     The templates and style sheets of the folder `templates` come before the shipped ones. Raises ScorerError if one
     cannot be read or rendered.
     """
-    own = [] if templates is None else [TemplateFolder(templates)]
-    loader = ChoiceLoader([*own, TemplateFolder(shipped_templates())])
-    environment = environment_with(loader, own=templates is not None and has_templates(templates))
-    styles = "\n".join(loader.get_source(environment, name)[0] for name in STYLES)
+    environment = environment_of(templates)
+    styles = "\n".join(source(environment, name) for name in STYLES)
     consensus = report_text.consensus(report)
     context = {
         "title": report_text.title(report),
