@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.board.charts.svg import Svg
 from scorer.board.reports.comparisons import decimals_of, interval, name, names, number, p_value, share
 from scorer.options import LEVEL
 from scorer.scoring.analysis.analysis import Report, TaskAnalysis
@@ -59,40 +58,6 @@ class Section:
 
     title: str
     blocks: Sequence[Block]
-
-
-# The same on a page, with the charts: what ``report.html`` shows of a task
-
-
-@dataclass(frozen=True, slots=True)
-class BlockView:
-    """A paragraph, a table or a chart of a page; the other two are None."""
-
-    paragraph: str | None = None
-    table: Table | None = None
-    chart: Svg | None = None
-    caption: str = ""
-    """Of the table or of the chart."""
-
-
-@dataclass(frozen=True, slots=True)
-class SectionView:
-    """A part of a page."""
-
-    title: str
-    blocks: tuple[BlockView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskView:
-    """A task."""
-
-    title: str
-    anchor: str
-    sections: tuple[SectionView, ...]
-
-
-# The same as Markdown
 
 
 def markdown(title: str, sections: Sequence[tuple[int, Section]]) -> str:
