@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import BINS, Board, Certainty, Pair, QueryScore, Row, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Pair, Row, RowCertainty, Tier
 from scorer.board.site.folder import write
 from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
 from scorer.board.site.team_pages import entries_in_words, heading, hidden, reasons, summary
@@ -18,6 +18,7 @@ from scorer.errors import SHOWN as MOST_SHOWN
 from scorer.lists import Counts
 from scorer.live.entry import State
 from scorer.live.teams import Team
+from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.wording import day_and_month, printable_name
 from tests.accessibility import has_axe, violations
 from tests.board import test_site as structure
@@ -338,10 +339,10 @@ def test_ids_of_queries_are_shown_only_if_they_are_public(
     """Without ids the table has no column of queries; an id is text."""
     first = replace(
         three.rows[0],
-        best_queries=(QueryScore(query, 0.9, 0.1), QueryScore(query, 0.8, 0.1)),
-        worst_queries=(QueryScore(query, 0.0, 1.0),),
+        best_queries=(ExtremeQuery(0, 0.9, 0.1), ExtremeQuery(0, 0.8, 0.1)),
+        worst_queries=(ExtremeQuery(0, 0.0, 1.0),),
     )
-    board = replace(certain(three), rows=(first, *certain(three).rows[1:]))
+    board = replace(certain(three), rows=(first, *certain(three).rows[1:]), query_ids=(query,) if query else ())
     page = pages(challenge(), [board])["teams/one.html"]
     found = rows(page, "queries")
     assert [row[:-1] for row in found] == [
