@@ -33,7 +33,6 @@ from scorer.board.site.templates import Brand, MarkdownPage, PageContext
 from scorer.board.site.timeline import LatestEntry, Month
 from scorer.board.site.views import BoardView, ErratumRow, LateEntry, PastRowView, RowView
 from scorer.lists.solution import excluded_pairs, read_ids
-from scorer.live.commitment import PublishedCommitment
 from scorer.live.errata import PublishedErratum
 from scorer.live.now import PublishedLog
 from scorer.live.teams import Team
@@ -44,6 +43,7 @@ from scorer.scoring.analysis.analysis import TaskAnalysis
 from scorer.scoring.analysis.scores import ONE_SIDED
 from scorer.settings.published import published_settings
 from scorer.settings.tracks import FILE, LISTS, Challenge, public_lists
+from scorer.store.documents import CommitmentDocument
 from scorer.store.log import LogLine
 from scorer.wording import counted, range_of_ranks, shared_rank
 
@@ -399,7 +399,7 @@ class VerificationPage(PageContext, template="verification.html"):
     """The last line of the log."""
     splits: tuple[BoardView, ...]
     """The boards whose preliminary queries a key selects."""
-    commitment: PublishedCommitment
+    commitment: CommitmentDocument | None
     """The commitments, and the public key of receipts."""
 
 

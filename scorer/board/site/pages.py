@@ -63,10 +63,11 @@ from scorer.board.site.views import (
 )
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
-from scorer.live.commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
+from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.settings.tracks import DARK, FILE, LIGHT, STATIC, Challenge, contrast, softened
+from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
 
 ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css")
@@ -108,7 +109,7 @@ def site_files(
     cache: Cache | None = None,
     timeline: Timeline = NO_TIMELINE,
     log: PublishedLog = NO_LOG,
-    commitment: PublishedCommitment = NO_COMMITMENT,
+    commitment: CommitmentDocument | None = None,
     publish: Publish = publish_at_the_end,
 ) -> dict[str, str | bytes]:
     """Return every file of the site by its relative path: the pages, the files for participants, the organiser's files.
@@ -137,7 +138,7 @@ def pages(
     cache: Cache | None = None,
     timeline: Timeline = NO_TIMELINE,
     log: PublishedLog = NO_LOG,
-    commitment: PublishedCommitment = NO_COMMITMENT,
+    commitment: CommitmentDocument | None = None,
     publish: Publish = publish_at_the_end,
 ) -> dict[str, str]:
     """Render the pages of a site, with their style sheets, scripts and data files, by their relative paths.
@@ -252,13 +253,15 @@ def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[s
     return files if board.split is None else {**files, f"{folder}/split.json": split_json(folder, board.split)}
 
 
-def _commitment_files(commitment: PublishedCommitment) -> dict[str, str]:
+def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
     """The commitments, the opening of the last one once it is revealed, and the public key of receipts."""
-    files = {RECEIPTS: public_pem(commitment.receipts)} if commitment.receipts else {}
-    if commitment.last is not None:
+    if commitment is None:
+        return {}
+    files = {RECEIPTS: public_pem(bytes.fromhex(commitment.receipts))}
+    if commitment.commitments:
         files[COMMITMENT] = commitment_json(commitment)
-        if commitment.is_revealed:
-            files[OPENING] = commitment.last.opening
+    if commitment.revealed:
+        files[OPENING] = commitment.opening
     return files
 
 
