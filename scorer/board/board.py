@@ -204,7 +204,7 @@ class Board:
     teams."""
     pairs: tuple[Pair, ...] = ()
     """Each row with the first ranked one and with its neighbours on the board, on the primary measure."""
-    query_ids: tuple[str, ...] = ()
+    query_ids: Sequence[str] = ()
     """The ids of the queries of the solution; empty where they are hidden."""
     shake_up: ShakeUp | None = None
     """None where preliminary and final scores are not both shown."""

@@ -34,12 +34,13 @@ from scorer.board.site.track_pages import board_page, errata_pages, rules_and_pa
 from scorer.board.site.views import board_view, difference, measure_columns
 from scorer.errors import ScorerError
 from scorer.lists.solution import excluded_pairs, read_ids
-from scorer.live.commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
+from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.published import published_settings
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, contrast, public_lists, softened
+from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
 from scorer.wording import shared_ranks
 
@@ -111,7 +112,7 @@ class SiteContent:
     """Has the pictures that were drawn before."""
     timeline: Timeline = NO_TIMELINE
     log: PublishedLog = NO_LOG
-    commitment: PublishedCommitment = NO_COMMITMENT
+    commitment: CommitmentDocument | None = None
 
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
@@ -236,8 +237,8 @@ def _further_pages(content: SiteContent, own: Sequence[templates.MarkdownPage], 
     challenge = content.challenge
     if content.log.head is not None:
         about = f"What anybody can verify about {challenge.name}, with which files and commands."
-        values = {"head": content.log.head, "commitment": content.commitment}
-        yield Page("verification.html", "verification.html", about, values)
+        verified = {"head": content.log.head, "commitment": content.commitment}
+        yield Page("verification.html", "verification.html", about, verified)
     for page in own:
         yield Page(page.path, "page.html", templates.to_text(page.text), {"page": page})
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -257,13 +258,15 @@ def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[s
     return files if board.split is None else {**files, f"{folder}/split.json": split_json(folder, board.split)}
 
 
-def _commitment_files(commitment: PublishedCommitment) -> dict[str, str]:
+def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
     """The commitments, the opening of the last one once it is revealed, and the public key of receipts."""
-    files = {RECEIPTS: public_pem(commitment.receipts)} if commitment.receipts else {}
-    if commitment.last is not None:
+    if commitment is None:
+        return {}
+    files = {RECEIPTS: public_pem(bytes.fromhex(commitment.receipts))}
+    if commitment.commitments:
         files[COMMITMENT] = commitment_json(commitment)
-        if commitment.is_revealed:
-            files[OPENING] = commitment.last.opening
+    if commitment.revealed:
+        files[OPENING] = commitment.opening
     return files
 
 
