@@ -31,7 +31,6 @@ from scorer.errors import ChallengeError
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
-    from scorer.live.entry import SubmissionState
     from scorer.organising.run import Rendered
     from scorer.organising.watch import Loop
 
@@ -147,8 +146,7 @@ def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, 
 def _run_and_render(parent: int, folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> None:
     """In another process: run the challenge and render the site until the process is stopped, or its parent ends."""
     from scorer.organising.run import update
-    from scorer.organising.scan import is_ready
-    from scorer.organising.watch import RunLoop, is_fresh
+    from scorer.organising.watch import RunLoop
     from scorer.settings.loading import read_challenge
     from scorer.store.database import ReplacedError
 
@@ -159,13 +157,7 @@ def _run_and_render(parent: int, folder: Path, track: str | None, every: float, 
             settings = read_challenge(scoring.challenge.root)  # the organiser may have changed it
             names = {chosen.name for chosen in scoring.tracks}
             tracks = [chosen for chosen in settings.tracks if chosen.name in names]
-            now = scoring.store.now()
-            ready = {chosen.name for chosen in tracks if is_ready(scoring.store, chosen)}
-
-            def leaves(state: SubmissionState) -> bool:
-                return state.submission.track in ready and is_fresh(state, now)
-
-            score_tracks(replace(scoring, challenge=settings, tracks=tracks), go_on, leaves)
+            score_tracks(replace(scoring, challenge=settings, tracks=tracks), go_on, leaves_fresh=True)
 
         def render_once() -> None:
             notes = update(read_challenge(scoring.challenge.root), scoring.store).notes

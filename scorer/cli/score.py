@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,7 +35,7 @@ from scorer.wording import counted, printable, printable_name
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
-    from scorer.live.entry import Entry, SubmissionState
+    from scorer.live.entry import Entry
     from scorer.organising.run import Work
     from scorer.scoring.executors.base import Executor, FileOutcome
     from scorer.scoring.outcomes import Failed
@@ -299,17 +299,13 @@ def _executor(options: ScoringOptions) -> Executor | None:
         raise WrongCallError(f"--executor: {error}") from error
 
 
-def score_tracks(
-    scoring: Scoring,
-    go_on: GoOn = always,
-    leaves: Callable[[SubmissionState], bool] = lambda _: False,
-) -> bool:
-    """Score each track, and report errors in it; return whether there were none. `go_on`, `leaves`: see `carry_out`."""
+def score_tracks(scoring: Scoring, go_on: GoOn = always, *, leaves_fresh: bool = False) -> bool:
+    """Score each track, and report errors in it; return whether there were none. For the others, see `carry_out`."""
     succeeded = True
     _import_teams(scoring)
     for track in scoring.tracks:
         try:
-            succeeded &= _score_track(scoring, track, go_on, leaves)
+            succeeded &= _score_track(scoring, track, go_on, leaves_fresh=leaves_fresh)
         except (ChallengeError, FileError) as error:
             scoring.messages(str(error), f"{track.name}: not scored; its board is unchanged")
             succeeded = False
@@ -329,7 +325,7 @@ def _import_teams(scoring: Scoring) -> tuple[Sequence[str], bool]:
         return [f"{error}\nteams: the recorded names and decisions stay"], False
 
 
-def _score_track(scoring: Scoring, track: Track, go_on: GoOn, leaves: Callable[[SubmissionState], bool]) -> bool:
+def _score_track(scoring: Scoring, track: Track, go_on: GoOn, *, leaves_fresh: bool) -> bool:
     from scorer.live.entry import UNRANKED
     from scorer.organising.doctor import number_in_state
     from scorer.organising.files import SkippedFile
@@ -348,7 +344,7 @@ def _score_track(scoring: Scoring, track: Track, go_on: GoOn, leaves: Callable[[
     messages(*map(str, (*work.notes, *work.skipped, *work.warnings)))
     scored, failed = 0, 0
     rejected_now: set[str] = set()
-    results = carry_out(store, work, scoring.executor, go_on, leaves)
+    results = carry_out(store, work, scoring.executor, go_on, leaves_fresh=leaves_fresh)
     shown = results if messages.are_quiet else with_progress(results, len(work.pending), track.name)
     for submission, result in shown:
         name = printable_name(submission.file)
