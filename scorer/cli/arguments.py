@@ -203,7 +203,7 @@ def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
 def swapped_note(graded: Solution, solution: str, submission: str) -> list[str]:
     """Return a message if grades look like run scores, and the run scores, of the first block, like grades."""
     from scorer.lists.detection import opened
-    from scorer.lists.reading.bytes import UnreadableError
+    from scorer.lists.reading.blocks import UnreadableError
 
     grade = graded.ideal.grade
     if 2 * int((grade % 1 != 0).sum()) <= grade.size or not is_regular(submission):
@@ -441,7 +441,7 @@ def add_row_names(parser: ArgumentParser) -> None:
 def format_name(name: str, option: str) -> str:
     """Return the name of a format, with its options. Raises WrongCallError if there is no such format."""
     from scorer.lists.detection import format_named
-    from scorer.lists.reading.bytes import UnreadableError
+    from scorer.lists.reading.blocks import UnreadableError
 
     try:
         format_named(name)
