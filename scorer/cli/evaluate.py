@@ -288,7 +288,7 @@ def _tie_bounds(
     graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
 ) -> list[str]:
     """Return the bounds of the means of a run whose scores are all equal, as a message; nothing for any other run."""
-    from scorer.lists.notes import ALL_EQUAL
+    from scorer.lists.match import ALL_EQUAL
     from scorer.scoring.evaluation import evaluate as evaluated
 
     if settings["tie_bounds"] or not is_regular(path) or not any(ALL_EQUAL in note.text for note in result.notes):
