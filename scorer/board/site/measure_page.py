@@ -41,19 +41,6 @@ class KindSection:
     columns: tuple[MeasureColumn, ...]
     """The measures of this kind on the boards."""
 
-    @property
-    def anchor(self) -> str:
-        """The id of its heading."""
-        return f"kind-{self.kind.name.lower()}"
-
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A word or a symbol, and what it means."""
-
-    term: Markup
-    meaning: Markup
-
 
 def measure_page(tracks: Iterable[Track], columns: Mapping[str, MeasureColumn]) -> Page:
     """The page of the measures of some tracks, given the columns of all boards."""
@@ -78,8 +65,8 @@ def kind_sections(columns: Mapping[str, MeasureColumn]) -> tuple[KindSection, ..
     )
 
 
-def definitions(kinds: Iterable[Kind]) -> tuple[Definition, ...]:
-    """Return the definitions of the words, and of the symbols that the formulas of these kinds use."""
+def definitions(kinds: Iterable[Kind]) -> tuple[tuple[Markup, Markup], ...]:
+    """Return each word, and each symbol that the formulas of these kinds use, with its meaning."""
     used = _identifiers(kind.latex for kind in kinds)
     symbols: dict[str, Symbol] = {}
     # The meaning of a symbol may use further symbols.
@@ -87,8 +74,8 @@ def definitions(kinds: Iterable[Kind]) -> tuple[Definition, ...]:
         symbols |= {symbol.name: symbol for symbol in more}
         used = _identifiers(symbol.meaning for symbol in more)
     return (
-        *(Definition(Markup(word), inline(meaning)) for word, meaning in WORDS.items()),  # noqa: S704  our own words
-        *(Definition(inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
+        *((Markup(word), inline(meaning)) for word, meaning in WORDS.items()),  # noqa: S704  our own words
+        *((inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
     )
 
 

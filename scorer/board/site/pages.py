@@ -31,7 +31,7 @@ from scorer.board.site.templates import (
 )
 from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links
 from scorer.board.site.track_pages import board_page, errata_pages, rules_and_past_pages, track_links
-from scorer.board.site.views import board_view, difference, measure_columns
+from scorer.board.site.views import board_view, measure_columns
 from scorer.errors import ScorerError
 from scorer.lists.solution import excluded_pairs, read_ids
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
@@ -58,6 +58,12 @@ ACCENT = "accent.css"
 BAR_CONTRAST = 4.0
 """Of bars with the paper. WCAG 2.2 requires 3 of graphics (success criterion 1.4.11)."""
 
+
+def minus(number: float | None, other: float | None) -> float | None:
+    """A number minus another one; None where either is missing."""
+    return None if number is None or other is None else number - other
+
+
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     each.__name__: each
     for each in (
@@ -79,6 +85,8 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         neighbours.p_text,
         neighbours.query_axis,
         neighbours.query_caption,
+        captions.why_without_score,
+        minus,
         rules,
         shared_ranks,
         team_pages.decision,
@@ -92,7 +100,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         team_pages.team_links,
         track_links,
     )
-} | {"minus": difference}
+}
 """What the templates of pages apply to boards, rows and teams, as a filter."""
 
 CONSTANTS: Mapping[str, object] = {"resamples": RESAMPLES, "seed": SEED, "share_ticks": neighbours.SHARE_TICKS}

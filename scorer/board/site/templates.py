@@ -489,11 +489,6 @@ def _long_day(when: datetime) -> str:
     return long_time(when).partition(",")[0]
 
 
-def _basename(path: str) -> str:
-    """The last part of a path with forward slashes."""
-    return path.rpartition("/")[2]
-
-
 FILTERS: Mapping[str, Callable[..., str]] = {
     "counted": counted,
     "in_words": in_words,
@@ -510,7 +505,6 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "long": long_time,
     "long_day": _long_day,
     "exact": exact_time,
-    "basename": _basename,
 }
 """What templates can apply to a value, in addition to the filters of Jinja."""
 

@@ -188,10 +188,6 @@ class LatestEntry:
     lead: str
     """That it took the lead; empty if it did not."""
 
-    @property
-    def is_rejected(self) -> bool:
-        return self.entry.state == "rejected"
-
 
 def latest_entries(boards: Sequence[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
     """The entries received last, the latest first; without those whose time of receipt is not confirmed.

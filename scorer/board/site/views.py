@@ -9,12 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
-from typing import Literal, TypeVar
+from typing import Literal
 
 from scorer.board.board import Board, Row
-from scorer.board.site.captions import (
-    why_without_score,
-)
 from scorer.board.site.figures import (
     Axis,
     Figure,
@@ -242,14 +239,6 @@ def _window(width: float) -> int:
     return 0 if window < SMALLEST_WINDOW else min(window, LARGEST_WINDOW)
 
 
-Number = TypeVar("Number", int, float)
-
-
-def difference(number: Number | None, other: Number | None) -> Number | None:
-    """A number minus another one; None where either is missing."""
-    return None if number is None or other is None else number - other
-
-
 LEADING_TEAMS = 5
 MOST_LEADING_TEAMS = 10
 """The front page shows whole tiers until they have `LEADING_TEAMS` teams, and at most `MOST_LEADING_TEAMS`."""
@@ -272,14 +261,10 @@ class RowView:
     """The preliminary rank, as `rank`."""
     scores: ColumnScores
     """The scores that the board is ranked by; all None for a team without a scored entry."""
-    change: int | None
-    """Preliminary rank minus rank: above 0 if the team moved up; None where either is missing."""
     place: Place
     strip: Strip | None
     histogram: Mark | None
     sparkline: Mark | None
-    why: str
-    """Why it has no rank, for a team that has none."""
 
     @property
     def tier(self) -> str:
@@ -408,12 +393,10 @@ def board_view(
             rank=rank,
             before=before,
             scores=values,
-            change=difference(row.preliminary_rank, row.rank),
             place=place,
             strip=strip,
             histogram=histogram,
             sparkline=sparkline,
-            why=why_without_score(row, values, hides_scores=board.track.hides_scores),
         )
         for row, rank, before, values, place, strip, histogram, sparkline in parts
     )
