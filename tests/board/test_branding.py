@@ -13,6 +13,7 @@ import pytest
 from scorer.board.site import templates
 from scorer.board.site.folder import write
 from scorer.board.site.pages import SiteContent, site_files
+from scorer.board.site.submit_page import service_page
 from scorer.board.site.templates import SHIPPED
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files import shipped_templates
@@ -401,11 +402,13 @@ def test_one_block_of_a_shipped_template_can_be_replaced(make: Make) -> None:
     """The rest of the page is the shipped one, which extends the organiser's layout."""
     own = f'{{% extends "{SHIPPED}/board.html" %}}{{% block footer %}}<p>Prizes: none.</p>{{% endblock %}}'
     layout = f'{{% extends "{SHIPPED}/layout.html" %}}{{% block navigation %}}<li>Ours</li>{{% endblock %}}'
-    site = rendered(make({"templates/board.html": own, "templates/layout.html": layout}))
+    declared = make({"templates/board.html": own, "templates/layout.html": layout})
+    site = rendered(declared)
     page = site["cold-start/index.html"]
     assert "<p>Prizes: none.</p>" in page
     assert 'id="board"' in page
     assert all("<li>Ours</li>" in text for path, text in html_of(site).items() if path != "404.html")
+    assert "<li>Ours</li>" in service_page(declared, "sign-in.html", problem="", token="", team="")
 
 
 @pytest.mark.parametrize("block", ["title", "head", "main", "footer"])
