@@ -55,7 +55,7 @@ def in_memory(least: int = 4 << 30) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def derived_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Charts and statistics are derived once by all workers of a run, since many tests render the same boards; each
+    """Statistics are derived once by all workers of a run, since many tests render the same boards; each
     worker compiles a statement for the database once.
     """
     own = tmp_path_factory.getbasetemp()
