@@ -402,11 +402,8 @@ MODULES = (
     "scorer.scoring.analysis",
     "scorer.board",
     "scorer.settings",
-    "scorer.board.charts",
     "scorer.live",
     "scorer.measures",
-    "scorer.board.reports",
-    "scorer.board.site",
     "scorer.store",
     "scorer.wording",
 )
