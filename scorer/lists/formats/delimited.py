@@ -14,10 +14,9 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.lists.reading import compute as pc
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, list_lengths, take, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, sample, trimmed
+from scorer.lists.reading.arrow import booleans, pc, text_lengths
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, sample, trimmed
 from scorer.lists.reading.tables import NAMES, contradiction, plain
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
@@ -239,14 +238,12 @@ class Header:
         lines = lines.where(lines.number > self.line)
         quotes = block.holds(b'"')
         split = _quoted(lines, self.delimiter, findings) if quotes else pc.split_pattern(lines.text, self.delimiter)
-        lengths = list_lengths(split)
-        whole = lengths == len(self.names)
-        starts = (np.cumsum(lengths) - lengths)[whole]
-        words = pc.list_flatten(split)
+        words = Words(split)
+        whole = words.lengths == len(self.names)
         closed = booleans(split.is_valid())
         expected = f"{len(self.names)} columns, as in the {'header' if self.line else 'first lines'}"
         number = lines.where(closed).sound(~whole[closed], findings, expected).number
-        return {name: trimmed(take(words, starts + at), block) for name, at in self.places.items()}, number
+        return {name: trimmed(words.column(at, whole), block) for name, at in self.places.items()}, number
 
 
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
