@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 
 import numpy as np
 import pyarrow as pa
@@ -113,19 +114,13 @@ def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> byt
     """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
     rows = solution.rows(NAME)
     fitting((row[3] for row in rows), UNFIT_SUBTOPIC, "a subtopic", NAME)
-    more = {"subtopic": bool(solution.subtopics), "flag": bool(solution.flagged)}
-    heads = ["query", "item", "grade", *(head for head, needed in more.items() if needed)]
+    needed = (True, True, True, bool(solution.subtopics), bool(solution.flagged))
+    heads = compress(("query", "item", "grade", "subtopic", "flag"), needed)
     values = (
-        {
-            "query": query,
-            "item": item,
-            "grade": shortest(grade),
-            "subtopic": subtopic,
-            "flag": str(int(query in solution.flagged)),
-        }
+        (query, item, shortest(grade), subtopic, str(int(query in solution.flagged)))
         for query, item, grade, subtopic in rows
     )
-    return _written(heads, options, ([row[head] for head in heads] for row in values))
+    return _written(list(heads), options, (list(compress(row, needed)) for row in values))
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
