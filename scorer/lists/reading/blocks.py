@@ -20,11 +20,10 @@ from typing import IO, Any, BinaryIO, Protocol, TypeVar, cast
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Findings, Problem, system_failure
+from scorer.errors import FileError, Findings, Problem, system_failure
 from scorer.files import is_standard_input, located, regular_size
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists.reading import compute as pc
-from scorer.lists.reading.arrow import booleans, joined, keep, strings, take, text_lengths, texts
+from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, pc, strings, take, text_lengths, texts
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import QUOTED, counted, printable, quoted
 
@@ -127,6 +126,28 @@ class LimitError(UnreadableError):
 
 class InaccessibleError(UnreadableError):
     """The bytes of the file could not be read, which says nothing about them."""
+
+
+@contextmanager
+def findings_about(name: str, error: type[FileError]) -> Iterator[Findings]:
+    """Yield findings about what is read, of this name. Raises `error` with all of them at the end, if there are any.
+
+    An UnreadableError ends the block, and becomes a finding.
+    """
+    findings = Findings()
+    with reported(findings):
+        yield findings
+    if findings:
+        raise error(name, findings)
+
+
+@contextmanager
+def reported(findings: Findings) -> Iterator[None]:
+    """Add an UnreadableError, which ends the block, to the findings."""
+    try:
+        yield
+    except UnreadableError as error:
+        findings.add(error.line, str(error))
 
 
 @contextmanager
@@ -393,6 +414,25 @@ class Lines:
         return len(self.text)
 
 
+class Words:
+    """The parts of texts, as a function of Arrow splits them."""
+
+    def __init__(self, split: pa.ListArray) -> None:
+        self.lengths = list_lengths(split)
+        """[text]: the number of its parts."""
+        self._words = pc.list_flatten(split)
+        self._start = np.cumsum(self.lengths) - self.lengths
+
+    def column(self, place: int, kept: Bools | slice = slice(None)) -> pa.StringArray:
+        """Return the part at a place, from 0, of each text that is kept, which has it."""
+        return take(self._words, self._start[kept] + place)
+
+    def column_or_empty(self, place: int) -> pa.StringArray:
+        """Return the part at a place of each text; empty where there are fewer."""
+        padded = joined([self._words, texts([""])])
+        return take(padded, np.where(self.lengths > place, self._start + place, len(padded) - 1))
+
+
 def sample(content: bytes) -> list[str]:
     """Return the first lines that are not blank."""
     visible = VISIBLE.search(content)
@@ -515,25 +555,18 @@ class Ranked:
         else:
             ends = np.concatenate([[0], np.cumsum(self.lengths)])
             items = slice(int(ends[start]), int(ends[stop]))
-        return Ranked(
-            query=self.query[start:stop],
-            line=self.line[start:stop],
-            lengths=None if self.lengths is None else self.lengths[start:stop],
-            item=self.item[items],
-            run_score=None if self.run_score is None else self.run_score[items],
-            rank=None if self.rank is None else self.rank[items],
-        )
+        return self._chosen(self.query[start:stop], self.item[items], slice(start, stop), items)
 
     def where(self, kept: Bools) -> Ranked:
         items = kept[self.row_of_item]
-        return Ranked(
-            query=keep(self.query, kept),
-            line=self.line[kept],
-            lengths=None if self.lengths is None else self.lengths[kept],
-            item=keep(self.item, items),
-            run_score=None if self.run_score is None else self.run_score[items],
-            rank=None if self.rank is None else self.rank[items],
-        )
+        return self._chosen(keep(self.query, kept), keep(self.item, items), kept, items)
+
+    def _chosen(self, query: pa.StringArray, item: pa.StringArray, rows: slice | Bools, items: slice | Bools) -> Ranked:
+        """Return some rows and their items, whose ids are `query` and `item`."""
+        lengths = None if self.lengths is None else self.lengths[rows]
+        run_score = None if self.run_score is None else self.run_score[items]
+        rank = None if self.rank is None else self.rank[items]
+        return Ranked(query, self.line[rows], lengths, item, run_score, rank)
 
 
 def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
