@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from scorer.board.board import Board, rule_sections
 from scorer.board.charts.svg import Cache
-from scorer.board.reports.leaderboard import commitment_json, schema, split_json, to_bibtex, to_cff, to_csv, to_json
+from scorer.board.reports.leaderboard import document_json, schema, to_bibtex, to_cff, to_csv, to_json
 from scorer.board.site import templates
 from scorer.board.site.context import (
     AnalysisPage,
@@ -250,7 +250,7 @@ def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[s
         f"{folder}/citation.bib": to_bibtex(challenge, board),
         f"{folder}/citation.cff": to_cff(challenge, board),
     }
-    return files if board.split is None else {**files, f"{folder}/split.json": split_json(folder, board.split)}
+    return files if board.split is None else {**files, f"{folder}/split.json": document_json(board.split)}
 
 
 def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
@@ -259,7 +259,7 @@ def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
         return {}
     files = {RECEIPTS: public_pem(bytes.fromhex(commitment.receipts))}
     if commitment.commitments:
-        files[COMMITMENT] = commitment_json(commitment)
+        files[COMMITMENT] = document_json(commitment)
     if commitment.revealed:
         files[OPENING] = commitment.opening
     return files
