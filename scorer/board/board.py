@@ -12,7 +12,7 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
-from scorer.live.phases import Phases, PublishedSplit, phase_rules, split_rules
+from scorer.live.phases import Phases, phase_rules, split_rules
 from scorer.live.quotas import Left, pick_rules, quota_rules
 from scorer.live.rules import SaltedDigest, TrackInForce
 from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
@@ -20,6 +20,7 @@ from scorer.options import SELF
 from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
+from scorer.store.documents import SplitDocument
 from scorer.wording import counted, joined, sentence
 
 Interval = tuple[float, float]
@@ -225,7 +226,7 @@ class Board:
     """The time of the board, in UTC."""
     past: tuple[PastBoard, ...] = ()
     """The boards of the phases that have closed, in order of time; only the site has them."""
-    split: PublishedSplit | None = None
+    split: SplitDocument | None = None
     """What is public about the key that decides which queries are preliminary; None where the solution decides it."""
 
     @property

@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from scorer.errors import ScorerError
+from scorer.settings.rules import share
 
 VERSION = 1
 """Of the documents."""
@@ -61,8 +62,12 @@ class Document(BaseModel):
         key, *inside = location
         field = cls.model_fields[str(key)]
         for kind in get_args(field.annotation):
-            if len(inside) > 1 and isinstance(kind, type) and issubclass(kind, Document):
-                return kind._expected(inside[1:])
+            if isinstance(kind, type) and issubclass(kind, Document) and inside:
+                if inside[0] in kind.model_fields:
+                    name, expected = kind._expected(inside)
+                    return f"{key}.{name}", expected
+                if len(inside) > 1:
+                    return kind._expected(inside[1:])
         return str(key), field.description
 
     def values(self) -> dict[str, Any]:
@@ -139,6 +144,35 @@ class CommitmentDocument(Document):
     def last(self) -> ListedCommitment | None:
         """The commitment in force; None without one."""
         return self.commitments[-1] if self.commitments else None
+
+
+class SplitQueries(Document):
+    """The ids of the queries of a split, sorted."""
+
+    preliminary: list[str] = Field(description="a list of ids, as texts")
+    rest: list[str] = Field(description="a list of ids, as texts")
+    """The other ones."""
+
+
+def _share(text: str) -> str:
+    share(text)
+    return text
+
+
+class SplitDocument(Document):
+    """The public part of a split: split.json. Without the key it does not show which queries are preliminary."""
+
+    version: int
+    track: TrackName
+    preliminary: Annotated[str, AfterValidator(_share)] = Field(
+        description='a decimal between 0 and 1 as text, as in "0.2"'
+    )
+    """The preliminary share."""
+    key_sha256: Sha256
+    key: Sha256 = ""
+    """In hexadecimal; empty until it is revealed."""
+    queries: SplitQueries | None = Field(default=None, description="an object with the lists preliminary and rest")
+    """None until the key is revealed."""
 
 
 OF_BODY = ("team", "file", "digest", "received")

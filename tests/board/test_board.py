@@ -42,7 +42,7 @@ from scorer.wording import markdown_table, printable_name
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import matched
 
-BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
+BASIS = Basis("50" * 32, "settings" + "0" * 56)
 FLAGGED = np.array([True, False, False, False, False])
 NOTHING = matched({f"q{number}": {} for number in range(5)}, {})
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
@@ -88,7 +88,7 @@ class Sent:
         self.store = store
         self.flagged = flagged
         store.store_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
-        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
+        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
         """Record a file of a team; a number is its score on all queries, None means not scored yet."""

@@ -39,7 +39,7 @@ FLAGGED = np.arange(20) % 5 == 0
 SOLUTION = {query: {f"i{n}": float(n % 3) for n in range(0 if 3 <= at < 7 else 6)} for at, query in enumerate(QUERIES)}
 IDEAL = matched(SOLUTION, {}).ideal
 MEASURES = (*parse("MARp@5,10"), *parse("nDCG@10"))
-BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
+BASIS = Basis("50" * 32, "settings" + "0" * 56)
 OTHER_SETTINGS = Basis(BASIS.solution, "settings" + "1" * 56)
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
 
@@ -250,8 +250,8 @@ def test_the_last_basis_of_a_track_is_stored(place: str) -> None:
     """It is None at first, then the last one that was recorded."""
     with opened(place) as store:
         assert basis_of(store, "cold-start") is None
-        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
-        record_basis(store, "cold-start", RecordedBasis(OTHER_SETTINGS, None, GENERATIONS, None))
+        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
+        record_basis(store, "cold-start", RecordedBasis.of(OTHER_SETTINGS, None, GENERATIONS))
 
     with Store.open(place) as store:
         assert basis_of(store, "cold-start") == OTHER_SETTINGS
@@ -559,7 +559,7 @@ def fill(place: str, team: str = "tea-kettle") -> None:
         for number in range(12):
             outcome = rejected() if number % 4 == 3 else scored(number)
             store_result(store, submission(f"{team}-{number}", team=team, hours=number), BASIS, outcome)
-        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
+        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
 
 
 def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int = 1) -> subprocess.Popen[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 from scorer.board.board import Board, Row, RowCertainty, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
-from scorer.live.phases import FIRST_RECEIPT, PublishedSplit
+from scorer.live.phases import FIRST_RECEIPT
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.settings.tracks import Challenge
-from scorer.store.documents import VERSION, CommitmentDocument
+from scorer.store.documents import Document
 from scorer.store.log import LogLine
 from scorer.wording import (
     Cell,
@@ -96,23 +96,9 @@ def _quoted(text: str) -> str:
     return json.dumps(" ".join(text.split()), ensure_ascii=False)
 
 
-def commitment_json(published: CommitmentDocument) -> str:
-    """The commitments of a challenge."""
-    return json.dumps(published.values(), ensure_ascii=True, indent=1) + "\n"
-
-
-def split_json(track: str, split: PublishedSplit) -> str:
-    """The split: the hash of its key, and once the key is revealed, the key and the queries."""
-    document: dict[str, object] = {
-        "version": VERSION,
-        "track": track,
-        "preliminary": split.share,
-        "key_sha256": split.key_sha256,
-    }
-    if split.key:
-        document |= {"key": split.key, "queries": {"preliminary": split.preliminary, "rest": split.rest}}
-    # Ids can have lone surrogates, which UTF-8 cannot encode.
-    return json.dumps(document, ensure_ascii=True, indent=1) + "\n"
+def document_json(document: Document) -> str:
+    """A published document. Ids of queries can have lone surrogates, which UTF-8 cannot encode."""
+    return json.dumps(document.values(), ensure_ascii=True, indent=1) + "\n"
 
 
 ENTRIES_VERSION = 2

@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from scorer.board.board import Board, rules
 from scorer.board.charts.svg import Cache
-from scorer.board.reports.leaderboard import commitment_json, schema, split_json, to_bibtex, to_cff, to_csv, to_json
+from scorer.board.reports.leaderboard import document_json, schema, to_bibtex, to_cff, to_csv, to_json
 from scorer.board.site import captions, neighbours, team_pages, templates
 from scorer.board.site.analysis_page import AnalysisView, analysis_page
 from scorer.board.site.figures import board_figures
@@ -263,7 +263,7 @@ def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[s
         f"{folder}/citation.bib": to_bibtex(challenge, board),
         f"{folder}/citation.cff": to_cff(challenge, board),
     }
-    return files if board.split is None else {**files, f"{folder}/split.json": split_json(folder, board.split)}
+    return files if board.split is None else {**files, f"{folder}/split.json": document_json(board.split)}
 
 
 def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
@@ -272,7 +272,7 @@ def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
         return {}
     files = {RECEIPTS: public_pem(bytes.fromhex(commitment.receipts))}
     if commitment.commitments:
-        files[COMMITMENT] = commitment_json(commitment)
+        files[COMMITMENT] = document_json(commitment)
     if commitment.revealed:
         files[OPENING] = commitment.opening
     return files
