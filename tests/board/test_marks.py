@@ -265,7 +265,7 @@ def test_the_first_three_measures_that_differ_are_shown_at_first() -> None:
 
 
 def test_a_board_has_the_columns_that_it_needs() -> None:
-    """Without statistics neither tiers nor ranges nor intervals; affiliations, not shown at first, if a team has one."""
+    """No tiers, ranges and intervals without statistics; affiliations, at first not shown, if a team has one."""
     one = board_of(challenge().tracks[0], scored_row("aa", 0.2, 0.2, 5), scored_row("bb", 0.1, 0.1, 5))
     columns = layout(one)
     assert not {"tier", "range", "interval", "queries"} & set(columns)

@@ -252,7 +252,7 @@ def answers(live: Live, moment: datetime | None = None) -> dict[str, tuple[str |
     r"The Ladder shows the preliminary score of an entry only if .* by more than 0\.3; what it lacks of 1 is .*"
 )
 def test_only_improvements_are_shown(tmp_path: Path) -> None:
-    """The board ranks by the last one; the true best is not marked."""
+    """The board ranks by the last one; the true best is not marked. The pages say what the Ladder does."""
     live = with_entries(tmp_path, STEP, files=STEPS)
 
     assert answers(live) == {
@@ -263,6 +263,13 @@ def test_only_improvements_are_shown(tmp_path: Path) -> None:
     }
     (row,) = live.board().rows
     assert (row.rank, row.entry.file if row.entry else "", row.looks) == (1, "main/a/3", 4)
+
+    files = site(live)
+    assert "Preliminary scores by the Ladder" in files["main/index.html"]
+    page = files["teams/a.html"]
+    assert page.count("scored, no improvement") == 2
+    assert "4 looks at the preliminary queries" in page
+    assert "not shown before" in files["main/rules.html"]
 
 
 @pytest.mark.parametrize("entry", ["best", "last", "picks"])
@@ -497,18 +504,6 @@ def test_the_list_of_entries_says_why_there_is_no_score(tmp_path: Path) -> None:
         ("scored", 0.1, None),
         ("scored", None, "no improvement, so its preliminary score is not shown"),
     ]
-
-
-def test_pages_say_what_the_ladder_does(tmp_path: Path) -> None:
-    """The status, the entries of a team, and its looks."""
-    live = with_entries(tmp_path, STEP, files=STEPS)
-    files = site(live)
-
-    assert "Preliminary scores by the Ladder" in files["main/index.html"]
-    page = files["teams/a.html"]
-    assert page.count("scored, no improvement") == 2
-    assert "4 looks at the preliminary queries" in page
-    assert "not shown before" in files["main/rules.html"]
 
 
 @pytest.mark.holds(

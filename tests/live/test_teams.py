@@ -55,9 +55,10 @@ def errors(folder: Path, text: str) -> list[str]:
 
 
 def test_the_file_is_optional_and_may_be_empty(tmp_path: Path) -> None:
-    """Both mean that nothing is set."""
+    """Both mean that nothing is set. A display name may be that of the folder, also in other letters."""
     assert read_teams(tmp_path) == {}
     assert teams_of(tmp_path, "# nothing\n") == {}
+    assert teams_of(tmp_path, '[tea]\nname = "TEA"\n')["tea"].name == "TEA"
 
 
 def test_every_key_of_a_team_is_read(tmp_path: Path) -> None:
@@ -124,14 +125,11 @@ def test_an_invalid_setting_is_refused(tmp_path: Path, line: str, message: str) 
 
 
 def test_all_errors_are_reported_together(tmp_path: Path) -> None:
-    """One line each."""
+    """One line each. Chains and circles of merges are refused; the message names the final team."""
     found = errors(tmp_path, 'b = 3\n[a]\nnam = 1\nname = ""\n[c]\nmerged_into = "c"\n')
 
     assert [line.partition(":")[0] for line in found] == ["b", "a.name", "a.nam", "c.merged_into"]
 
-
-def test_a_team_is_merged_into_a_team_that_is_not_merged(tmp_path: Path) -> None:
-    """Chains and circles are refused; the message names the final team."""
     chain = errors(tmp_path, '[a]\nmerged_into = "b"\n[b]\nmerged_into = "c"\n')
     circle = errors(tmp_path, '[a]\nmerged_into = "b"\n[b]\nmerged_into = "a"\n')
 
@@ -149,11 +147,6 @@ def test_two_teams_do_not_show_the_same_name(tmp_path: Path, name: str) -> None:
         (error,) = errors(tmp_path, text)
         assert error.startswith("d.name: found")
         assert error.endswith("; choose another name")
-
-
-def test_a_display_name_may_be_that_of_the_folder(tmp_path: Path) -> None:
-    """Also in other letters."""
-    assert teams_of(tmp_path, '[tea]\nname = "TEA"\n')["tea"].name == "TEA"
 
 
 # The record
@@ -289,7 +282,7 @@ def test_a_new_reason_for_the_same_decision_is_in_the_history() -> None:
 
 
 def test_merged_teams_count_as_one_from_the_merge_on() -> None:
-    """Before it, and after it is reversed, they are separate."""
+    """Before it, and after it is reversed, they are separate. A chain or a circle may exist for a moment."""
     events = settings_events(("a", {"merged_into": "b"}), ("c", {"merged_into": "b"}), ("a", {}))
 
     assert [merges(events).members("b", index) for index in (0, 1, 2, 3, 9)] == [
@@ -303,9 +296,6 @@ def test_merged_teams_count_as_one_from_the_merge_on() -> None:
     assert merges(events).members("c", 1) == ("c",)
     assert merges(events).members("a", 2) == ("a", "b", "c")
 
-
-def test_a_chain_between_two_events_of_one_import_ends() -> None:
-    """Events of one import are in the order of teams, so a chain, even a circle, may exist for a moment."""
     joined = merges(
         settings_events(("a", {"merged_into": "b"}), ("b", {"merged_into": "c"}), ("c", {"merged_into": "a"}))
     )
