@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import re
 from collections.abc import Iterator
+from textwrap import dedent
 from typing import Any
 
 import scorer
 from docs.api_examples import EXAMPLES
-from docs.templates import attributes
 from scorer.board.charts.svg import Chart
 from scorer.errors import Findings
 from scorer.lists import Counts
@@ -84,6 +85,46 @@ def members(name: str, value: Any) -> Iterator[tuple[str, str, str, str]]:
         member = written.partition("(")[0]
         if member in MEMBERS.get(name, (member,)):
             yield member, written.replace("(cls, ", "("), kind, text
+
+
+def attributes(owner: type) -> Iterator[tuple[str, str, str]]:
+    """Yield name, type and description of each public field, property and method of a class."""
+    for tree in ast.parse(dedent(inspect.getsource(owner))).body:
+        if isinstance(tree, ast.ClassDef):
+            yield from _fields(tree)
+            yield from _properties(tree)
+
+
+def _fields(tree: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+    for node, after in zip(tree.body, [*tree.body[1:], None], strict=True):
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+            kind = ast.unparse(node.annotation)
+            if not node.target.id.startswith("_") and not kind.startswith("ClassVar"):
+                yield node.target.id, _cell(kind), _documentation(after)
+
+
+def _properties(tree: ast.ClassDef) -> Iterator[tuple[str, str, str]]:
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and not node.name.startswith("_") and node.returns:
+            is_method = not any("property" in ast.unparse(each) for each in node.decorator_list)
+            name = f"{node.name}({', '.join(each.arg for each in node.args.args[1:])})" if is_method else node.name
+            yield name, _cell(ast.unparse(node.returns)), _plain(ast.get_docstring(node) or "")
+
+
+def _documentation(node: ast.stmt | None) -> str:
+    """The text of a string below a field."""
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+        return _plain(node.value.value)
+    return ""
+
+
+def _plain(text: str) -> str:
+    """The first paragraph of a docstring, on one line, as the cell of a table."""
+    return _cell(" ".join(text.partition("\n\n")[0].split()).replace("``", "`"))
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
 
 
 def _members(name: str, value: type) -> Iterator[str]:

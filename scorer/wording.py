@@ -10,6 +10,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -102,12 +103,17 @@ def quoted(text: str) -> str:
     return printable(json.dumps(shortened(text, QUOTED), ensure_ascii=False))
 
 
-def suggestion(name: str, names: Sequence[str]) -> str:
-    """`` (did you mean ...?)`` with the most similar of `names`, for messages; empty if none is similar."""
+def closest(name: str, names: Iterable[str], most: int = 1, cutoff: float = 0.6) -> list[str]:
+    """Return the names that are most similar to one that is unknown, regardless of upper and lower case."""
     from difflib import get_close_matches  # noqa: PLC0415 (only errors need it)
 
-    similar = get_close_matches(name.lower(), names, n=1)
-    return f" (did you mean {similar[0]}?)" if similar else ""
+    by_folded = {known.casefold(): known for known in names}
+    return [by_folded[folded] for folded in get_close_matches(name.casefold(), by_folded, most, cutoff)]
+
+
+def suggestion(name: str, names: Iterable[str]) -> str:
+    """`` (did you mean ...?)`` with the most similar of `names`, for messages; empty if none is similar."""
+    return "".join(f" (did you mean {printable_name(known)}?)" for known in closest(name, names))
 
 
 def joined(texts: Sequence[str]) -> str:
@@ -116,9 +122,11 @@ def joined(texts: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def shared_rank(rank: int | None, sharing: Mapping[int | None, int]) -> str:
-    """A rank: ``3``, or ``=3`` if several rows have the rank, given how many have each; empty for None."""
-    return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
+def shared_ranks(ranks: Iterable[int | None]) -> list[str]:
+    """The ranks of rows: ``3``, or ``=3`` if several rows have the rank; empty for None."""
+    listed = list(ranks)
+    sharing = Counter(listed)
+    return ["" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}" for rank in listed]
 
 
 def range_of_ranks(first: int, last: int) -> str:

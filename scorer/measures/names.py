@@ -11,7 +11,7 @@ from scorer.errors import MeasureError
 from scorer.measures.kinds import AMBIGUOUS, Kind, Measure
 from scorer.measures.matched import Value, decimal
 from scorer.measures.trec_eval import TREC_LEFT_OUT
-from scorer.wording import quoted
+from scorer.wording import closest, quoted
 
 
 @dataclass(frozen=True, slots=True)
@@ -396,10 +396,7 @@ class Registry:
         try:
             return self._named[_key(name)]
         except KeyError:
-            from difflib import get_close_matches  # noqa: PLC0415 (needed only for a wrong name)
-
-            close = get_close_matches(_key(name), self._named, n=5, cutoff=0.5)
-            names = dict.fromkeys(self._named[key][0].name for key in close)
+            names = dict.fromkeys(self._named[key][0].name for key in closest(_key(name), self._named, 5, 0.5))
             hint = f"; the closest names are {', '.join(names)}" if names else ""
             message = f"no measure is called {quoted(name.strip())}{hint}; {self._listing}"
             raise MeasureError(message) from None

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from scorer.errors import MeasureError, ScorerError
 from scorer.measures.matched import LARGEST_CUTOFF, decimal
-from scorer.wording import quoted
+from scorer.wording import closest, quoted
 
 if TYPE_CHECKING:
     from scorer.measures.kinds import Measure
@@ -199,9 +199,7 @@ _INSTEAD = {
 
 
 def _unknown(name: str, registry: Registry) -> MeasureError:
-    from difflib import get_close_matches  # noqa: PLC0415 (only this error needs it)
-
-    close = get_close_matches(name, [*GROUPS, *_BY_NAME], n=3, cutoff=0.6)
+    close = closest(name, [*GROUPS, *_BY_NAME], 3)
     hint = f"; the closest names are {', '.join(close)}" if close else ""
     try:
         kind = registry.kind(name)

@@ -212,7 +212,7 @@ def _resolved(
     for key, table in teams.items():
         team = team_called(key, known)
         if team is None:
-            notes.append(f"{file}: no team is called {quoted(key)} yet{_similar(key, known)}")
+            notes.append(f"{file}: no team is called {quoted(key)} yet{suggestion(key, known)}")
             continue
         if team in settings:
             errors.append(f"{quoted(key)}: is a second table of the same team; keep one of them")
@@ -222,7 +222,7 @@ def _resolved(
             if target is None:
                 errors.append(
                     f"{quoted(key)}: merged_into: found {quoted(table.merged_into)}, but no team is called so"
-                    f"{_similar(table.merged_into, known)}; give the name of a folder with submissions"
+                    f"{suggestion(table.merged_into, known)}; give the name of a folder with submissions"
                 )
                 continue
             values["merged_into"] = target
@@ -244,16 +244,12 @@ def team_read_as(name: str, known: Iterable[str]) -> str | None:
     return next((team for team in known if compared(printable_name(team)) == compared(name)), None)
 
 
-def _similar(name: str, known: Sequence[str]) -> str:
-    return suggestion(name, [printable_name(team) for team in known])
-
-
 def known_team(name: str, known: Sequence[str]) -> str:
     """The folder of the team called `name`. Raises ChallengeError if no team of the record is called so."""
     team = team_called(name, known)
     if team is None:
         raise ChallengeError(
-            f"no team is called {quoted(name)}{_similar(name, known)}; give the name of its folder; `scorer teams` "
+            f"no team is called {quoted(name)}{suggestion(name, known)}; give the name of its folder; `scorer teams` "
             "lists all of them"
         )
     return team

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -22,18 +21,16 @@ from scorer.errors import Findings, FusionError, ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.lists.conversion import format_of
 from scorer.lists.detection import DetectedFormat, format_named
-from scorer.lists.formats import parquet, trec
-from scorer.lists.formats.writing import SubmissionContent, UnwritableError, fitting
+from scorer.lists.formats import SubmissionContent, UnwritableError, fitting, parquet, trec
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading.arrow import take, text_buffers, texts
-from scorer.lists.reading.blocks import Ranked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.reading.memory import Table
 from scorer.measures.matched import Floats, Ints
 from scorer.runs import fusion
 from scorer.runs.aligned import AlignedRuns, Run, Runs, by_id_within_ties, for_each_part, runs_of
 from scorer.runs.fusion import Given, Method, Normalisation, Weights
-from scorer.wording import counted, printable, quoted
+from scorer.wording import counted, printable, quoted, suggestion
 
 ROWS = 1 << 20
 """The rows that are turned into text at a time."""
@@ -274,8 +271,7 @@ def _named(name: str, known: Sequence[Named], what: str) -> Named:
     for declared in known:
         if name.casefold() in (declared.name, *declared.aliases):
             return declared
-    close = get_close_matches(name.casefold(), [declared.name for declared in known], 1)
-    hint = f" (did you mean {close[0]}?)" if close else ""
+    hint = suggestion(name, [declared.name for declared in known])
     raise FusionError(f"no {what} is called {quoted(name)}{hint}; {_known(known)}")
 
 

@@ -449,8 +449,7 @@ class Challenge(SettingsTable):
         tracks = {track.name: track for track in self.tracks}
         if name not in tracks:
             raise ChallengeError(
-                f"no track is called {quoted(name)}{suggestion(name, list(tracks))}; "
-                f"the tracks are: {', '.join(tracks)}"
+                f"no track is called {quoted(name)}{suggestion(name, tracks)}; the tracks are: {', '.join(tracks)}"
             )
         return tracks[name]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scorer.board.board import rule_sections
-from scorer.board.site.captions import status
+from scorer.board.site.captions import track_status
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import quota_line
 from scorer.organising import render as organising_boards
@@ -77,7 +77,7 @@ def test_status_has_the_phase_its_state_and_the_time_of_the_next_change(live: Li
         (day(25, 0), "Phase two is open until 30 January 2027, 00:00 UTC"),
         (day(30, 0), "The track is over: phase two closed 30 January 2027, 00:00 UTC"),
     ]:
-        found = status(live.board(now))
+        found = track_status(live.board(now))
         assert found is not None
         assert found.phase.striptags() == lead
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.site.pages import pages
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Challenge
 from tests.boards import board, erratum, published_log, timeline
 from tests.boards import challenge as settings
 from tests.commands import Terminal
+from tests.pages import pages
 
 OWN = "templates/page.html"
 
@@ -61,7 +61,7 @@ def test_a_template_reaches_nothing_but_its_context(challenge: Challenge, expres
 
 
 def test_a_template_uses_values_macros_and_filters(challenge: Challenge) -> None:
-    """What `docs/templates.md` offers works."""
+    """Text, numbers and the values of the page."""
     (challenge.root / OWN).write_text(
         "{% macro shout(text) %}{{ text.upper() }}!{% endmacro %}{{ shout(page.title) }} {{ page.text | markdown }} "
         '{{ challenge.track("cold-start").name }} {{ 3 | counted("team") }} '

@@ -127,7 +127,7 @@ def test_a_run_with_nothing_new_loads_no_library_for_pages(new_challenge: Path) 
     assert here("run", new_challenge).code == 0
     program = (
         "import sys\nfrom scorer.cli import main\ntry:\n    main()\nfinally:\n"
-        "    heavy = {'altair', 'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.board.site.pages'}\n"
+        "    heavy = {'jinja2', 'markdown_it', 'pyarrow', 'scipy', 'scorer.board.site.pages'}\n"
         "    print(sorted(heavy & set(sys.modules)))"
     )
     answer = process("run", new_challenge, program=program)

@@ -299,8 +299,8 @@ def test_a_preliminary_challenge_compares_preliminary_queries_only(new_challenge
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["first-team", "frist-team"], 'no team of track main is called "frist-team" (did you mean "first-team"?)'),
-        (["First-Team", "most-popular"], '(did you mean "first-team"?); the teams are: '),
+        (["first-team", "frist-team"], 'no team of track main is called "frist-team" (did you mean first-team?)'),
+        (["First-Team", "most-popular"], "(did you mean first-team?); the teams are: "),
         (["first-team", "zzz"], 'is called "zzz"; the teams are: '),
     ],
 )

@@ -1,5 +1,5 @@
 """Charts as SVG.
 
 Each chart is a function in the file of its name. It takes plain values and returns an `Svg` whose colours are the CSS
-variables of the page. `panel` holds the marks of a chart, `svg` has Altair and vl-convert turn them into text.
+variables of the page. `panel` writes the marks of a chart, `svg` the picture.
 """
