@@ -54,8 +54,8 @@ def test_the_best_of_all_falls_with_its_team() -> None:
     assert best_of_all([GONE])[-1] == (OPENED + timedelta(days=3), None)
 
 
-def test_an_equal_score_does_not_take_the_lead() -> None:
-    """Nor does a baseline, and a team that improves its lead keeps its first day."""
+def test_each_lead_begins_with_a_higher_score() -> None:
+    """An equal score and a baseline take none; of entries at one time the highest leads, then the first team."""
     teams = [
         history("late", (3, 0.5)),
         history("early", (1, 0.4), (2, 0.5)),
@@ -65,16 +65,9 @@ def test_an_equal_score_does_not_take_the_lead() -> None:
     assert (lead.team, lead.score, lead.until) == (1, 0.4, None)
     assert lead.since == OPENED + timedelta(days=1)
 
+    at_once = [history("a", (0, 0.1)), history("b", (0, 0.3)), history("c", (0, 0.3))]
+    assert [lead.team for lead in leads(at_once)] == [1]
 
-def test_of_entries_at_one_time_the_highest_leads() -> None:
-    """Then the first team."""
-    assert [lead.team for lead in leads([history("a", (0, 0.1)), history("b", (0, 0.3)), history("c", (0, 0.3))])] == [
-        1
-    ]
-
-
-def test_each_lead_ends_where_the_next_one_begins() -> None:
-    """The last one has no end."""
     found = leads([KETTLE, WINDOW, OTHER])
     assert [(lead.team, lead.score) for lead in found] == [(0, 0.065), (1, 0.373), (0, 0.458)]
     assert [lead.until for lead in found] == [*(lead.since for lead in found[1:]), None]
