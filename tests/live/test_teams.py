@@ -364,8 +364,8 @@ def decide(terminal: Terminal, folder: Path, *arguments: str) -> Answer:
 @pytest.mark.holds(
     r"A team that is disqualified or withdraws stays on the board without a rank; the teams below it move up\."
 )
-def test_a_disqualified_team_stays_visible_and_ranks_close_up(season: Path, terminal: Terminal) -> None:
-    """Its row is the last; reinstated, it has its rank again."""
+def test_decisions_can_be_taken_back(season: Path, terminal: Terminal) -> None:
+    """A disqualified team is the last row; a merge has the best entry of both; a renamed team keeps its address."""
     before = board_rows(terminal, season)
     decide(terminal, season, "disqualify", "birch-gate", "--reason", "two accounts")
     without = board_rows(terminal, season)
@@ -375,6 +375,24 @@ def test_a_disqualified_team_stays_visible_and_ranks_close_up(season: Path, term
     assert [without[team][0] for team in teams] == [1, 2, 3, 4]
     assert list(without)[-1] == "birch-gate"
     assert without["birch-gate"] == (None, 1, "disqualified")
+    assert board_rows(terminal, season) == before
+
+    decide(terminal, season, "merge", "amber-lamp", "even-tide", "--reason", "one group")
+    merged = board_rows(terminal, season)
+    decide(terminal, season, "unmerge", "amber-lamp", "--reason", "two groups")
+
+    assert "amber-lamp" not in merged
+    assert merged["even-tide"] == (before["amber-lamp"][0], 2, "ranked")
+    assert board_rows(terminal, season) == before
+
+    decide(terminal, season, "rename", "amber-lamp", "Lampe d'ambre ✨")
+    renamed = board_rows(terminal, season)
+    terminal.run("render", season)
+    page = (season / "site" / "teams" / "amber-lamp.html").read_text(encoding="utf-8")
+    decide(terminal, season, "rename", "amber-lamp", "amber-lamp")
+
+    assert renamed == {"Lampe d'ambre ✨" if name == "amber-lamp" else name: row for name, row in before.items()}
+    assert "<bdi>Lampe d&#39;ambre ✨</bdi>" in page
     assert board_rows(terminal, season) == before
 
 
@@ -434,32 +452,6 @@ def statistics_of(folder: Path) -> dict[str, list[object]]:
         if tables:
             found[row["team"]] = [row["low"], row["high"], row["tier"], [table.words() for table in tables]]
     return found
-
-
-def test_merged_teams_have_one_row_and_separate_again(season: Path, terminal: Terminal) -> None:
-    """The row of the target has the entries of both, and the best of them counts."""
-    before = board_rows(terminal, season)
-    decide(terminal, season, "merge", "amber-lamp", "even-tide", "--reason", "one group")
-    merged = board_rows(terminal, season)
-    decide(terminal, season, "unmerge", "amber-lamp", "--reason", "two groups")
-
-    assert "amber-lamp" not in merged
-    assert merged["even-tide"] == (before["amber-lamp"][0], 2, "ranked")
-    assert board_rows(terminal, season) == before
-
-
-def test_a_renamed_team_keeps_its_address_and_its_scores(season: Path, terminal: Terminal) -> None:
-    """The folder stays the id; the name of the folder as a display name removes the display name."""
-    before = board_rows(terminal, season)
-    decide(terminal, season, "rename", "amber-lamp", "Lampe d'ambre ✨")
-    renamed = board_rows(terminal, season)
-    terminal.run("render", season)
-    page = (season / "site" / "teams" / "amber-lamp.html").read_text(encoding="utf-8")
-    decide(terminal, season, "rename", "amber-lamp", "amber-lamp")
-
-    assert renamed == {"Lampe d'ambre ✨" if name == "amber-lamp" else name: row for name, row in before.items()}
-    assert "<bdi>Lampe d&#39;ambre ✨</bdi>" in page
-    assert board_rows(terminal, season) == before
 
 
 def test_commands_keep_the_comments_and_the_order_of_the_file(season: Path, terminal: Terminal) -> None:
