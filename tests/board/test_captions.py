@@ -69,8 +69,8 @@ def test_the_caption_states_what_was_found(board: Board, caption: str) -> None:
     assert table_caption(board) == caption
 
 
-def test_the_caption_of_a_board_without_ranks_says_why() -> None:
-    """No submissions, none scored, only baselines scored, or undefined scores."""
+def test_a_board_without_ranks_or_queries_says_so() -> None:
+    """No submissions, none scored, only baselines scored, or undefined scores; nothing is counted then."""
     track = challenge().tracks[0]
     undefined = entry("solo", 1, (None,) * 5, (None,) * 5, counting=True)
     assert table_caption(board_of(track)) == "No submissions yet."
@@ -79,6 +79,9 @@ def test_the_caption_of_a_board_without_ranks_says_why() -> None:
     assert table_caption(with_baseline) == "Baselines only; no entry of a team is scored yet."
     row = replace(scored_row("solo", 0.1, 0.1, 5), entry=undefined, entries=(undefined,))
     assert table_caption(board_of(track, row)) == "No team has a score yet."
+    empty = replace(board_of(challenge().tracks[0]), queries=0, scored_queries=0, preliminary_queries=0)
+    assert " 0 " not in what_is_ranked(empty)
+    assert [str(count) for count in counts(empty)] == ["0 teams", "0 entries"]
 
 
 @pytest.mark.parametrize(
@@ -199,13 +202,6 @@ def test_a_board_says_what_is_ranked(settings: dict[str, Any], text: str) -> Non
     assert what_is_ranked(board_with(teams=2, **settings)) == text
 
 
-def test_a_board_without_scored_queries_does_not_count_them() -> None:
-    """Before anything is scored, the number of queries is unknown."""
-    empty = replace(board_of(challenge().tracks[0]), queries=0, scored_queries=0, preliminary_queries=0)
-    assert " 0 " not in what_is_ranked(empty)
-    assert [str(count) for count in counts(empty)] == ["0 teams", "0 entries"]
-
-
 def parts(board: Board) -> list[tuple[str, str]]:
     """Each number of a board with its parts."""
     return [(str(count), count.parts) for count in counts(board)]
@@ -262,18 +258,14 @@ def test_numbers_of_sentences_have_two_digits(number: float, text: str) -> None:
     assert significant(number) == text
 
 
-def test_small_numbers_are_words() -> None:
-    """Up to twelve; larger ones are figures."""
+def test_numbers_and_times_of_sentences_are_in_english() -> None:
+    """Up to twelve they are words; times are in UTC, regardless of the language of the machine."""
     assert [in_words(count) for count in (0, 1, 2, 12, 13, 1300)] == ["no", "one", "two", "twelve", "13", "1,300"]
     assert [ordinal(count) for count in (1, 3, 12, 13, 21, 22, 23, 111, 112)] == [
         *("first", "third", "twelfth", "13th", "21st", "22nd", "23rd", "111th", "112th")
     ]
     assert sentence("two nDCG") == "Two nDCG"
     assert sentence("") == ""
-
-
-def test_times_in_sentences_are_in_english_and_utc() -> None:
-    """Regardless of the language of the machine."""
     when = datetime(2011, 7, 8, 12, 5, tzinfo=UTC)
     assert long_time(when) == "8 July 2011, 12:05 UTC"
     assert day_and_month(when) == "8 Jul"
