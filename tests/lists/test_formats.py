@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
+import re
 from collections import namedtuple
 from collections.abc import Sequence
 from dataclasses import make_dataclass
@@ -498,10 +499,8 @@ UNREADABLE = {
 @pytest.mark.parametrize(("content", "message"), UNREADABLE.values(), ids=UNREADABLE.keys())
 def test_an_unreadable_file_is_reported(content: bytes, message: str, tmp_path: Path) -> None:
     """A message says what is wrong and what to do."""
-    with pytest.raises(UnreadableError) as caught:
+    with pytest.raises(UnreadableError, match=re.escape(message)):
         rows(content, tmp_path)
-
-    assert message in str(caught.value)
 
 
 def test_blank_lines_do_not_hide_the_format(tmp_path: Path) -> None:
@@ -668,10 +667,8 @@ WRONG_OPTIONS = {
 @pytest.mark.parametrize(("name", "message"), WRONG_OPTIONS.values(), ids=WRONG_OPTIONS.keys())
 def test_a_wrong_option_is_reported(name: str, message: str, tmp_path: Path) -> None:
     """The message lists the options, or the columns of the file."""
-    with pytest.raises(UnreadableError) as caught:
+    with pytest.raises(UnreadableError, match=re.escape(message)):
         rows("query,item,score\nq,a,1\n", tmp_path, name=name)
-
-    assert message in str(caught.value)
 
 
 def test_a_wrong_detection_says_how_to_name_a_format(tmp_path: Path) -> None:
@@ -802,10 +799,8 @@ NO_ROWS = {
 @pytest.mark.parametrize(("submission", "message"), (NO_ROWS | NO_TABLE).values(), ids=(NO_ROWS | NO_TABLE).keys())
 def test_invalid_rows_in_memory_are_reported(submission: Any, message: str) -> None:
     """The message has the number of an invalid row."""
-    with pytest.raises(scorer.SubmissionError) as caught:
+    with pytest.raises(scorer.SubmissionError, match=re.escape(message)):
         scorer.evaluate(GRADES, submission, "RR")
-
-    assert message in str(caught.value)
 
 
 def test_every_format_says_what_its_lines_look_like() -> None:
