@@ -195,19 +195,8 @@ def test_an_undefined_score_is_sorted_last(folder: Path, terminal: Terminal) -> 
     (folder / "second.txt").write_text("q2 Q0 b 1 1 t\n", encoding="utf-8")
 
     answer = terminal.run(
-        *(
-            "evaluate",
-            "qrels.txt",
-            "second.txt",
-            "low.txt",
-            "-m",
-            "AP",
-            "--missing",
-            "skip",
-            "--sort",
-            "--names",
-            "path",
-        )
+        *("evaluate", "qrels.txt", "second.txt", "low.txt", "-m", "AP"),
+        *("--missing", "skip", "--sort", "--names", "path"),
     )
 
     assert rows(answer.out) == ["low.txt", "second.txt"]
