@@ -276,7 +276,7 @@ def curl(certificate: Path, address: str) -> int:
 def nginx(folder: Path, text: str, name: str, more: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
     """The nginx of a page at a free port of the loopback; yields its address and its certificate.
 
-    `name` is the host of the page; `more` has what stands in the place of other texts of it.
+    `name` is the host of the page; `more` maps other texts of the page to what replaces them.
     """
     port, plain = free_ports()
     key, certificate = folder / "key.pem", folder / "certificate.pem"
