@@ -17,9 +17,9 @@ from pydantic import TypeAdapter
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
 from scorer.board.reports.leaderboard import TrackEntries
-from scorer.board.site.context import AnalysisView, analysis_view
+from scorer.board.site.analysis_page import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
-from scorer.board.site.pages import site_files
+from scorer.board.site.pages import SiteContent, site_files
 from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError
 from scorer.files import code_digest
@@ -309,10 +309,8 @@ def render(
     """
     sidecar = store.sidecar(challenge.root)
 
-    def derived(whole: Snapshot) -> tuple[int, str, str, list[str], Cache, Callable[..., Mapping[str, str | bytes]]]:
-        """The revision of the snapshot and its name, the state, notes, the cache, and the function that renders the
-        pages.
-        """
+    def derived(whole: Snapshot) -> tuple[int, str, str, list[str], Cache, SiteContent]:
+        """The revision of the snapshot and its name, the state, notes, the cache, and what the site shows."""
         view = whole if as_of is None else whole.as_of(as_of)
         state = site_state(view, challenge, pending=pending)
         cache = view.cache(sidecar)
@@ -329,10 +327,10 @@ def render(
         errata = itertools.chain.from_iterable(happened.errata.values())
         log, commitment = published_log(view, challenge.tracks), published_commitment(view, challenge, errata)
         notes = [*site_notes(view, challenge)]
-        files = partial(site_files, challenge, shown, analyses, cache, happened, log, commitment)
-        return view.revision, view.snapshot_name(view.revision), state, notes, cache, files
+        content = SiteContent(challenge, shown, analyses, cache, happened, log, commitment)
+        return view.revision, view.snapshot_name(view.revision), state, notes, cache, content
 
-    revision, name, state, notes, cache, files = store.read(derived)
+    revision, name, state, notes, cache, content = store.read(derived)
 
     def is_later(shown_snapshot: str) -> bool:
         """Whether the site shows a state that the database had after the one rendered here."""
@@ -345,7 +343,7 @@ def render(
         return write_first(first, challenge.site_path, name, is_later)
 
     try:
-        rendered = files(publish=publish)
+        rendered = site_files(content, publish)
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
             store.keep(cache)

@@ -114,6 +114,10 @@ class RuleSet:
         store.store_solution(self.solution_digest, queries.ids, queries.flagged, solution.ideal)
         return queries
 
+    def is_stored(self, store: Store) -> bool:
+        """Whether a run has stored the solution, so that arrivals can be scored."""
+        return store.read(lambda view: self.solution_digest in view.solution_digests())
+
     def entries(self, view: Snapshot) -> Entries:
         """The entries of the track by these rules, without scores."""
         return entries(Now.of(view, self.track).by(self.track, self.basis))

@@ -89,14 +89,12 @@ def test_a_definition_uses_only_defined_symbols(symbol: Symbol) -> None:
 def test_the_table_has_the_symbols_of_the_measures_on_the_boards() -> None:
     """It has all words, and the symbols that the formulas and these definitions use, but no other."""
     by_name = {kind.name: kind for kind in KINDS}
-    terms = [identifiers(each.term) or {str(each.term)} for each in definitions([by_name["MARp"], by_name["Rp"]])]
+    terms = [identifiers(term) or {str(term)} for term, _ in definitions([by_name["MARp"], by_name["Rp"]])]
     names = set().union(*terms)
     assert set(WORDS) <= names
     assert {"z", "m", "relevant", "first", "Rp@"} <= names
     assert "gain" not in names
-    assert {"gain", "DCG@", "IDCG@"} <= set().union(
-        *(identifiers(each.term) for each in definitions([by_name["nDCG"]]))
-    )
+    assert {"gain", "DCG@", "IDCG@"} <= set().union(*(identifiers(term) for term, _ in definitions([by_name["nDCG"]])))
 
 
 def test_a_word_is_one_identifier() -> None:

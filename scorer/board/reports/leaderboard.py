@@ -27,7 +27,6 @@ from scorer.wording import (
     escape_latex,
     iso_time,
     letters,
-    markdown_table,
     printable_name,
     table_of,
     utc_moment,
@@ -251,11 +250,6 @@ def board_table(board: Board) -> Table:
 def to_csv(board: Board) -> str:
     """Return CSV as RFC 4180 has it, with scores at the track's decimals."""
     return csv_table(board_table(board), line_end="\r\n") + "\r\n"
-
-
-def to_markdown(board: Board) -> str:
-    """Return a table of GitHub's Markdown, with scores at the track's decimals."""
-    return markdown_table(board_table(board)) + "\n"
 
 
 def shown_interval(certainty: RowCertainty | None, decimals: int) -> list[float | None]:
