@@ -244,7 +244,7 @@ def _check(
         )
     own = check_open(view, track, followed, team, received)
     if not is_baseline(team, own.rules):
-        _check_quota(own, followed.members(track.name, team), received, delivery.digest)
+        _check_quota(own, own.merges.members(team), received, delivery.digest)
 
 
 def check_open(view: Snapshot, track: Track, followed: Followed, team: str, moment: datetime) -> Now:

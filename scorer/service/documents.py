@@ -96,10 +96,10 @@ def entry_documents(
     whole = own if rules.decimals is not None or basis is None else Now.of(view, track)
     found = scored_entries(whole)
     published = published_scores(challenge, track)
-    slug = slugs(followed.teams).get(followed.final(track.name, team), "")
+    slug = slugs(followed.teams).get(own.merges.final(team), "")
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
-    members = followed.members(track.name, team)
+    members = own.merges.members(team)
     together = [entry for entry in found.all if entry.team in members]
     counting = counting_entry(together, found.track, basis is not None and bool(view.flags(basis).any()))
     submissions = {state.index: state.submission for state in found.stored}
@@ -215,7 +215,7 @@ def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) 
                 "what": left.what,
                 "resets_at": iso_time(left.resets) if left.resets else None,
             }
-            for left in quota.left(followed.members(track.name, team), view.now)
+            for left in quota.left(own.merges.members(team), view.now)
         ]
     return {"track": track.name, "time": iso_time(view.now), "limits": limits}
 
