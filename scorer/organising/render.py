@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -40,6 +40,7 @@ from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.log import RESOLUTION
+from scorer.store.sidecar import Sidecar
 from scorer.store.snapshot import Cache, Snapshot, digest_of
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
@@ -300,6 +301,58 @@ def _reason(board: Board) -> str:
     return "" if any(row.rank is not None for row in board.rows) else "no team is ranked"
 
 
+@dataclass(frozen=True, eq=False)
+class _Render:
+    """The site of one snapshot, whose pages are rendered after it is closed."""
+
+    challenge: Challenge
+    store: Store
+    revision: int
+    snapshot: str
+    """The name of the snapshot."""
+    state: str
+    notes: tuple[str, ...]
+    cache: Cache
+    files: Callable[..., Mapping[str, str | bytes]]
+    """Renders the pages."""
+
+    @classmethod
+    def of(cls, view: Snapshot, challenge: Challenge, store: Store, sidecar: Sidecar, *, pending: bool) -> _Render:
+        """What is read from a snapshot; `pending` is as for `boards`."""
+        tracks, cache = challenge.tracks, view.cache(sidecar)
+        shown = [
+            replace(board, past=archived_boards(view, track, cache))
+            for track, board in zip(tracks, boards(view, tracks, cache, pending=pending), strict=True)
+        ]
+        analyses = {
+            track.name: _kept_analysis(Now.of(view, track).public, board, cache)
+            for track, board in zip(tracks, shown, strict=True)
+        }
+        happened = timeline(view, tracks)
+        errata = itertools.chain.from_iterable(happened.errata.values())
+        log, commitment = published_log(view, tracks), published_commitment(view, challenge, errata)
+        return cls(
+            challenge,
+            store,
+            view.revision,
+            view.snapshot_name(view.revision),
+            site_state(view, challenge, pending=pending),
+            site_notes(view, challenge),
+            cache,
+            partial(site_files, challenge, shown, analyses, cache, happened, log, commitment),
+        )
+
+    def is_before(self, snapshot: str) -> bool:
+        """Whether the database had the state with this name after the one rendered here."""
+        return self.store.read(
+            lambda view: snapshot in map(view.snapshot_name, range(self.revision + 1, view.revision + 1))
+        )
+
+    def publish(self, first: Mapping[str, str | bytes]) -> frozenset[str]:
+        """Write the boards before the other pages are rendered."""
+        return write_first(first, self.challenge.site_path, self.snapshot, self.is_before)
+
+
 def render(
     challenge: Challenge, store: Store, *, pending: bool = False, as_of: datetime | int | None = None
 ) -> Rendered:
@@ -309,50 +362,21 @@ def render(
     """
     sidecar = store.sidecar(challenge.root)
 
-    def derived(whole: Snapshot) -> tuple[int, str, str, list[str], Cache, Callable[..., Mapping[str, str | bytes]]]:
-        """The revision of the snapshot and its name, the state, notes, the cache, and the function that renders the
-        pages.
-        """
-        view = whole if as_of is None else whole.as_of(as_of)
-        state = site_state(view, challenge, pending=pending)
-        cache = view.cache(sidecar)
-        states = [Now.of(view, track) for track in challenge.tracks]
-        shown = [
-            replace(board, past=archived_boards(view, now.declared, cache))
-            for now, board in zip(states, boards(view, challenge.tracks, cache, pending=pending), strict=True)
-        ]
-        analyses = {
-            now.declared.name: _kept_analysis(now.public, board, cache)
-            for now, board in zip(states, shown, strict=True)
-        }
-        happened = timeline(view, challenge.tracks)
-        errata = itertools.chain.from_iterable(happened.errata.values())
-        log, commitment = published_log(view, challenge.tracks), published_commitment(view, challenge, errata)
-        notes = [*site_notes(view, challenge)]
-        files = partial(site_files, challenge, shown, analyses, cache, happened, log, commitment)
-        return view.revision, view.snapshot_name(view.revision), state, notes, cache, files
-
-    revision, name, state, notes, cache, files = store.read(derived)
-
-    def is_later(shown_snapshot: str) -> bool:
-        """Whether the site shows a state that the database had after the one rendered here."""
-        return store.read(
-            lambda view: shown_snapshot in map(view.snapshot_name, range(revision + 1, view.revision + 1))
+    site = store.read(
+        lambda view: _Render.of(
+            view if as_of is None else view.as_of(as_of), challenge, store, sidecar, pending=pending
         )
-
-    def publish(first: Mapping[str, str | bytes]) -> frozenset[str]:
-        """Write the boards before the other pages are rendered."""
-        return write_first(first, challenge.site_path, name, is_later)
-
+    )
     try:
-        rendered = files(publish=publish)
+        rendered = site.files(publish=site.publish)
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
-            store.keep(cache)
+            store.keep(site.cache)
             if as_of is None:
                 sidecar.tidy()
-    if write(rendered, challenge.site_path, name, is_later) is None:
-        notes.append(f"{challenge.site_path}: shows a later state of the database, so nothing was written")
+    notes = site.notes
+    if write(rendered, challenge.site_path, site.snapshot, site.is_before) is None:
+        notes += (f"{challenge.site_path}: shows a later state of the database, so nothing was written",)
     elif as_of is None:
-        note_shown(challenge, store, state)
-    return Rendered(challenge.site_path / FRONT_PAGE, tuple(notes))
+        note_shown(challenge, store, site.state)
+    return Rendered(challenge.site_path / FRONT_PAGE, notes)

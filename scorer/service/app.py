@@ -52,7 +52,7 @@ from scorer.service.documents import (
     event_documents,
     quota_document,
 )
-from scorer.service.refusals import STATUS, RefusedError
+from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from scorer.service.submitting import act, receipt, show
 from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, received, small_body
@@ -96,7 +96,7 @@ def problem(status: int, code: str, text: str, **facts: Any) -> JSONResponse:
 async def _refused(service: Service, request: Request, error: RefusedError) -> Response:
     service.metrics.refused.labels(error.code).inc()
     log.info("refused: %s %s: %s", request.method, _shown_path(request), error.code)
-    response = problem(STATUS[error.code], error.code, error.text, **error.facts)
+    response = problem(error.status, error.code, error.text, **error.facts)
     if error.code == "unauthorised":
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
@@ -271,8 +271,7 @@ async def _deliver(service: Service, request: Request) -> Response:
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
             at, name = service.store.now(), request.query_params.get("name", "")
-            file = upload.path, upload.digest, upload.size
-            delivery = Delivery(delivery_id, track.name, team, *file, at, name, token.sha256)
+            delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256)
             accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})

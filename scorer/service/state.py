@@ -209,7 +209,7 @@ class Service:
         self.metrics.accepting.observe(time.monotonic() - began)
         if accepted.is_new:
             self.metrics.accepted.inc()
-            self.metrics.bytes.inc(delivery.size)
+            self.metrics.bytes.inc(delivery.upload.size)
             log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
         else:
             self.metrics.repeated.inc()
