@@ -15,12 +15,12 @@ import pytest
 from hypothesis import settings
 
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from tests.boards import board
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser
 from tests.commands import Terminal
 from tests.databases import KINDS, NewPlace, new_places
+from tests.pages import pages
 from tests.shared import compiling_once, sharing, undrawn
 from tests.strategies import number
 

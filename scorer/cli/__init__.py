@@ -12,32 +12,26 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pkgutil import resolve_name
 
-from scorer.cli.arguments import Parser, WrongCallError, print_message, print_result, unknown_command
+from scorer.cli.output import print_message, print_result, unknown_command
+from scorer.cli.parameters import Parser, WrongCallError, add_parameters
 from scorer.errors import ScorerError, system_failure
 
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command: its function, whose docstring is its help, and its arguments.
+    """A command: a function, whose docstring is its help, and whose parameters are its arguments.
 
-    Both are given by their addresses, as in ``evaluate:add_evaluation``: the file of a command is loaded on first use.
+    The function is given by its address, as in ``evaluate:compare``: the file of a command is loaded on first use.
     """
 
-    function: str
-    arguments: str
+    address: str
     exit_codes: tuple[int, int] = (1, 2)
     """For an invalid file or setting, and for wrong arguments."""
 
     @property
-    def run(self) -> Callable[..., int]:
+    def function(self) -> Callable[..., int]:
         """The function that takes the arguments by name and returns the exit code."""
-        function: Callable[..., int] = resolve_name(f"{__package__}.{self.function}")
-        return function
-
-    @property
-    def add_arguments(self) -> Callable[[Parser], None]:
-        """The function that adds the arguments to a parser."""
-        function: Callable[[Parser], None] = resolve_name(f"{__package__}.{self.arguments}")
+        function: Callable[..., int] = resolve_name(f"{__package__}.{self.address}")
         return function
 
     def parser(self, name: str) -> Parser:
@@ -45,7 +39,7 @@ class Command:
         parser = Parser(prog=f"scorer {name}", formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
         parser.wrong_call = self.exit_codes[1]
         parser.described = lambda: (self.description, _examples(name))
-        self.add_arguments(parser)
+        add_parameters(parser, self.function)
         return parser
 
     @property
@@ -54,14 +48,14 @@ class Command:
         import shutil
         import textwrap
 
-        paragraphs = (inspect.getdoc(self.run) or "").split("\n\n")
+        paragraphs = (inspect.getdoc(self.function) or "").split("\n\n")
         width = min(shutil.get_terminal_size().columns, 100) - 2
         return "\n\n".join(textwrap.fill(paragraph, width) for paragraph in paragraphs)
 
     @property
     def summary(self) -> str:
         """The first line of the docstring, for the list of commands."""
-        return (self.run.__doc__ or "").partition("\n")[0]
+        return (self.function.__doc__ or "").partition("\n")[0]
 
 
 def _examples(name: str) -> str:
@@ -72,51 +66,51 @@ def _examples(name: str) -> str:
 
 GROUPS: Mapping[str, Mapping[str, Command]] = {
     "evaluate": {
-        "evaluate": Command("evaluate:evaluate", "evaluate:add_evaluation"),
-        "trec_eval": Command("trec_eval:trec_eval", "trec_eval:add_trec_eval", exit_codes=(2, 1)),
-        "compare": Command("evaluate:compare", "evaluate:add_comparison"),
-        "fuse": Command("runs:fuse", "runs:add_fusion"),
-        "overlap": Command("runs:overlap", "runs:add_overlap"),
-        "report": Command("reports:report", "reports:add_report"),
-        "convert": Command("runs:convert", "runs:add_conversion"),
-        "measures": Command("evaluate:measures", "evaluate:add_measure"),
+        "evaluate": Command("evaluate:evaluate"),
+        "trec_eval": Command("trec_eval:trec_eval", exit_codes=(2, 1)),
+        "compare": Command("evaluate:compare"),
+        "fuse": Command("runs:fuse"),
+        "overlap": Command("runs:overlap"),
+        "report": Command("reports:report"),
+        "convert": Command("runs:convert"),
+        "measures": Command("evaluate:measures"),
     },
     "take part": {
-        "check": Command("score:check", "score:add_file"),
-        "submit": Command("submit:submit", "submit:add_delivery"),
-        "verify": Command("verify:verify", "verify:add_document"),
+        "check": Command("run:check"),
+        "submit": Command("submit:submit"),
+        "verify": Command("verify:verify"),
     },
     "run a challenge": {
-        "init": Command("run:init", "run:add_new_folder"),
-        "run": Command("run:run", "run:add_run"),
-        "score": Command("score:score", "score:add_scoring"),
-        "render": Command("run:render", "run:add_moment"),
-        "leaderboard": Command("reports:leaderboard", "reports:add_board"),
-        "status": Command("run:status", "arguments:add_challenge"),
-        "entries": Command("reports:entries", "reports:add_entries"),
-        "collect": Command("submit:collect", "submit:add_source"),
-        "serve": Command("run:serve", "run:add_service"),
+        "init": Command("run:init"),
+        "run": Command("run:run"),
+        "score": Command("run:score"),
+        "render": Command("run:render"),
+        "leaderboard": Command("reports:leaderboard"),
+        "status": Command("run:status"),
+        "entries": Command("reports:entries"),
+        "collect": Command("submit:collect"),
+        "serve": Command("run:serve"),
     },
     "decide": {
-        "phases": Command("reports:phases", "reports:add_phases"),
-        "teams": Command("organise:teams", "organise:add_action"),
-        "pick": Command("organise:pick", "organise:add_picks"),
-        "erratum": Command("organise:erratum", "organise:add_erratum"),
-        "amend": Command("organise:amend", "organise:add_time"),
-        "forget": Command("organise:forget", "organise:add_outcome"),
-        "retry": Command("organise:retry", "organise:add_retries"),
+        "phases": Command("reports:phases"),
+        "teams": Command("organise:teams"),
+        "pick": Command("organise:pick"),
+        "erratum": Command("organise:erratum"),
+        "amend": Command("organise:amend"),
+        "forget": Command("organise:forget"),
+        "retry": Command("organise:retry"),
     },
     "trust": {
-        "split": Command("organise:split", "organise:add_keys"),
-        "commit": Command("organise:commit", "arguments:add_challenge"),
-        "receipt": Command("organise:receipt", "organise:add_receipts"),
-        "reveal": Command("organise:reveal", "organise:add_revealed"),
+        "split": Command("organise:split"),
+        "commit": Command("organise:commit"),
+        "receipt": Command("organise:receipt"),
+        "reveal": Command("organise:reveal"),
     },
     "care": {
-        "export": Command("run:export", "run:add_bundle"),
-        "import": Command("run:import_", "run:add_imported"),
-        "doctor": Command("run:doctor", "run:add_repair"),
-        "completion": Command("help:completion", "help:add_shell"),
+        "export": Command("run:export"),
+        "import": Command("run:import_"),
+        "doctor": Command("run:doctor"),
+        "completion": Command("help:completion"),
     },
 }
 """The commands by what they are for, in the order of the help and of docs/commands.md."""
@@ -161,7 +155,7 @@ def _run(arguments: Sequence[str]) -> int:
     command = COMMANDS[name]
     parser = command.parser(name)
     try:
-        return command.run(**parser.values(rest))
+        return command.function(**parser.values(rest, command.function))
     except WrongCallError as error:
         parser.error(str(error))
     except ScorerError as error:

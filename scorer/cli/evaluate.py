@@ -4,24 +4,13 @@ from __future__ import annotations
 
 import math
 import os
-from argparse import ArgumentParser
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import (
-    FORMAT_HELP,
-    Parser,
-    WrongCallError,
-    add_challenge,
-    add_form,
-    add_row_names,
-    add_tag,
+from scorer.cli.output import (
     challenge_hint,
-    format_name,
-    number,
-    open_challenge,
     print_message,
     print_result,
     row_names,
@@ -29,12 +18,40 @@ from scorer.cli.arguments import (
     stray_measures,
     submission_message,
     swapped_note,
-    whole_number,
     with_progress,
+)
+from scorer.cli.parameters import (
+    NAMES,
+    WrongCallError,
+    argument,
+    check_format,
+    choice,
+    form_of,
+    format_of,
+    group,
+    number,
+    of_challenge,
+    open_challenge,
+    option,
+    whole_number,
 )
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import is_regular, shown
-from scorer.options import MISSING, NOTHING_RELEVANT, SPLIT, TIES, UNJUDGED, RowName, Ties
+from scorer.options import (
+    MISSING,
+    NOTHING_RELEVANT,
+    RESAMPLES,
+    SEED,
+    SPLIT,
+    TIES,
+    UNJUDGED,
+    Missing,
+    NothingRelevant,
+    RowName,
+    Split,
+    Ties,
+    Unjudged,
+)
 from scorer.wording import TABLES, aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -46,61 +63,66 @@ if TYPE_CHECKING:
     from scorer.scoring.evaluation import Evaluation
 
 
+@dataclass(frozen=True)
+class FileOptions:
+    """The options that decide how files are scored: queries, ties, unjudged items, and formats."""
+
+    split: Split = choice(SPLIT)
+    missing: Missing = choice(MISSING)
+    ties: Ties = choice(TIES)
+    nothing_relevant: NothingRelevant = choice(NOTHING_RELEVANT)
+    unjudged: Unjudged = choice(UNJUDGED)
+    rel: float | None = option(
+        "-l, --rel GRADE",
+        "the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
+        type=number(),
+    )
+    exclude: str | None = option(
+        "--exclude self|FILE",
+        "items to remove from the lists before ranks are assigned; self: the item that has the id of its query; "
+        "FILE: those that a file lists for each query",
+    )
+    solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None)
+    submission_format: str | None = format_of("the submissions' format")
+
+    @property
+    def policies(self) -> dict[str, Any]:
+        """The rules of scoring, as `policies_named` takes them."""
+        return {name: getattr(self, name) for name in (*(setting.name for setting in POLICIES), "rel")}
+
+    def check_formats(self) -> None:
+        """Raise WrongCallError if a format is unknown."""
+        check_format(self.solution_format, "--solution-format")
+        check_format(self.submission_format, "--submission-format")
+
+    def check_unused(self, problem: str, **others: object) -> None:
+        """Raise WrongCallError with a message for the first option that is given, of `others` or of these."""
+        defaults = {setting.name: setting.default for setting in POLICIES}
+        for name, value in {**others, **vars(self)}.items():
+            if value != defaults.get(name):
+                raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
+
+
 POLICIES = (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED)
 
 
-def add_policies(parser: ArgumentParser) -> None:
-    """Add the options that decide how files are scored: queries, ties, unjudged items, and formats."""
-    for option in POLICIES:
-        parser.add_argument(
-            f"--{option.name.replace('_', '-')}",
-            choices=tuple(option.values),
-            default=option.default,
-            help=option.help,
-        )
-    parser.add_argument(
-        "-l",
-        "--rel",
-        type=number(),
-        metavar="GRADE",
-        help="the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
+@dataclass(frozen=True)
+class AnalysisOptions:
+    """The options of analyses and comparisons."""
+
+    seed: int = option(
+        "--seed NUMBER", "of the random numbers; default: %(default)s", type=whole_number(0), default=SEED
     )
-    parser.add_argument(
-        "--exclude",
-        metavar="self|FILE",
-        help="items to remove from the lists before ranks are assigned; self: the item that has the id of its query; "
-        "FILE: those that a file lists for each query",
-    )
-    parser.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
-    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the submissions' format, {FORMAT_HELP}")
-    add_tag(parser, "submission_format")
-
-
-def check_no_policies(values: Mapping[str, Any], problem: str) -> None:
-    """Raise WrongCallError for the first given option, of `add_policies` or another; `problem` is the message."""
-    defaults = {option.name: option.default for option in POLICIES}
-    for name, value in values.items():
-        if value != defaults.get(name):
-            raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
-
-
-def add_analysis(parser: ArgumentParser) -> None:
-    """Add the options of analyses and comparisons."""
-    parser.add_argument(
-        "--seed", type=whole_number(0), default=1, metavar="NUMBER", help="of the random numbers; default: %(default)s"
-    )
-    parser.add_argument(
-        "--resamples",
+    resamples: int = option(
+        "--resamples NUMBER",
+        "how many resamples the bootstrap draws; default: %(default)s",
         type=whole_number(100, 1_000_000),
-        default=10_000,
-        metavar="NUMBER",
-        help="how many resamples the bootstrap draws; default: %(default)s",
+        default=RESAMPLES,
     )
-    parser.add_argument(
+    all_pairs: bool = option(
         "--all-pairs",
-        action="store_true",
-        help="test all pairs also if there are more than 60 algorithms; otherwise only neighbours in "
-        "the ranking, and the first with all others",
+        "test all pairs also if there are more than 60 algorithms; otherwise only neighbours in the ranking, and the "
+        "first with all others",
     )
 
 
@@ -125,74 +147,71 @@ def check_standard_input(*paths: str) -> None:
 DEFAULT = "nDCG@10,AP,RR,P@10,R@100"
 """`scorer.measures.DEFAULT` as text, so that the help does not load the measures."""
 
-EVALUATION_FORMS = ("table", "json", "csv", "markdown", "latex", "trec")
 
+@dataclass(frozen=True)
+class Printed:
+    """The options that decide what ``evaluate`` prints."""
 
-def add_evaluation(parser: ArgumentParser) -> None:
-    """Add the arguments of ``evaluate``."""
-    parser.add_argument("solution", help="the graded items of every query: a path, a URL, or - for standard input")
-    parser.add_argument(
-        "submissions", nargs="*", metavar="submission", help="one or more files with ranked lists: paths, URLs, or -"
-    )
-    parser.add_argument(
-        "-m",
-        "--measure",
-        dest="requested",
-        action="append",
-        metavar="MEASURE",
-        help=f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {DEFAULT}",
-    )
-    _add_output(parser)
-    add_policies(parser)
-
-
-def _add_output(parser: ArgumentParser) -> None:
-    add_form(parser, EVALUATION_FORMS, "of the scores")
-    parser.add_argument(
-        "--sort", action="store_true", help="list the submission with the best score first, by the first measure"
-    )
-    parser.add_argument("--sort-by", metavar="MEASURE", help="as --sort, by this measure")
-    add_row_names(parser)
-    parser.add_argument("-q", "--per-query", action="store_true", help="print the scores of each query too")
-    parser.add_argument(
-        "--side-by-side", action="store_true", help="print a column for each submission and a row for each measure"
-    )
-    parser.add_argument(
-        "--significance",
+    form: str = form_of("the scores", "table", "json", "csv", "markdown", "latex", "trec")
+    sort: bool = option("--sort", "list the submission with the best score first, by the first measure")
+    sort_by: str | None = option("--sort-by MEASURE", "as --sort, by this measure")
+    row_name: RowName | None = NAMES
+    per_query: bool = option("-q, --per-query", "print the scores of each query too")
+    side_by_side: bool = option("--side-by-side", "print a column for each submission and a row for each measure")
+    significance: float | None = option(
+        "--significance LEVEL",
+        "mark differences that are significant at this level, as in 0.05",
         type=number(0.0001, 0.5),
-        metavar="LEVEL",
-        help="mark differences that are significant at this level, as in 0.05",
     )
-    parser.add_argument(
-        "--tie-bounds",
-        action="store_true",
-        help="print the lowest and the highest mean that the orders of tied items allow",
+    tie_bounds: bool = option(
+        "--tie-bounds", "print the lowest and the highest mean that the orders of tied items allow"
     )
+
+    def check(self) -> None:
+        """Raise WrongCallError for a request that the form cannot show."""
+        from scorer.board.reports.scores import MARKED
+
+        if self.side_by_side and self.form not in TABLES:
+            raise WrongCallError(f"--side-by-side: {self.form} is not a table; choose one of {', '.join(TABLES)}")
+        if self.tie_bounds and self.form == "trec":
+            raise WrongCallError(f"--tie-bounds: {self.form} cannot show bounds; choose another form")
+        if self.significance is not None and self.form not in MARKED:
+            raise WrongCallError(f"--significance: {self.form} cannot show it; choose one of {', '.join(MARKED)}")
+
+    def first_by(self, measures: Mapping[str, Measure]) -> str | None:
+        """The measure by which the best submission is listed first. Raises WrongCallError if it is not printed."""
+        from scorer.measures import parse_one
+
+        if self.sort_by is None:
+            return next(iter(measures)) if self.sort else None
+        if self.sort_by in measures:
+            return self.sort_by
+        try:
+            wanted = parse_one(self.sort_by)
+        except MeasureError as error:
+            raise WrongCallError(f"--sort-by: {error}") from error
+        for known, measure in measures.items():
+            if measure == wanted:
+                return known
+        raise WrongCallError(f"--sort-by: {quoted(self.sort_by)} is not among the measures: {', '.join(measures)}")
 
 
 def evaluate(
-    solution: str,
-    submissions: list[str],
-    requested: list[str] | None,
-    form: str,
-    sort: bool,
-    sort_by: str | None,
-    row_name: RowName | None,
-    per_query: bool,
-    side_by_side: bool,
-    significance: float | None,
-    tie_bounds: bool,
-    exclude: str | None,
-    solution_format: str | None,
-    submission_format: str | None,
-    **policies: Any,
+    solution: str = argument("the graded items of every query: a path, a URL, or - for standard input"),
+    submissions: list[str] = argument("one or more files with ranked lists: paths, URLs, or -", "submission"),
+    requested: list[str] | None = option(
+        "-m, --measure MEASURE",
+        f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {DEFAULT}",
+    ),
+    printed: Printed = group(),
+    options: FileOptions = group(),
 ) -> int:
     """Score submissions against a solution, and print the means over its queries.
 
     The errors of an invalid file are printed to standard error. The other files are still scored, and the exit code is
     1.
     """
-    if significance is None:
+    if printed.significance is None:
         # Nothing else here uses linear algebra, for which numpy starts threads when it is loaded.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from scorer.board.reports.scores import ScoreReport, written
@@ -200,36 +219,41 @@ def evaluate(
     from scorer.lists.solution import Solution, excluded
     from scorer.scoring.evaluation import Options
 
-    _check_form(form, side_by_side=side_by_side, significance=significance, tie_bounds=tie_bounds)
+    printed.check()
     _check_files(solution, submissions, requested)
-    measures = _measures(requested or [DEFAULT], policies["ties"])
-    best_by = _sorted_by(sort_by, measures) if sort_by is not None else next(iter(measures)) if sort else None
+    measures = _measures(requested or [DEFAULT], options.ties)
+    best_by = printed.first_by(measures)
+    options.check_formats()
     try:
-        graded = Solution.read(solution, solution_format and format_name(solution_format, "--solution-format"))
+        graded = Solution.read(solution, options.solution_format)
     except SolutionError as error:
         print_message(solution_message(error, solution, submissions))
         return 1
-    file_format = submission_format and format_name(submission_format, "--submission-format")
-    graded = graded.with_parts(excluded=excluded(exclude))
-    settings = {**policies, "per_query": per_query, "tie_bounds": tie_bounds, "submission_format": file_format}
+    graded = graded.with_parts(excluded=excluded(options.exclude))
+    settings = {
+        **options.policies,
+        "per_query": printed.per_query,
+        "tie_bounds": printed.tie_bounds,
+        "submission_format": options.submission_format,
+    }
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
         results.sort(key=lambda result: _falling(result[1][best_by]))
-    if results or form == "json":  # programs expect a document, even an empty one
+    if results or printed.form == "json":  # programs expect a document, even an empty one
         paths = [path for path, _ in results]
-        tags = [run_tag(path, file_format) for path in paths]
+        tags = [run_tag(path, options.submission_format) for path in paths]
         report = ScoreReport(
             [(shown(path), result) for path, result in results],
             measures,
-            per_query,
-            side_by_side,
-            significance,
-            policies["rel"],
-            Options(**policies, exclude=exclude).policies(),
-            row_names(paths, tags, row_name),
+            printed.per_query,
+            printed.side_by_side,
+            printed.significance,
+            options.rel,
+            Options(**options.policies, exclude=options.exclude).policies(),
+            row_names(paths, tags, printed.row_name),
             tags,
         )
-        print_result(written(form, report))
+        print_result(written(printed.form, report))
     return 1 if len(results) < len(submissions) else 0
 
 
@@ -264,7 +288,7 @@ def _tie_bounds(
     graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
 ) -> list[str]:
     """Return the bounds of the means of a run whose scores are all equal, as a message; nothing for any other run."""
-    from scorer.lists.notes import ALL_EQUAL
+    from scorer.lists.match import ALL_EQUAL
     from scorer.scoring.evaluation import evaluate as evaluated
 
     if settings["tie_bounds"] or not is_regular(path) or not any(ALL_EQUAL in note.text for note in result.notes):
@@ -297,37 +321,9 @@ def _measures(requested: Sequence[str], ties: Ties) -> dict[str, Measure]:
     return measures
 
 
-def _sorted_by(name: str, measures: Mapping[str, Measure]) -> str:
-    """Return which of the measures a name means, in any spelling. Raises WrongCallError for any other name."""
-    from scorer.measures import parse_one
-
-    if name in measures:
-        return name
-    try:
-        wanted = parse_one(name)
-    except MeasureError as error:
-        raise WrongCallError(f"--sort-by: {error}") from error
-    for known, measure in measures.items():
-        if measure == wanted:
-            return known
-    raise WrongCallError(f"--sort-by: {quoted(name)} is not among the measures: {', '.join(measures)}")
-
-
 def _falling(score: float) -> float:
     """A key that sorts the highest score first, and an undefined one last."""
     return math.inf if math.isnan(score) else -score
-
-
-def _check_form(form: str, *, side_by_side: bool, significance: float | None, tie_bounds: bool) -> None:
-    """Raise WrongCallError for a request that the form cannot show."""
-    from scorer.board.reports.scores import MARKED
-
-    if side_by_side and form not in TABLES:
-        raise WrongCallError(f"--side-by-side: {form} is not a table; choose one of {', '.join(TABLES)}")
-    if tie_bounds and form == "trec":
-        raise WrongCallError(f"--tie-bounds: {form} cannot show bounds; choose another form")
-    if significance is not None and form not in MARKED:
-        raise WrongCallError(f"--significance: {form} cannot show it; choose one of {', '.join(MARKED)}")
 
 
 _EMPTY_SPLIT = {
@@ -353,45 +349,24 @@ def _complain_of_undefined(result: Evaluation) -> None:
             print_message(f"{left_out} of {result.queries:,} left out of the means of {of}: undefined{reason}")
 
 
-COMPARISON_FORMS = ("table", "json", "csv", "markdown", "latex")
-
-
-def add_comparison(parser: Parser) -> None:
-    """Add the arguments of ``compare``."""
-    parser.add_argument(
-        "names",
-        nargs="+",
-        metavar="submission",
-        help="files (with --solution): paths, URLs, or - for standard input; or names of teams of a challenge (with "
-        "--track); two or more",
-    )
-    parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: compare files")
-    parser.add_argument("-t", "--track", metavar="NAME", help="a track of the challenge: compare teams")
-    add_challenge(parser, "")
-    parser.add_argument(
-        "-m",
-        "--measure",
-        metavar="MEASURE",
-        help="the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
-    )
-    add_form(parser, COMPARISON_FORMS, "of the comparison")
-    add_row_names(parser)
-    add_analysis(parser)
-    add_policies(parser)
-
-
 def compare(
-    names: list[str],
-    solution: str | None,
-    track: str | None,
-    challenge: Path | None,
-    measure: str | None,
-    form: str,
-    row_name: RowName | None,
-    seed: int,
-    resamples: int,
-    all_pairs: bool,
-    **policies: Any,
+    names: list[str] = argument(
+        "files (with --solution): paths, URLs, or - for standard input; or names of teams of a challenge (with "
+        "--track); two or more",
+        "submission",
+        nargs="+",
+    ),
+    solution: str | None = option("--solution FILE", "the graded items of every query: compare files"),
+    track: str | None = option("-t, --track NAME", "a track of the challenge: compare teams"),
+    challenge: Path | None = of_challenge(""),
+    measure: str | None = option(
+        "-m, --measure MEASURE",
+        "the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
+    ),
+    form: str = form_of("the comparison", "table", "json", "csv", "markdown", "latex"),
+    row_name: RowName | None = NAMES,
+    analysis: AnalysisOptions = group(),
+    options: FileOptions = group(),
 ) -> int:
     """Compare two or more submissions: differences, intervals, p-values, and the queries that decide.
 
@@ -403,15 +378,15 @@ def compare(
     from scorer.scoring.analysis.compare import compared, one_measure
 
     check_several(names, "submission")
-    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
+    settings = Settings(**vars(analysis))
     if solution is not None and track is None and challenge is None:
         if measure is None:
             check_standard_input(solution, *names)
             raise WrongCallError("--measure is required to compare files, as in --measure nDCG@10")
-        (task,), notes = tasks_of_files(names, solution, lambda: dict([one_measure(measure)]), row_name, policies)
+        (task,), notes = tasks_of_files(names, solution, lambda: dict([one_measure(measure)]), row_name, options)
         comparison = replace(compared(task, settings), notes=notes)
     elif solution is None and track is not None:
-        check_no_policies({"names": row_name, **policies}, "is for files; the rules of a track are in challenge.toml")
+        options.check_unused("is for files; the rules of a track are in challenge.toml", names=row_name)
         comparison = _of_teams(names, challenge or Path(), track, measure, settings)
     else:
         raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
@@ -424,7 +399,7 @@ def tasks_of_files(
     solution: str,
     measures: Callable[[], Mapping[str, Measure]],
     row_name: RowName | None,
-    policies: Mapping[str, Any],
+    options: FileOptions,
 ) -> tuple[list[Task], dict[str, tuple[str, ...]]]:
     """Return the scores of files by each measure, and the notes on each file by its name, which are also printed.
 
@@ -435,14 +410,12 @@ def tasks_of_files(
     from scorer.scoring.analysis.compare import run_tasks
 
     check_standard_input(solution, *paths)
-    file_format = policies["submission_format"] and format_name(policies["submission_format"], "--submission-format")
-    tags = [run_tag(path, file_format) for path in paths]
+    options.check_formats()
+    tags = [run_tag(path, options.submission_format) for path in paths]
     submissions = dict(zip(row_names(paths, tags, row_name), paths, strict=True))
-    if policies["solution_format"]:
-        format_name(policies["solution_format"], "--solution-format")
-    exclude = excluded(policies["exclude"])
+    policies = {**vars(options), "exclude": excluded(options.exclude)}
     try:
-        tasks, notes = run_tasks(solution, submissions, measures(), **{**policies, "exclude": exclude})
+        tasks, notes = run_tasks(solution, submissions, measures(), **policies)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     except SolutionError as error:
@@ -480,12 +453,9 @@ SUBTOPICS = (
 )
 
 
-def add_measure(parser: ArgumentParser) -> None:
-    """Add the arguments of ``measures``."""
-    parser.add_argument("name", nargs="?", metavar="MEASURE", help="the measure to explain; default: list all measures")
-
-
-def measures(name: str | None) -> int:
+def measures(
+    name: str | None = argument("the measure to explain; default: list all measures", "MEASURE"),
+) -> int:
     """List all measures, or explain one."""
     from scorer.measures import KINDS
 

@@ -5,11 +5,12 @@ The script is written once and has all words in it, so that completion starts no
 
 from __future__ import annotations
 
-from argparse import Action, ArgumentParser
+from argparse import Action
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from scorer.cli.arguments import Parser, print_result
+from scorer.cli.output import print_result
+from scorer.cli.parameters import Parser, add_parameters, argument
 from scorer.options import FORMAT_NAMES
 
 EXAMPLES: Mapping[str, tuple[str, ...]] = {
@@ -188,12 +189,7 @@ complete -F _scorer scorer"""
 """What the script for bash ends with."""
 
 
-def add_shell(parser: ArgumentParser) -> None:
-    """Add the arguments of ``completion``."""
-    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell that reads the script")
-
-
-def completion(shell: Literal["bash", "zsh", "fish"]) -> int:
+def completion(shell: Literal["bash", "zsh", "fish"] = argument("the shell that reads the script")) -> int:
     """Print a script with which a shell completes commands, options, words, measures and files.
 
     Save the script where the shell looks for completions, as in the examples; for zsh, in a folder of fpath. The script
@@ -221,7 +217,7 @@ def _parser(shell: str) -> Parser:
     commands.nargs = None  # so that bash completes nothing after a word that is no command
     for name, command in COMMANDS.items():
         subparser = commands.add_parser(name, help=command.summary)
-        command.add_arguments(subparser)
+        add_parameters(subparser, command.function)
         for action in subparser._actions:
             _complete(action, shell)
     return parser

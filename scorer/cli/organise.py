@@ -10,24 +10,25 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import (
+from scorer.cli.output import print_message, print_result
+from scorer.cli.parameters import (
     ENTRY_HELP,
+    ONE_TRACK,
+    REASON,
+    REASON_HELP,
     OrChallenge,
-    Parser,
     WrongCallError,
-    add_challenge,
-    add_form,
-    add_reason,
-    add_track,
+    argument,
+    form_of,
     moment,
+    of_challenge,
     open_challenge,
     open_store,
-    print_message,
-    print_result,
+    option,
     requested_track,
     stated,
 )
-from scorer.cli.submit import add_token, client_of
+from scorer.cli.submit import TOKEN_FILE, client_of
 from scorer.errors import ChallengeError, SolutionError
 from scorer.wording import (
     Cell,
@@ -50,21 +51,16 @@ if TYPE_CHECKING:
     from scorer.store.store import Store
 
 
-def add_time(parser: Parser) -> None:
-    """Add the arguments of ``amend``."""
-    parser.add_argument("entry", help=ENTRY_HELP)
-    parser.add_argument(
-        "--received",
-        required=True,
+def amend(
+    entry: str = argument(ENTRY_HELP),
+    received: datetime = option(
+        "--received TIME",
+        "when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z",
         type=moment,
-        metavar="TIME",
-        help="when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z",
-    )
-    add_reason(parser)
-    add_challenge(parser)
-
-
-def amend(entry: str, received: datetime, reason: str, challenge: Path) -> int:
+    ),
+    reason: str = REASON,
+    challenge: Path = of_challenge(),
+) -> int:
     """Correct the time at which an entry was received. The decision is recorded with its reason.
 
     An entry whose time of receipt is impossible, as in the future, does not count until then.
@@ -78,7 +74,7 @@ def amend(entry: str, received: datetime, reason: str, challenge: Path) -> int:
     return 0
 
 
-def commit(challenge: Path) -> int:
+def commit(challenge: Path = of_challenge()) -> int:
     """Commit to the solutions, the rules and the keys of splits before the challenge starts.
 
     The site then publishes a SHA-256 of all of them with a secret salt. At the end, `scorer reveal` publishes what it
@@ -102,22 +98,23 @@ ERRATUM_ACTIONS = {
     "cancel": "discard the preview",
 }
 
+_ERRATUM_HELP = "; ".join(f"{name}: {about}" for name, about in ERRATUM_ACTIONS.items())
 
-def add_erratum(parser: Parser) -> None:
-    """Add the arguments of ``erratum``."""
-    described = "; ".join(f"{name}: {about}" for name, about in ERRATUM_ACTIONS.items())
-    parser.add_argument("action", choices=tuple(ERRATUM_ACTIONS), metavar="|".join(ERRATUM_ACTIONS), help=described)
-    parser.add_argument("--reason", metavar="TEXT", help="with apply: why; it is recorded, and visitors read it")
-    parser.add_argument(
+
+def erratum(
+    action: str = argument(
+        _ERRATUM_HELP,
+        "|".join(ERRATUM_ACTIONS),
+        choices=tuple(ERRATUM_ACTIONS),
+    ),
+    reason: str | None = option("--reason TEXT", f"with apply: {REASON_HELP}"),
+    without_missing: bool = option(
         "--without-missing",
-        action="store_true",
-        help="with apply: leave entries unscored whose files are gone, as after the close of their phase",
-    )
-    add_track(parser)
-    add_challenge(parser)
-
-
-def erratum(action: str, reason: str | None, without_missing: bool, track: str | None, challenge: Path) -> int:
+        "with apply: leave entries unscored whose files are gone, as after the close of their phase",
+    ),
+    track: str | None = ONE_TRACK,
+    challenge: Path = of_challenge(),
+) -> int:
     """Change the solution or the rules of a track after its first phase has started.
 
     Once a phase has started, runs go on by the recorded solution and rules, also if the files have changed. A preview
@@ -161,14 +158,7 @@ def _table(changes: Changes) -> str:
     return f"{table}\n{changes.summary}"
 
 
-def add_outcome(parser: Parser) -> None:
-    """Add the arguments of ``forget``."""
-    parser.add_argument("entry", help=ENTRY_HELP)
-    add_reason(parser)
-    add_challenge(parser)
-
-
-def forget(entry: str, reason: str, challenge: Path) -> int:
+def forget(entry: str = argument(ENTRY_HELP), reason: str = REASON, challenge: Path = of_challenge()) -> int:
     """Drop the outcome of an entry and its kept bytes, so that the next run scores its file again.
 
     An entry without a file loses its score. The decision is recorded with its reason.
@@ -183,29 +173,15 @@ def forget(entry: str, reason: str, challenge: Path) -> int:
     return 0
 
 
-def add_picks(parser: Parser) -> None:
-    """Add the arguments of ``pick``."""
-    parser.add_argument("entries", nargs="*", metavar="ENTRY", help=ENTRY_HELP)
-    parser.add_argument("--clear", action="store_true", help="remove the picks of --team in --track")
-    parser.add_argument("-t", "--track", metavar="NAME", help="with --clear or --server: the track")
-    parser.add_argument("--team", metavar="TEAM", help="with --clear: the name of the team's folder")
-    parser.add_argument(
-        "--server", metavar="URL", help="for a team: the address of the service; ENTRY is the id of an entry"
-    )
-    parser.add_argument("--reason", default="", metavar="TEXT", help="why; it is recorded, and visitors read it")
-    add_token(parser)
-    add_challenge(parser, "entries")
-
-
 def pick(
-    entries: Sequence[str],
-    clear: bool,
-    track: str | None,
-    team: str | None,
-    server: str | None,
-    reason: str,
-    token_file: Path | None,
-    challenge: Path,
+    entries: list[str] = argument(ENTRY_HELP, "ENTRY"),
+    clear: bool = option("--clear", "remove the picks of --team in --track"),
+    track: str | None = option("-t, --track NAME", "with --clear or --server: the track"),
+    team: str | None = option("--team TEAM", "with --clear: the name of the team's folder"),
+    server: str | None = option("--server URL", "for a team: the address of the service; ENTRY is the id of an entry"),
+    reason: str = option("--reason TEXT", REASON_HELP, default=""),
+    token_file: Path | None = TOKEN_FILE,
+    challenge: Path = of_challenge("entries"),
 ) -> int:
     """Pick the entries of teams of which the best one counts, in a track with entry = "picks".
 
@@ -260,23 +236,15 @@ def _pick_over_service(
     return 0
 
 
-def add_receipts(parser: Parser) -> None:
-    """Add the arguments of ``receipt``."""
-    parser.add_argument("entries", nargs="*", metavar="ENTRY", help=ENTRY_HELP)
-    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the receipt of one entry to this file")
-    parser.add_argument(
-        "--all",
-        dest="folder",
-        type=Path,
-        metavar="FOLDER",
-        help="write the receipts of all entries into this folder, as TRACK/TEAM/ID-FILE.receipt.txt; those it has stay",
-    )
-    add_track(parser)
-    add_challenge(parser, "entries")
-
-
 def receipt(
-    entries: Sequence[str], output: Path | None, folder: Path | None, track: str | None, challenge: Path
+    entries: list[str] = argument(ENTRY_HELP, "ENTRY"),
+    output: Path | None = option("-o, --output FILE", "write the receipt of one entry to this file"),
+    folder: Path | None = option(
+        "--all FOLDER",
+        "write the receipts of all entries into this folder, as TRACK/TEAM/ID-FILE.receipt.txt; those it has stay",
+    ),
+    track: str | None = ONE_TRACK,
+    challenge: Path = of_challenge("entries"),
 ) -> int:
     """Print the signed receipt of an entry, for its team.
 
@@ -301,13 +269,10 @@ def receipt(
     return 0
 
 
-def add_retries(parser: Parser) -> None:
-    """Add the arguments of ``retry``."""
-    parser.add_argument("entries", nargs="*", metavar="entry", help=f"{ENTRY_HELP}; default: all that have failed")
-    add_challenge(parser, "entries")
-
-
-def retry(entries: list[str], challenge: Path) -> int:
+def retry(
+    entries: list[str] = argument(f"{ENTRY_HELP}; default: all that have failed", "entry"),
+    challenge: Path = of_challenge("entries"),
+) -> int:
     """Let the next run try entries again that were not scored because they took too much time or memory.
 
     An entry is given up after three attempts. This command sets the count back.
@@ -320,13 +285,7 @@ def retry(entries: list[str], challenge: Path) -> int:
     return 0
 
 
-def add_revealed(parser: Parser) -> None:
-    """Add the arguments of ``reveal``."""
-    add_track(parser)
-    add_challenge(parser)
-
-
-def reveal(track: str | None, challenge: Path) -> int:
+def reveal(track: str | None = ONE_TRACK, challenge: Path = of_challenge()) -> int:
     """Publish the keys of the splits, and the opening of the commitment. This cannot be undone.
 
     The keys show which queries were preliminary; the opening shows to what `scorer commit` committed, with the SHA-256
@@ -343,12 +302,7 @@ def reveal(track: str | None, challenge: Path) -> int:
     return 0
 
 
-def add_keys(parser: Parser) -> None:
-    """Add the arguments of ``split``."""
-    add_challenge(parser)
-
-
-def split(challenge: Path) -> int:
+def split(challenge: Path = of_challenge()) -> int:
     """Make the secret keys that decide which queries are preliminary, and print their SHA-256.
 
     A track has such a key if it has the key split in challenge.toml. A key file that exists is never changed. The
@@ -385,41 +339,6 @@ VERSION = 1
 """Of the structure of the list as JSON."""
 
 
-def add_action(parser: Parser) -> None:
-    """Add the arguments of ``teams``."""
-    parser.add_argument(
-        "action",
-        nargs="?",
-        default="list",
-        choices=OrChallenge(["list", *TEAM_ACTIONS, *OF_TOKENS]),
-        metavar="ACTION",
-        help="list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
-        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key; "
-        "for the service: token TEAM, invite TEAM, tokens (a list), or revoke TOKEN",
-    )
-    parser.add_argument(
-        "values", nargs="*", metavar="VALUE", help="TEAM is the name of the team's folder, as messages show it"
-    )
-    parser.add_argument(
-        "--reason",
-        type=stated,
-        metavar="TEXT",
-        help="why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
-    )
-    parser.add_argument("--label", default="", metavar="TEXT", help="with token and invite: what the token is for")
-    parser.add_argument(
-        "--expires", type=moment, metavar="TIME", help="with token and invite: when it ends, as 2011-04-18T10:00:00Z"
-    )
-    parser.add_argument(
-        "--server",
-        default="",
-        metavar="URL",
-        help="with invite: the address of the service; default: service or url in the table [site] of challenge.toml",
-    )
-    add_form(parser, ("table", "json"), "of the list")
-    add_challenge(parser, "action")
-
-
 @dataclass(frozen=True, slots=True)
 class Action:
     """A decision about a team."""
@@ -447,14 +366,31 @@ OF_TOKENS = {"token": 1, "invite": 1, "tokens": 0, "revoke": 1}
 
 
 def teams(
-    action: str,
-    values: list[str],
-    reason: str | None,
-    form: str,
-    challenge: Path,
-    label: str,
-    expires: datetime | None,
-    server: str,
+    action: str = argument(
+        "list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
+        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key; "
+        "for the service: token TEAM, invite TEAM, tokens (a list), or revoke TOKEN",
+        "ACTION",
+        choices=OrChallenge(["list", *TEAM_ACTIONS, *OF_TOKENS]),
+        default="list",
+    ),
+    values: list[str] = argument("TEAM is the name of the team's folder, as messages show it", "VALUE"),
+    reason: str | None = option(
+        "--reason TEXT",
+        "why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
+        type=stated,
+    ),
+    label: str = option("--label TEXT", "with token and invite: what the token is for", default=""),
+    expires: datetime | None = option(
+        "--expires TIME", "with token and invite: when it ends, as 2011-04-18T10:00:00Z", type=moment
+    ),
+    server: str = option(
+        "--server URL",
+        "with invite: the address of the service; default: service or url in the table [site] of challenge.toml",
+        default="",
+    ),
+    form: str = form_of("the list", "table", "json"),
+    challenge: Path = of_challenge("action"),
 ) -> int:
     """List the teams of a challenge, or decide about one: its name, merges, disqualification, links.
 

@@ -3,92 +3,46 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from scorer.cli.arguments import (
-    SETTINGS,
+from scorer.cli.evaluate import MEASURES_HELP, AnalysisOptions, FileOptions, check_several, tasks_of_files
+from scorer.cli.output import CHALLENGE_FILE, print_message, print_result
+from scorer.cli.parameters import (
+    AS_OF,
+    NAMES,
+    ONE_TRACK,
+    REASON_HELP,
     OrChallenge,
-    Parser,
     WrongCallError,
-    add_as_of,
-    add_challenge,
-    add_form,
-    add_row_names,
-    add_track,
+    argument,
+    form_of,
+    group,
     moment,
     number,
+    of_challenge,
     open_challenge,
     open_store,
-    print_message,
-    print_result,
+    option,
     selected,
-)
-from scorer.cli.evaluate import (
-    MEASURES_HELP,
-    add_analysis,
-    add_policies,
-    check_no_policies,
-    check_several,
-    tasks_of_files,
 )
 from scorer.errors import ScorerError
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
-from scorer.wording import csv_table, printable, quoted, text_table, utc_moment
+from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc_moment
 
 if TYPE_CHECKING:
     from scorer.board.board import Board
     from scorer.scoring.analysis.analysis import Report, Settings
-    from scorer.scoring.analysis.kept import Na
     from scorer.store.log import LogLine
     from scorer.store.snapshot import Snapshot
 
 
-COLUMNS = ("task", "algorithm", "case", "value")
 LARGEST = 1e100
 """As in `scoring.analysis.tables`, which a help text must not load."""
-
-
-def add_report(parser: Parser) -> None:
-    """Add the arguments of ``report``."""
-    parser.add_argument(
-        "sources",
-        nargs="*",
-        metavar="SOURCE",
-        help="a challenge (a folder with challenge.toml, or that file), or a table: a CSV or Parquet file with the "
-        "columns task, algorithm, case and value, a URL, or - for standard input; without tasks, there is one; "
-        "default: the current folder. "
-        "With --solution: two or more submissions",
-    )
-    add_challenge(parser, "sources")
-    parser.add_argument("--solution", metavar="FILE", help="the graded items of every query: report on submissions")
-    parser.add_argument("-m", "--measure", metavar="MEASURE", help=f"with --solution: {MEASURES_HELP}")
-    add_form(parser, REPORT_FORMS, "of the report")
-    parser.add_argument(
-        "-o",
-        "--output",
-        metavar="FILE",
-        help="the file to write, or - for standard output; default: html is written to a file with the name of the "
-        "source, the others to standard output",
-    )
-    add_track(parser)
-    for column in COLUMNS:
-        parser.add_argument(f"--{column}", metavar="COLUMN", help=f"what the column {column} of a table is called")
-    parser.add_argument("--smaller-is-better", action="store_true", help="smaller values are better; only for a table")
-    parser.add_argument(
-        "--na",
-        type=_na,
-        metavar="NUMBER|drop",
-        help="what to do with missing values of a table: put a number in their place, or drop them; default: they are "
-        "an error",
-    )
-    add_analysis(parser)
-    parser.add_argument("--tukey", action="store_true", help="add the randomised Tukey HSD test, which takes longer")
-    add_row_names(parser)
-    add_policies(parser)
 
 
 def _na(text: str) -> float | Literal["drop"]:
@@ -100,26 +54,61 @@ def _na(text: str) -> float | Literal["drop"]:
         raise ArgumentTypeError(f"found {quoted(text)}, expected drop or a number up to {LARGEST:g}") from None
 
 
+def _column(name: str) -> Any:
+    """Declare the option for the name of a column."""
+    return option(f"--{name} COLUMN", f"what the column {name} of a table is called")
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options for a table of values."""
+
+    task: str | None = _column("task")
+    algorithm: str | None = _column("algorithm")
+    case: str | None = _column("case")
+    value: str | None = _column("value")
+    smaller_is_better: bool = option("--smaller-is-better", "smaller values are better; only for a table")
+    na: float | Literal["drop"] | None = option(
+        "--na NUMBER|drop",
+        "what to do with missing values of a table: put a number in their place, or drop them; default: they are an "
+        "error",
+        type=_na,
+    )
+
+    @property
+    def are_given(self) -> bool:
+        """Whether any of them is given."""
+        return self != TableOptions(None, None, None, None, smaller_is_better=False, na=None)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What the columns are called in the table, where they have other names."""
+        names = {"task": self.task, "algorithm": self.algorithm, "case": self.case, "value": self.value}
+        return {column: name for column, name in names.items() if name is not None}
+
+
 def report(
-    sources: list[str],
-    challenge: Path,
-    solution: str | None,
-    measure: str | None,
-    form: ReportForm,
-    output: str | None,
-    track: str | None,
-    smaller_is_better: bool,
-    na: Na,
-    task: str | None,
-    algorithm: str | None,
-    case: str | None,
-    value: str | None,
-    seed: int,
-    resamples: int,
-    all_pairs: bool,
-    tukey: bool,
-    row_name: RowName | None,
-    **policies: Any,
+    sources: list[str] = argument(
+        "a challenge (a folder with challenge.toml, or that file), or a table: a CSV or Parquet file with the columns "
+        "task, algorithm, case and value, a URL, or - for standard input; without tasks, there is one; default: the "
+        "current folder. With --solution: two or more submissions",
+        "SOURCE",
+    ),
+    challenge: Path = of_challenge("sources"),
+    solution: str | None = option("--solution FILE", "the graded items of every query: report on submissions"),
+    measure: str | None = option("-m, --measure MEASURE", f"with --solution: {MEASURES_HELP}"),
+    form: ReportForm = form_of("the report", *REPORT_FORMS),
+    output: str | None = option(
+        "-o, --output FILE",
+        "the file to write, or - for standard output; default: html is written to a file with the name of the source, "
+        "the others to standard output",
+    ),
+    track: str | None = ONE_TRACK,
+    table: TableOptions = group(),
+    analysis: AnalysisOptions = group(),
+    tukey: bool = option("--tukey", "add the randomised Tukey HSD test, which takes longer"),
+    row_name: RowName | None = NAMES,
+    options: FileOptions = group(),
 ) -> int:
     """Analyse the ranking of a challenge, of submissions, or of any table of values.
 
@@ -131,29 +120,26 @@ def report(
     from scorer.board.site.report_page import written
     from scorer.scoring.analysis.analysis import Settings
 
-    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
-    named = zip(COLUMNS, (task, algorithm, case, value), strict=True)
-    columns = {column: name for column, name in named if name is not None}
-    about_values = smaller_is_better or na is not None or bool(columns)
+    settings = Settings(**vars(analysis), tukey=tukey)
     source = sources[0] if sources else str(challenge)
     templates = None
     if solution is not None:
-        if challenge != Path() or track is not None or about_values:
+        if challenge != Path() or track is not None or table.are_given:
             raise WrongCallError("--solution reports on files; --challenge, --track, and the options of tables do not")
-        analysis = _of_files(sources, solution, measure, row_name, policies, settings)
+        analysed = _of_files(sources, solution, measure, row_name, options, settings)
         source = solution
     else:
         _check_source(sources, challenge)
-        check_no_policies({"measure": measure, "names": row_name, **policies}, "is for files, with --solution FILE")
+        options.check_unused("is for files, with --solution FILE", measure=measure, names=row_name)
         if _is_challenge(source):
-            if about_values:
+            if table.are_given:
                 raise WrongCallError(
                     "--smaller-is-better, --na and names of columns are for tables; the scores of a challenge need none"
                 )
-            analysis, templates = _of_challenge(Path(source), track, settings)
+            analysed, templates = _of_challenge(Path(source), track, settings)
         else:
-            analysis = _of_table(source, track, smaller_is_better, na, columns, settings)
-    text = written(analysis, form, templates)
+            analysed = _of_table(source, track, table, settings)
+    text = written(analysed, form, templates)
     if output is None and form == "html":
         output = _default_output(source)
     if output is None or output == "-":
@@ -179,7 +165,7 @@ def _of_files(
     solution: str,
     measure: str | None,
     row_name: RowName | None,
-    policies: Mapping[str, Any],
+    options: FileOptions,
     settings: Settings,
 ) -> Report:
     """The report of submissions."""
@@ -189,7 +175,7 @@ def _of_files(
     check_several(paths, "submission")
     if measure is None:
         raise WrongCallError("--measure is required to report on files, as in --measure nDCG@10")
-    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(measure), row_name, policies)
+    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(measure), row_name, options)
     lines = [line for run in notes.values() for line in run]
     return analysed_tasks(_title(solution), tasks, settings, "drop", lines)
 
@@ -198,7 +184,7 @@ def _is_challenge(source: str) -> bool:
     if is_standard_input(source) or is_url(source):
         return False
     path = Path(source)
-    return path.is_dir() or path.name == SETTINGS
+    return path.is_dir() or path.name == CHALLENGE_FILE
 
 
 def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[Report, Path]:
@@ -212,24 +198,17 @@ def _of_challenge(folder: Path, track: str | None, settings: Settings) -> tuple[
     return analysed_tasks(challenge.name, tasks, settings, "drop", notes), challenge.root / "templates"
 
 
-def _of_table(
-    source: str,
-    track: str | None,
-    smaller_is_better: bool,
-    na: Na,
-    columns: Mapping[str, str],
-    settings: Settings,
-) -> Report:
+def _of_table(source: str, track: str | None, table: TableOptions, settings: Settings) -> Report:
     from scorer.scoring.analysis.analysis import analysed_tasks
     from scorer.scoring.analysis.tables import read_table
 
-    tasks = read_table(source, larger_is_better=not smaller_is_better, columns=columns)
+    tasks = read_table(source, larger_is_better=not table.smaller_is_better, columns=table.columns)
     chosen = [task for task in tasks if track in (None, task.name)]
     if not chosen:
         names = ", ".join(quoted(task.name) for task in tasks[:10])
         raise WrongCallError(f"--track: the table has no task called {quoted(track or '')}; its tasks are: {names}")
     try:
-        return analysed_tasks(_title(source), chosen, settings, na)
+        return analysed_tasks(_title(source), chosen, settings, table.na)
     except ScorerError as error:
         raise ScorerError(f"{printable(shown(source))}: {error}") from error
 
@@ -243,7 +222,7 @@ def _default_output(source: str) -> str:
     if is_standard_input(source):
         return "report.html"
     path = Path(source).absolute() if not is_url(source) else Path(source.partition("?")[0])
-    path = path.parent if path.name == SETTINGS else path.resolve() if path.is_dir() else path
+    path = path.parent if path.name == CHALLENGE_FILE else path.resolve() if path.is_dir() else path
     stem = path.name if path.is_dir() else path.name.partition(".")[0]
     return f"{stem}-report.html" if stem else "report.html"
 
@@ -257,18 +236,12 @@ def _write(text: str, path: Path) -> None:
         raise ScorerError(f"{printable(str(path))}: cannot be written: {error.strerror or error}") from error
 
 
-BOARD_FORMS = ("table", "json", "csv", "markdown")
-
-
-def add_board(parser: Parser) -> None:
-    """Add the arguments of ``leaderboard``."""
-    add_challenge(parser)
-    add_track(parser)
-    add_form(parser, BOARD_FORMS)
-    add_as_of(parser)
-
-
-def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
+def leaderboard(
+    challenge: Path = of_challenge(),
+    track: str | None = ONE_TRACK,
+    form: str = form_of("the output", "table", "json", "csv", "markdown"),
+    as_of: datetime | int | None = AS_OF,
+) -> int:
     """Print the board of each track from the stored results, without scoring."""
     from scorer.live.now import published_log
     from scorer.organising.render import boards
@@ -286,31 +259,23 @@ def leaderboard(challenge: Path, track: str | None, form: str, as_of: datetime |
 
 
 def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
-    from scorer.board.reports.leaderboard import board_table, to_json, to_markdown
+    from scorer.board.reports.leaderboard import board_table, to_json
 
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.
         texts = [to_json(board, head).rstrip("\n") for board in boards]
         return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
-    if form == "csv":
-        return "\n\n".join(csv_table(board_table(board)) for board in boards)
-    if form == "markdown":
-        return "\n".join(f"## {board.track.title}\n\n{to_markdown(board)}" for board in boards).rstrip("\n")
-    return "\n\n".join(f"{board.track.title}\n{text_table(board_table(board))}" for board in boards)
+    heads = {"table": "{}\n", "markdown": "## {}\n\n"}
+    tables = [(board.track.title, TABLES[form](board_table(board))) for board in boards]
+    return "\n\n".join(heads.get(form, "").format(title) + table for title, table in tables)
 
 
-ENTRY_FORMS = ("table", "json", "csv")
-
-
-def add_entries(parser: Parser) -> None:
-    """Add the arguments of ``entries``."""
-    add_challenge(parser)
-    add_track(parser)
-    add_form(parser, ENTRY_FORMS)
-    add_as_of(parser)
-
-
-def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int | None) -> int:
+def entries(
+    challenge: Path = of_challenge(),
+    track: str | None = ONE_TRACK,
+    form: str = form_of("the output", "table", "json", "csv"),
+    as_of: datetime | int | None = AS_OF,
+) -> int:
     """Print every entry: when it was received, in which phase, its state, and whether it counts.
 
     The time at which it was recorded is there if a phase had closed since the time of receipt.
@@ -331,20 +296,13 @@ def entries(challenge: Path, track: str | None, form: str, as_of: datetime | int
     return 0
 
 
-def add_phases(parser: Parser) -> None:
-    """Add the arguments of ``phases``."""
-    parser.add_argument(
-        "action", nargs="?", choices=OrChallenge(["extend"]), metavar="extend", help="give a phase a later end"
-    )
-    parser.add_argument("phase", nargs="?", help="the name of the phase to extend")
-    parser.add_argument("--end", type=moment, metavar="TIME", help="the new end, with its offset from UTC")
-    parser.add_argument("--reason", metavar="TEXT", help="why; it is recorded, and visitors read it")
-    add_track(parser)
-    add_challenge(parser, "action")
-
-
 def phases(
-    action: str | None, phase: str | None, end: datetime | None, reason: str | None, track: str | None, challenge: Path
+    action: str | None = argument("give a phase a later end", "extend", choices=OrChallenge(["extend"])),
+    phase: str | None = argument("the name of the phase to extend"),
+    end: datetime | None = option("--end TIME", "the new end, with its offset from UTC", type=moment),
+    reason: str | None = option("--reason TEXT", REASON_HELP),
+    track: str | None = ONE_TRACK,
+    challenge: Path = of_challenge("action"),
 ) -> int:
     """Print the phases of the tracks with the exact rules on times; or extend one: scorer phases extend NAME.
 

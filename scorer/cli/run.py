@@ -1,46 +1,49 @@
-"""The commands that run a challenge: ``init``, ``run``, ``render``, ``status``, ``doctor``, ``export``, ``import``
-and ``serve``.
+"""The commands that run a challenge: ``init``, ``run``, ``score``, ``check`` for participants, ``render``, ``status``,
+``doctor``, ``export``, ``import`` and ``serve``.
 """
 
 from __future__ import annotations
 
 import os
-import signal
-import time
-from argparse import ArgumentParser, ArgumentTypeError
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import replace
+from argparse import ArgumentTypeError
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import (
-    Parser,
-    add_as_of,
-    add_challenge,
+from scorer.cli.output import print_message, print_result, with_progress
+from scorer.cli.parameters import (
+    AS_OF,
+    ONE_TRACK,
+    TRACK_OF_FILE,
+    WrongCallError,
+    argument,
+    check_format,
+    format_of,
+    group,
     number,
+    of_challenge,
+    only_track,
     open_challenge,
     open_store,
-    print_message,
-    print_result,
+    option,
     whole_number,
 )
-from scorer.cli.score import add_scoring, open_scoring, print_outcome, score_tracks
-from scorer.errors import ChallengeError
-from scorer.wording import quoted
+from scorer.errors import ChallengeError, ExecutorError, ScorerError, SolutionError
+from scorer.files import digest, is_regular, shown
+from scorer.limits import Limits
+from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
+    from scorer.lists.solution import Solution
+    from scorer.organising.job import Run
     from scorer.organising.run import Rendered
-    from scorer.organising.watch import Loop
+    from scorer.settings.tracks import Challenge, Track
 
 
-def add_new_folder(parser: ArgumentParser) -> None:
-    """Add the arguments of ``init``."""
-    parser.add_argument("folder", type=Path, help="a new or empty folder")
-
-
-def init(folder: Path) -> int:
+def init(folder: Path = argument("a new or empty folder")) -> int:
     """Write a new challenge to start from: challenge.toml with comments, a small solution, two submissions."""
     from scorer.settings.starter import write_new
 
@@ -49,24 +52,50 @@ def init(folder: Path) -> int:
     return 0
 
 
-def add_run(parser: Parser) -> None:
-    """Add the arguments of ``run``."""
-    add_scoring(parser)
-    parser.add_argument(
-        "--watch",
-        action="store_true",
-        help="go on until stopped: score what is handed in at once, and what arrives in the folder within --every",
+@dataclass(frozen=True)
+class ScoringOptions:
+    """The options of ``run`` and ``score``."""
+
+    executor: str | None = option(
+        "--executor NAME",
+        "where to score: processes, processes:N or dask:ADDRESS; or serial, for debugging, which limits neither time "
+        "nor memory; default: processes",
     )
-    parser.add_argument(
-        "--every",
+    time_limit: float | None = option(
+        "--time-limit SECONDS",
+        f"how long scoring one submission may take; default: limits.seconds in challenge.toml, or {Limits().seconds}",
+        type=number(least=1),
+    )
+    confirm_withdrawals: bool = option(
+        "--confirm-withdrawals",
+        "record missing files as withdrawals, even if many are missing or the folder is empty",
+    )
+    verify_files: bool = option(
+        "--verify-files", "read all files again, also those whose size, times and inode have not changed"
+    )
+    strict: bool = option(
+        "--strict", "exit with 1 if any submission is rejected or was given up, also by an earlier run"
+    )
+    quiet: bool = option(
+        "--quiet", "print only what needs a person and was not there in the last quiet run: nothing if nothing is"
+    )
+
+
+def run(
+    challenge: Path = of_challenge(),
+    track: str | None = ONE_TRACK,
+    options: ScoringOptions = group(),
+    watch: bool = option(
+        "--watch",
+        "go on until stopped: score what is handed in at once, and what arrives in the folder within --every",
+    ),
+    every: float = option(
+        "--every SECONDS",
+        "with --watch: how often to look into the folder of submissions; default: %(default)g",
         type=number(least=0.1, most=86_400),
         default=10.0,
-        metavar="SECONDS",
-        help="with --watch: how often to look into the folder of submissions; default: %(default)g",
-    )
-
-
-def run(challenge: Path, track: str | None, watch: bool, every: float, **options: Any) -> int:
+    ),
+) -> int:
     """Score new submissions, store the results, and render the site: the main job.
 
     The last line of the output is the path of the site, which is rendered only if it would change. With --quiet, only
@@ -79,121 +108,146 @@ def run(challenge: Path, track: str | None, watch: bool, every: float, **options
     With --watch, the command runs until it is stopped by a signal, and then exits with 0. Teams take turns, and the
     site is rendered while files are scored.
     """
+    from scorer.organising.job import watch as watch_challenge
     from scorer.organising.run import update
+    from scorer.organising.watch import ENDS_WITH_PARENT
 
-    if watch:
-        return _watch(challenge, track, every, options)
-    with open_scoring(challenge, track, options) as scoring:
-        succeeded = score_tracks(scoring)
-        rendered = update(scoring.challenge, scoring.store)
-        if scoring.options.quiet:
-            scoring.messages(*rendered.notes)
+    parent = os.environ.get(ENDS_WITH_PARENT) if watch else None
+    with _opened(challenge, track, options, create=parent is None) as opened:
+        if watch:
+            watch_challenge(opened, track, every, None if parent is None else int(parent))
+            return 0
+        succeeded = opened.score()
+        rendered = update(opened.challenge, opened.store)
+        if options.quiet:
+            opened.messages(*rendered.notes)
         else:
             print_rendered(rendered)
     return 0 if succeeded else 1
 
 
-def _watch(folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> int:
-    """Score what is handed in, while another process runs the challenge and renders the site."""
-    import multiprocessing
-    import threading
+@contextmanager
+def _opened(folder: Path, track: str | None, options: ScoringOptions, *, create: bool = True) -> Iterator[Run]:
+    """Open a challenge for a run. Raises WrongCallError for an unknown track or executor."""
+    from scorer.organising.job import Output, Run, RunOptions
 
-    from scorer.live.entries import Followed
-    from scorer.organising.scan import Arrivals
-    from scorer.organising.watch import ENDS_WITH_PARENT, LOOK_EVERY, ArrivalLoop
-    from scorer.settings.loading import read_challenge
+    challenge, _ = open_challenge(folder, track)
+    chosen = RunOptions(**vars(options))
+    try:
+        chosen.executor_named()
+    except ExecutorError as error:
+        raise WrongCallError(f"--executor: {error}") from error
+    if chosen.executor == "serial" and not chosen.quiet:
+        print_message("serial: for debugging; the limits on time and memory have no effect")
+    with Run.opened(challenge, track, chosen, Output(print_message, with_progress), create=create) as opened:
+        yield opened
 
-    parent = os.environ.get(ENDS_WITH_PARENT)
-    with open_scoring(folder, track, options, create=parent is None) as scoring:
-        followed = scoring.store.read(lambda view: Followed.of(view, scoring.challenge.name))
-        arrivals = Arrivals(scoring.store, followed, scoring.executor)
 
-        def score(name: str, teams: frozenset[str], go_on: Callable[[], bool]) -> None:
-            settings = read_challenge(scoring.challenge.root)
-            if name in {chosen.name for chosen in scoring.tracks}:
-                for submission, outcome in arrivals.scored(settings, settings.track(name), teams, go_on):
-                    print_outcome(submission, outcome)
+def score(challenge: Path = of_challenge(), track: str | None = ONE_TRACK, options: ScoringOptions = group()) -> int:
+    """Score new submissions and store the results; do not render the site.
 
-        loop = ArrivalLoop(scoring.store, print_message, score)
-        _stop_by_signals(loop)
-        if parent is not None:
-            _end_with(int(parent), loop)
-        context = multiprocessing.get_context("spawn")
+    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track,
+    or that submissions are missing. All other submissions are scored in that case too. With --strict, exit code 1 also
+    means that a submission that an earlier run rejected or gave up is still there.
+    """
+    with _opened(challenge, track, options) as opened:
+        return 0 if opened.score() else 1
 
-        def keep_running() -> None:
-            # In place of a database that was deleted, a new process would make another one.
-            while not loop.stopped.is_set() and not scoring.store.database.is_replaced:
-                process = context.Process(
-                    target=_run_and_render, args=(os.getpid(), folder, track, every, dict(options))
-                )
-                process.start()
-                while process.is_alive() and not loop.stopped.wait(LOOK_EVERY):
-                    pass
-                process.terminate()
-                process.join()
-                loop.stopped.wait(1.0)  # it ended by an error, and the next one may do so, too
 
-        keeper = threading.Thread(target=keep_running, name="runs")
-        keeper.start()
-        try:
-            loop()
-        finally:
-            loop.stopped.set()
-            keeper.join()
+def check(
+    file: str = argument("the submission: a path or a URL"),
+    track: str | None = TRACK_OF_FILE,
+    challenge: Path | str = of_challenge(sites=True),
+    team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
+    submission_format: str | None = format_of("the format of the file"),
+) -> int:
+    """Check a submission before you submit it: format, queries, items, lengths, duplicates.
+
+    The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
+    the challenge has public lists of them. The address of the published site is enough: it has the public settings and
+    lists.
+
+    With --team, the command also says what is left of the team's quota and when it begins again, if the folder of the
+    challenge has the database.
+    """
+    if isinstance(challenge, str):
+        from scorer.settings.published import downloaded
+
+        if team is not None:
+            raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
+        with downloaded(challenge, track) as folder:
+            return check(file, track, folder, None, submission_format)
+    settings, tracks = open_challenge(challenge, track)
+    requested = only_track(tracks)
+    code = _check(file, settings, requested, submission_format)
+    if team is not None:
+        print_result(_left(settings, requested, team))
+    return code
+
+
+def _left(settings: Challenge, requested: Track, team: str) -> str:
+    """What is left of the quota of a team, by the database of the challenge."""
+    from scorer.live.entries import quota_line
+    from scorer.store.store import Store
+
+    try:
+        with Store.open(settings.database_address, create=False) as store:
+            return store.read(lambda view: quota_line(view, requested, team))
+    except ScorerError as error:
+        return f"{printable_name(team)}: nothing is known about its quota ({error})"
+
+
+def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
+    from scorer.lists.solution import excluded, read_ids
+    from scorer.scoring.executors.base import checked
+    from scorer.scoring.outcomes import Failed, Rejected, Rules
+    from scorer.settings.tracks import public_lists
+
+    rules = Rules.of(requested)
+    check_format(submission_format, "--submission-format")
+    if submission_format is not None:
+        rules = replace(rules, submission_format=submission_format)
+    queries = _queries(requested)
+    candidates = None if requested.items_path is None else read_ids(requested.items_path)
+    exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
+    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
+    path = printable(shown(file))
+    if isinstance(outcome, Failed):
+        print_message(f"{path}: {outcome.reason}")
+        print_message(f"{path}: not checked")
+        return 1
+    if isinstance(outcome, Rejected):
+        print_message("\n".join(outcome.problems.lines(shown(file))))
+        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
+        return 1
+    print_message(*outcome.notes.lines(shown(file)))
+    if queries is None:
+        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
+    counts = outcome.counts
+    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
+    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
+    if is_regular(file):
+        print_result(f"sha256 {digest(file)}")
     return 0
 
 
-def _run_and_render(parent: int, folder: Path, track: str | None, every: float, options: Mapping[str, Any]) -> None:
-    """In another process: run the challenge and render the site until the process is stopped, or its parent ends."""
-    from scorer.organising.run import update
-    from scorer.organising.watch import RunLoop
-    from scorer.settings.loading import read_challenge
-    from scorer.store.database import ReplacedError
+def _queries(track: Track) -> Solution | None:
+    """The queries of the track, from its public list or else from its solution.
 
-    # Each message is printed once, as long as it stays true.
-    with open_scoring(folder, track, {**options, "quiet": True}, create=False) as scoring:
+    None if neither file is available.
+    """
+    from scorer.lists.solution import Solution
 
-        def run_once(go_on: Callable[[], bool]) -> None:
-            settings = read_challenge(scoring.challenge.root)  # the organiser may have changed it
-            names = {chosen.name for chosen in scoring.tracks}
-            tracks = [chosen for chosen in settings.tracks if chosen.name in names]
-            score_tracks(replace(scoring, challenge=settings, tracks=tracks), go_on, leaves_fresh=True)
-
-        def render_once() -> None:
-            notes = update(read_challenge(scoring.challenge.root), scoring.store).notes
-            print_message(*scoring.messages.new(notes))
-
-        loop = RunLoop(scoring.store, print_message, scoring.challenge, run_once, render_once, every)
-        _stop_by_signals(loop)
-        _end_with(parent, loop)
-        with suppress(ReplacedError):  # the parent says so
-            loop()
+    if track.queries_path is not None:
+        return Solution.read_queries(track.queries_path)
+    try:
+        solution = Solution.read(track.solution_path, track.solution_format)
+    except SolutionError:
+        return None
+    return Solution.of_queries(solution.queries.to_pylist())
 
 
-def _end_with(parent: int, loop: Loop) -> None:
-    """End the loop with its parent, however that ends: then the system gives the process another parent."""
-    import threading
-
-    def watch() -> None:
-        while os.getppid() == parent:
-            time.sleep(0.5)
-        loop.stopped.set()
-
-    threading.Thread(target=watch, name="parent", daemon=True).start()
-
-
-def _stop_by_signals(loop: Loop) -> None:
-    for wanted in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(wanted, lambda *_: loop.stopped.set())
-
-
-def add_moment(parser: Parser) -> None:
-    """Add the arguments of ``render``."""
-    add_challenge(parser)
-    add_as_of(parser)
-
-
-def render(challenge: Path, as_of: datetime | int | None) -> int:
+def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_OF) -> int:
     """Render the site from the stored results, without scoring.
 
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
@@ -211,7 +265,7 @@ def print_rendered(rendered: Rendered) -> None:
     print_result(str(rendered.index))
 
 
-def status(challenge: Path) -> int:
+def status(challenge: Path = of_challenge()) -> int:
     """Print the state of a challenge: entries of each track, and the last run and render."""
     from scorer.organising.doctor import status as status_lines
 
@@ -220,18 +274,14 @@ def status(challenge: Path) -> int:
     return 0
 
 
-def add_repair(parser: Parser) -> None:
-    """Add the arguments of ``doctor``."""
-    add_challenge(parser)
-    parser.add_argument(
+def doctor(
+    challenge: Path = of_challenge(),
+    repair: bool = option(
         "--repair",
-        action="store_true",
-        help="first delete damaged rows that `scorer run` can derive again, after a backup of the database file; "
-        "what was recorded stays as it is",
-    )
-
-
-def doctor(challenge: Path, repair: bool) -> int:
+        "first delete damaged rows that `scorer run` can derive again, after a backup of the database file; what was "
+        "recorded stays as it is",
+    ),
+) -> int:
     """Check the database of a challenge, and the files that it refers to.
 
     Prints a line for each check, and what to do about each problem. Exits with 1 if there is a problem.
@@ -249,15 +299,12 @@ def doctor(challenge: Path, repair: bool) -> int:
     return 1 if problems else 0
 
 
-def add_bundle(parser: Parser) -> None:
-    """Add the arguments of ``export``."""
-    parser.add_argument("bundle", type=Path, help="the file to write, such as challenge.zip; it must not exist")
-    add_challenge(parser)
-    parser.add_argument("--solutions", action="store_true", help="add the solutions, which a run needs")
-    parser.add_argument("--files", action="store_true", help="add the files of the submissions")
-
-
-def export(bundle: Path, challenge: Path, solutions: bool, files: bool) -> int:
+def export(
+    bundle: Path = argument("the file to write, such as challenge.zip; it must not exist"),
+    challenge: Path = of_challenge(),
+    solutions: bool = option("--solutions", "add the solutions, which a run needs"),
+    files: bool = option("--files", "add the files of the submissions"),
+) -> int:
     """Write the challenge into one archive, from which `scorer import` makes it again, with the same site.
 
     The archive has the settings, the record, the results, and what the pages need. It also has the secrets of the
@@ -276,25 +323,21 @@ def export(bundle: Path, challenge: Path, solutions: bool, files: bool) -> int:
     return 0
 
 
-def add_imported(parser: ArgumentParser) -> None:
-    """Add the arguments of ``import``."""
-    parser.add_argument("bundle", type=Path, help="the file that `scorer export` wrote")
-    parser.add_argument("folder", type=Path, help="a new or empty folder for the challenge")
-    parser.add_argument(
-        "--database",
-        type=_url,
-        metavar="URL",
-        help="an empty database on a server, as in postgresql+psycopg://user@host/name; default: a file in the folder",
-    )
-
-
 def _url(text: str) -> str:
     if "://" not in text:
         raise ArgumentTypeError(f"found {quoted(text)}, expected a URL, as in postgresql+psycopg://user@host/name")
     return text
 
 
-def import_(bundle: Path, folder: Path, database: str | None) -> int:
+def import_(
+    bundle: Path = argument("the file that `scorer export` wrote"),
+    folder: Path = argument("a new or empty folder for the challenge"),
+    database: str | None = option(
+        "--database URL",
+        "an empty database on a server, as in postgresql+psycopg://user@host/name; default: a file in the folder",
+        type=_url,
+    ),
+) -> int:
     """Make a challenge from the archive that `scorer export` wrote: its folder, its database and its site.
 
     A file with a changed byte is refused, and nothing is left of it. An import that was killed can be repeated.
@@ -311,31 +354,21 @@ def import_(bundle: Path, folder: Path, database: str | None) -> int:
 EXTRA = "the service needs more packages; install them with `pip install 'challenge-scorer[serve]'`"
 
 
-def add_service(parser: Parser) -> None:
-    """Add the arguments of ``serve``."""
-    add_challenge(parser)
-    parser.add_argument("--host", default="127.0.0.1", help="the address to listen at; default: %(default)s")
-    parser.add_argument(
-        "--port",
-        type=whole_number(0, 65_535),
-        default=8000,
-        metavar="NUMBER",
-        help="default: %(default)s; 0: a free one",
-    )
-    parser.add_argument(
-        "--proxy",
-        action="append",
-        default=[],
-        metavar="ADDRESS",
-        help="the address of a proxy in front of the service, whose X-Forwarded-For is true; may be repeated",
-    )
-    parser.add_argument("--no-runner", action="store_true", help="score nothing: `scorer run` does, or another machine")
-    parser.add_argument(
-        "--executor", metavar="NAME", help="where to score, as for `scorer run`; default: processes of this machine"
-    )
-
-
-def serve(challenge: Path, host: str, port: int, proxy: list[str], no_runner: bool, executor: str | None) -> int:
+def serve(
+    challenge: Path = of_challenge(),
+    host: str = option("--host", "the address to listen at; default: %(default)s", default="127.0.0.1"),
+    port: int = option(
+        "--port NUMBER", "default: %(default)s; 0: a free one", type=whole_number(0, 65_535), default=8000
+    ),
+    proxy: list[str] = option(
+        "--proxy ADDRESS",
+        "the address of a proxy in front of the service, whose X-Forwarded-For is true; may be repeated",
+    ),
+    no_runner: bool = option("--no-runner", "score nothing: `scorer run` does, or another machine"),
+    executor: str | None = option(
+        "--executor NAME", "where to score, as for `scorer run`; default: processes of this machine"
+    ),
+) -> int:
     """Serve the site, receive files from teams, and score them while the command runs.
 
     A team needs a token, which `scorer teams token` or `scorer teams invite` issues, and hands in files with

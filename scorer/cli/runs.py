@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import sys
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from scorer.cli.arguments import (
-    FORMAT_HELP,
+from scorer.cli.evaluate import check_several, check_standard_input
+from scorer.cli.output import print_message, print_result
+from scorer.cli.parameters import (
     WrongCallError,
-    add_form,
-    add_tag,
-    format_name,
-    print_message,
-    print_result,
+    argument,
+    check_format,
+    form_of,
+    format_of,
+    group,
+    option,
     whole_number,
 )
-from scorer.cli.evaluate import check_several, check_standard_input
 from scorer.errors import ConversionError, FusionError, MeasureError, ScorerError
 from scorer.options import TIE_RULE, TieRule
 from scorer.wording import aligned, counted, printable, quoted
@@ -36,38 +38,22 @@ STANDARD_OUTPUT = "-"
 OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
 """By the parameters of `scorer.convert`."""
 
-
-def add_conversion(parser: ArgumentParser) -> None:
-    """Add the arguments of ``convert``."""
-    parser.add_argument(
-        "source", metavar="IN", help="a solution or a submission: a path, a URL, or - for standard input"
-    )
-    parser.add_argument(
-        "target",
-        metavar="OUT",
-        help="the file to write, or - for standard output; its name determines the format, and .gz, .zst or .xz "
-        "the compression",
-    )
-    parser.add_argument(
-        "--to", dest="target_format", metavar="FORMAT", help="the format to write, if the name does not determine it"
-    )
-    parser.add_argument("--from", dest="source_format", metavar="FORMAT", help=f"the format to read, {FORMAT_HELP}")
-    add_tag(parser, "source_format")
-    parser.add_argument("--kind", choices=("solution", "submission"), help="what IN is, if it could be either")
-    parser.add_argument(
-        "--ties",
-        choices=tuple(TIE_RULE.values),
-        help=f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}",
-    )
+TO = option("--to FORMAT", "the format to write, if the name does not determine it")
 
 
 def convert(
-    source: str,
-    target: str,
-    target_format: str | None,
-    source_format: str | None,
-    kind: Literal["solution", "submission"] | None,
-    ties: TieRule | None,
+    source: str = argument("a solution or a submission: a path, a URL, or - for standard input", "IN"),
+    target: str = argument(
+        "the file to write, or - for standard output; its name determines the format, and .gz, .zst or .xz the "
+        "compression",
+        "OUT",
+    ),
+    target_format: str | None = TO,
+    source_format: str | None = format_of("the format to read", "--from FORMAT"),
+    kind: Literal["solution", "submission"] | None = option("--kind", "what IN is, if it could be either"),
+    ties: TieRule | None = option(
+        "--ties", f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}"
+    ),
 ) -> int:
     """Write a solution or a submission in another format.
 
@@ -91,58 +77,6 @@ def convert(
     return 0
 
 
-def add_fusion(parser: ArgumentParser) -> None:
-    """Add the arguments of ``fuse``."""
-    parser.add_argument("runs", nargs="*", metavar="run", help="two or more runs: paths, URLs, or - for standard input")
-    parser.add_argument(
-        "-o",
-        "--output",
-        default=STANDARD_OUTPUT,
-        metavar="FILE",
-        help="the file to write; its name determines the format, and .gz, .zst or .xz the compression; default: "
-        "standard output",
-    )
-    parser.add_argument(
-        "--to", dest="to_format", metavar="FORMAT", help="the format to write, if the name does not determine it"
-    )
-    parser.add_argument(
-        "--method", default="rrf", metavar="NAME", help="the fusion method; default: rrf; `--methods` lists them"
-    )
-    parser.add_argument(
-        "--norm",
-        metavar="NAME",
-        help="how run scores are normalised, for a method that uses them: min-max (the default), max, sum, zmuv, rank, "
-        "borda, min-max-inverted (for distances) or none",
-    )
-    parser.add_argument(
-        "-p",
-        "--parameter",
-        dest="parameters",
-        action="append",
-        default=[],
-        type=_setting,
-        metavar="NAME=VALUE",
-        help="a parameter of the method, as in -p k=60; repeatable",
-    )
-    parser.add_argument("--weights", metavar="W1,W2,...", help="a weight for each run: short for -p weights=W1,W2,...")
-    parser.add_argument(
-        "--depth", type=whole_number(1), metavar="N", help="the number of items to keep in each list; default: all"
-    )
-    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the runs' format, {FORMAT_HELP}")
-    add_tag(parser, "submission_format")
-    parser.add_argument("--methods", action="store_true", help="list the methods and the normalisations, and exit")
-    tuning = parser.add_argument_group("tuning")
-    tuning.add_argument(
-        "--solution", metavar="FILE", help="the graded items: the parameter of the method gets its best value"
-    )
-    tuning.add_argument("-m", "--measure", metavar="MEASURE", help="the measure to be best by, as in -m AP")
-    tuning.add_argument(
-        "--step", type=float, metavar="STEP", help="the step between the values that are tried; for weights 0.1"
-    )
-    tuning.add_argument("--trials", metavar="FILE", help="write the score of each value to this file, as CSV")
-    tuning.add_argument("--solution-format", metavar="FORMAT", help=f"the solution's format, {FORMAT_HELP}")
-
-
 def _setting(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not (name and equals and value):
@@ -150,22 +84,51 @@ def _setting(text: str) -> tuple[str, str]:
     return name, value
 
 
+@dataclass(frozen=True)
+class TuningOptions:
+    """The options for the best value of a parameter."""
+
+    solution: str | None = option(
+        "--solution FILE", "the graded items: the parameter of the method gets its best value"
+    )
+    measure: str | None = option("-m, --measure MEASURE", "the measure to be best by, as in -m AP")
+    step: float | None = option("--step STEP", "the step between the values that are tried; for weights 0.1")
+    trials: str | None = option("--trials FILE", "write the score of each value to this file, as CSV")
+    solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None)
+
+    def check(self) -> None:
+        """Raise WrongCallError for options that are given without those that they need."""
+        if (self.solution is None) != (self.measure is None):
+            raise WrongCallError("tuning needs both --solution FILE and --measure MEASURE")
+        if self.solution is None and any(each is not None for each in vars(self).values()):
+            raise WrongCallError("--step, --trials and --solution-format are for tuning, which needs --solution FILE")
+
+
 def fuse(
-    runs: list[str],
-    output: str,
-    to_format: str | None,
-    method: str,
-    norm: str | None,
-    parameters: list[tuple[str, str]],
-    weights: str | None,
-    depth: int | None,
-    submission_format: str | None,
-    methods: bool,
-    solution: str | None,
-    measure: str | None,
-    step: float | None,
-    trials: str | None,
-    solution_format: str | None,
+    runs: list[str] = argument("two or more runs: paths, URLs, or - for standard input", "run"),
+    output: str = option(
+        "-o, --output FILE",
+        "the file to write; its name determines the format, and .gz, .zst or .xz the compression; default: standard "
+        "output",
+        default=STANDARD_OUTPUT,
+    ),
+    to_format: str | None = TO,
+    method: str = option("--method NAME", "the fusion method; default: rrf; `--methods` lists them", default="rrf"),
+    norm: str | None = option(
+        "--norm NAME",
+        "how run scores are normalised, for a method that uses them: min-max (the default), max, sum, zmuv, rank, "
+        "borda, min-max-inverted (for distances) or none",
+    ),
+    parameters: list[tuple[str, str]] = option(
+        "-p, --parameter NAME=VALUE", "a parameter of the method, as in -p k=60; repeatable", type=_setting
+    ),
+    weights: str | None = option("--weights W1,W2,...", "a weight for each run: short for -p weights=W1,W2,..."),
+    depth: int | None = option(
+        "--depth N", "the number of items to keep in each list; default: all", type=whole_number(1)
+    ),
+    submission_format: str | None = format_of("the runs' format"),
+    methods: bool = option("--methods", "list the methods and the normalisations, and exit"),
+    tuning: TuningOptions = group("tuning"),
 ) -> int:
     """Fuse two or more runs into one.
 
@@ -177,35 +140,32 @@ def fuse(
     if methods:
         return _list_methods()
     given = _parameters(parameters, weights)
-    check_standard_input(*runs, *([solution] if solution else []))
-    if (solution is None) != (measure is None):
-        raise WrongCallError("tuning needs both --solution FILE and --measure MEASURE")
-    if solution is None and (step is not None or trials is not None or solution_format is not None):
-        raise WrongCallError("--step, --trials and --solution-format are for tuning, which needs --solution FILE")
-    run_format = submission_format and format_name(submission_format, "--submission-format")
+    check_standard_input(*runs, *([tuning.solution] if tuning.solution else []))
+    tuning.check()
+    check_format(submission_format, "--submission-format")
     try:
-        if solution is not None and measure is not None:
+        if tuning.solution is not None and tuning.measure is not None:
             if given:
                 raise WrongCallError(f"tuning finds {next(iter(given))}; leave it out")
             if "-" in runs:
                 raise WrongCallError("tuning reads the runs twice, and standard input (-) can be read only once")
             from scorer.runs.tuning import tune
 
-            solution_form = solution_format and format_name(solution_format, "--solution-format")
+            check_format(tuning.solution_format, "--solution-format")
             tuned = tune(
-                solution,
+                tuning.solution,
                 runs,
-                measure,
+                tuning.measure,
                 method,
                 norm,
-                step=step,
+                step=tuning.step,
                 depth=depth,
-                solution_format=solution_form,
-                submission_format=run_format,
+                solution_format=tuning.solution_format,
+                submission_format=submission_format,
             )
-            _report(tuned, trials)
+            _report(tuned, tuning.trials)
             given = _spelled(tuned)
-        return _fused(runs, run_format, method, norm, given, depth, output, to_format)
+        return _fused(runs, submission_format, method, norm, given, depth, output, to_format)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     except FusionError as error:
@@ -238,7 +198,8 @@ def _fused(
 
     named = runs_of(runs, run_format)
     fusion = Fusion.named(method, norm, given, len(named))
-    form = target_format(output, to_format and format_name(to_format, "--to"))
+    check_format(to_format, "--to")
+    form = target_format(output, to_format)
     sys.stdout.flush()
     target = sys.stdout.buffer if output == STANDARD_OUTPUT else Path(output)
     counts = fuse_to(named, fusion, depth, target, form)
@@ -295,49 +256,24 @@ def _list_methods() -> int:
     return 0
 
 
-FORMS = ("table", "json", "csv", "markdown", "latex")
-
-DEFAULT = ("RBO", "Jaccard@10", "tauAP")
+DEFAULT = "RBO,Jaccard@10,tauAP"
 """The measures if none is named; the same as in `scorer.runs.overlap`, which takes long to import."""
 
 
-def add_overlap(parser: ArgumentParser) -> None:
-    """Add the arguments of ``overlap``."""
-    parser.add_argument(
-        "runs",
-        nargs="*",
-        metavar="run",
-        help="files with ranked lists, two or more: paths, URLs, or - for standard input",
-    )
-    parser.add_argument(
-        "-m",
-        "--measure",
-        dest="names",
-        action="append",
-        metavar="MEASURE",
-        help="measures of similarity, as in RBO(p=0.95),Jaccard@10,Overlap@10,AO@10,tau,tauAP; repeatable; default: "
-        f"{','.join(DEFAULT)}",
-    )
-    parser.add_argument(
-        "--depth", type=whole_number(1), metavar="N", help="compare the first N items of each list; default: all"
-    )
-    add_form(parser, FORMS, "of the similarities")
-    parser.add_argument("-q", "--per-query", action="store_true", help="print a row for each query of each pair")
-    parser.add_argument("--submission-format", metavar="FORMAT", help=f"the runs' format, {FORMAT_HELP}")
-    add_tag(parser, "submission_format")
-    parser.add_argument(
-        "--measures", action="store_true", help="list the measures of similarity with their parameters, and exit"
-    )
-
-
 def overlap(
-    runs: list[str],
-    names: list[str] | None,
-    depth: int | None,
-    form: str,
-    per_query: bool,
-    submission_format: str | None,
-    measures: bool,
+    runs: list[str] = argument("files with ranked lists, two or more: paths, URLs, or - for standard input", "run"),
+    names: list[str] | None = option(
+        "-m, --measure MEASURE",
+        "measures of similarity, as in RBO(p=0.95),Jaccard@10,Overlap@10,AO@10,tau,tauAP; repeatable; default: "
+        + DEFAULT,
+    ),
+    depth: int | None = option(
+        "--depth N", "compare the first N items of each list; default: all", type=whole_number(1)
+    ),
+    form: str = form_of("the similarities", "table", "json", "csv", "markdown", "latex"),
+    per_query: bool = option("-q, --per-query", "print a row for each query of each pair"),
+    submission_format: str | None = format_of("the runs' format"),
+    measures: bool = option("--measures", "list the measures of similarity with their parameters, and exit"),
 ) -> int:
     """Measure how similar two or more runs are: which items they share, and in which order.
 
@@ -351,9 +287,9 @@ def overlap(
         return 0
     check_several(runs, "run")
     check_standard_input(*runs)
-    file_format = submission_format and format_name(submission_format, "--submission-format")
+    check_format(submission_format, "--submission-format")
     try:
-        overlaps = compared(runs, names or DEFAULT, depth=depth, submission_format=file_format)
+        overlaps = compared(runs, names or DEFAULT, depth=depth, submission_format=submission_format)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     print_message(*_overlap_notes(overlaps))

@@ -9,15 +9,16 @@ from collections import Counter, deque
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from scorer.cli.arguments import (
-    Parser,
+from scorer.cli.output import print_message, print_result
+from scorer.cli.parameters import (
+    TRACK_OF_FILE,
     WrongCallError,
-    add_challenge,
+    argument,
     number,
+    of_challenge,
     only_track,
     open_store,
-    print_message,
-    print_result,
+    option,
 )
 from scorer.errors import ChallengeError, FileError, Findings
 from scorer.files.writing import replace_content
@@ -31,16 +32,11 @@ SHOWN = 20
 """How many messages of a kind are printed."""
 
 
-def add_source(parser: Parser) -> None:
-    """Add the arguments of ``collect``."""
-    parser.add_argument("source", metavar="SOURCE", help="the path or the URL of a folder with a folder for each team")
-    parser.add_argument(
-        "-t", "--track", metavar="NAME", help="the track that the files are for; needed if there are several"
-    )
-    add_challenge(parser)
-
-
-def collect(source: str, track: str | None, challenge: Path) -> int:
+def collect(
+    source: str = argument("the path or the URL of a folder with a folder for each team", "SOURCE"),
+    track: str | None = option("-t, --track NAME", "the track that the files are for; needed if there are several"),
+    challenge: Path = of_challenge(),
+) -> int:
     """Receive the new files of teams from a folder or a store, without a server.
 
     SOURCE has a folder for each team, with files and no further folders. Each new file becomes an entry, as if it was
@@ -73,56 +69,34 @@ def collect(source: str, track: str | None, challenge: Path) -> int:
 VARIABLE = "SCORER_TOKEN"
 """The environment variable with the token."""
 
+TOKEN_FILE = option(
+    "--token-file FILE",
+    f"a file with the token, which only you can read; default: the environment variable {VARIABLE}",
+)
+
 DELIVERY = ".delivery"
 """Ends the name of the file with the id of a delivery that is not answered yet."""
 
 
-def add_delivery(parser: Parser) -> None:
-    """Add the arguments of ``submit``."""
-    parser.add_argument("file", type=Path, help="the submission")
-    parser.add_argument(
-        "-t", "--track", metavar="NAME", help="the track that the file is for; needed if there are several"
-    )
-    parser.add_argument("--server", required=True, metavar="URL", help="the address of the service")
-    add_token(parser)
-    parser.add_argument(
-        "--wait",
-        nargs="?",
+def submit(
+    file: Path = argument("the submission"),
+    track: str | None = TRACK_OF_FILE,
+    server: str = option("--server URL", "the address of the service"),
+    token_file: Path | None = TOKEN_FILE,
+    wait: float = option(
+        "--wait SECONDS",
+        "wait until the entry is scored, for 10 minutes or SECONDS, and print its score or its errors",
         type=number(least=0),
+        nargs="?",
         const=600.0,
         default=0.0,
-        metavar="SECONDS",
-        help="wait until the entry is scored, for 10 minutes or SECONDS, and print its score or its errors",
-    )
-    parser.add_argument(
-        "--receipt",
-        type=Path,
-        metavar="FILE",
-        help="where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7",
-    )
-    parser.add_argument("--no-check", action="store_true", help="do not check the file before")
-    add_challenge(parser, "", sites=True)
-
-
-def add_token(parser: Parser) -> None:
-    """Add the option for the token of a team."""
-    parser.add_argument(
-        "--token-file",
-        type=Path,
-        metavar="FILE",
-        help=f"a file with the token, which only you can read; default: the environment variable {VARIABLE}",
-    )
-
-
-def submit(
-    file: Path,
-    track: str | None,
-    server: str,
-    token_file: Path | None,
-    wait: float,
-    receipt: Path | None,
-    no_check: bool,
-    challenge: Path | str | None,
+    ),
+    receipt: Path | None = option(
+        "--receipt FILE",
+        "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7",
+    ),
+    no_check: bool = option("--no-check", "do not check the file before"),
+    challenge: Path | str | None = of_challenge("", sites=True),
 ) -> int:
     """Hand in a file, keep the receipt, and wait for the score if that is requested.
 
@@ -201,10 +175,10 @@ def _unreadable(file: Path, error: OSError) -> FileError:
 
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
-    from scorer.cli.score import check
+    from scorer.cli.run import check
 
     try:
-        return check(str(file), track, challenge or server, None) == 0
+        return check(str(file), track, challenge or server, None, None) == 0
     except ChallengeError as error:
         if challenge is not None:
             raise

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from argparse import ArgumentParser
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
-from scorer.cli.arguments import WrongCallError, print_message, print_result, whole_number
 from scorer.cli.evaluate import check_standard_input
+from scorer.cli.output import print_message, print_result
+from scorer.cli.parameters import WrongCallError, argument, option, whole_number
 from scorer.errors import ContentError, MeasureError, ScorerError
 from scorer.files import is_regular, shown
 from scorer.wording import counted, quoted
@@ -29,81 +29,45 @@ _REFUSED = {
 """Options of trec_eval that cannot be had, with the value that changes nothing, and the reason."""
 
 
-def add_trec_eval(parser: ArgumentParser) -> None:
-    """Add the options of trec_eval."""
-    parser.add_argument("qrels", nargs="?", help="the graded items of every query: a path or a URL")
-    parser.add_argument("run", nargs="?", help="the ranked lists: a path, a URL, or - for standard input")
-    add = parser.add_argument
-    add("-q", "--query_eval_wanted", dest="per_query", action="store_true", help="print the scores of each query too")
-    add("-n", "--nosummary", dest="no_summary", action="store_true", help="print no means")
-    add(
-        *("-m", "--measure"),
-        dest="names",
-        action="append",
-        default=[],
-        metavar="MEASURE",
-        help="a measure or a group of trec_eval, as in P.5,10 or all_trec; repeatable; default: official",
-    )
-    add(
-        *("-c", "--complete_rel_info_wanted"),
-        dest="complete",
-        action="store_true",
-        help="average over all queries of the qrels: a query without a list scores 0",
-    )
-    add(
-        *("-l", "--level_for_rel"),
-        dest="level",
+def trec_eval(
+    qrels: str | None = argument("the graded items of every query: a path or a URL"),
+    run: str | None = argument("the ranked lists: a path, a URL, or - for standard input"),
+    per_query: bool = option("-q, --query_eval_wanted", "print the scores of each query too"),
+    no_summary: bool = option("-n, --nosummary", "print no means"),
+    names: list[str] = option(
+        "-m, --measure MEASURE",
+        "a measure or a group of trec_eval, as in P.5,10 or all_trec; repeatable; default: official",
+    ),
+    complete: bool = option(
+        "-c, --complete_rel_info_wanted",
+        "average over all queries of the qrels: a query without a list scores 0",
+    ),
+    level: int = option(
+        "-l, --level_for_rel NUM",
+        "the lowest grade that counts as relevant; default: 1",
         type=whole_number(0),
         default=1,
-        metavar="NUM",
-        help="the lowest grade that counts as relevant; default: 1",
-    )
-    add(
-        *("-J", "--Judged_docs_only"),
-        dest="judged_only",
-        action="store_true",
-        help="remove unjudged items from the lists before they are scored",
-    )
-    add(
-        *("-M", "--Max_retrieved_per_topic"),
-        dest="most",
+    ),
+    judged_only: bool = option("-J, --Judged_docs_only", "remove unjudged items from the lists before they are scored"),
+    most: int | None = option(
+        "-M, --Max_retrieved_per_topic NUM",
+        "the number of items of each list that count; default: all",
         type=whole_number(1),
-        metavar="NUM",
-        help="the number of items of each list that count; default: all",
-    )
-    add(
-        *("-N", "--Number_docs_in_coll"),
-        dest="collection",
+    ),
+    collection: int = option(
+        "-N, --Number_docs_in_coll NUM",
+        "the number of documents in the collection, which utility uses",
         type=whole_number(0, 10**12),
         default=0,
-        metavar="NUM",
-        help="the number of documents in the collection, which utility uses",
-    )
-    add("-R", "--Rel_info_format", dest="qrels_format", default="qrels", metavar="FORMAT", help="only qrels")
-    add("-T", "--Results_format", dest="run_format", default="trec_results", metavar="FORMAT", help="only trec_results")
-    add("-o", "--Output_old_results_format", dest="old", action="store_true", help="ignored, as in trec_eval 10")
-    add("-D", "--Debug_level", dest="debug", default="0", metavar="NUM", help="only 0")
-    add("-Z", "--Zscore", dest="z_scores", metavar="FILE", help="refused: Z scores are not computed")
-    add("-v", "--version", dest="version", action="store_true", help="print the version and exit")
-
-
-def trec_eval(
-    qrels: str | None,
-    run: str | None,
-    per_query: bool,
-    no_summary: bool,
-    names: list[str],
-    complete: bool,
-    level: int,
-    judged_only: bool,
-    most: int | None,
-    collection: int,
-    qrels_format: str,
-    run_format: str,
-    old: bool,  # noqa: ARG001 (ignored, as in trec_eval 10)
-    debug: str,
-    z_scores: str | None,
-    version: bool,
+    ),
+    qrels_format: str = option("-R, --Rel_info_format FORMAT", "only qrels", default="qrels"),
+    run_format: str = option("-T, --Results_format FORMAT", "only trec_results", default="trec_results"),
+    old: bool = option(  # noqa: ARG001
+        "-o, --Output_old_results_format", "ignored, as in trec_eval 10"
+    ),
+    debug: str = option("-D, --Debug_level NUM", "only 0", default="0"),
+    z_scores: str | None = option("-Z, --Zscore FILE", "refused: Z scores are not computed"),
+    version: bool = option("-v, --version", "print the version and exit"),
 ) -> int:
     """Score a run as trec_eval does: its options, its names of measures, its output.
 
@@ -159,15 +123,15 @@ def trec_eval(
 
 def _refuse(given: Mapping[str, str | None], error: type[Exception]) -> None:
     """Raise the error for an option that cannot be had."""
-    for option, value in given.items():
-        harmless, reason = _REFUSED[option]
+    for flag, value in given.items():
+        harmless, reason = _REFUSED[flag]
         if value != harmless:
-            raise error(f"{option}: {reason}")
+            raise error(f"{flag}: {reason}")
 
 
 def _qrels(path: str, measures: list[Measure]) -> Solution:
     """Read the qrels, whose grades must be whole numbers."""
-    from scorer.lists.formats.writing import shortest
+    from scorer.lists.formats import shortest
     from scorer.lists.reading.arrow import take
     from scorer.lists.solution import Solution
     from scorer.scoring.outcomes import check_gains
@@ -199,7 +163,7 @@ def _saved(run: str) -> Iterator[str | Path]:
     import shutil
 
     from scorer.files.writing import temporary_folder
-    from scorer.lists.reading.bytes import UnreadableError, open_bytes
+    from scorer.lists.reading.blocks import UnreadableError, open_bytes
 
     if is_regular(run) or (run != "-" and not Path(run).exists()):
         yield run

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentTypeError
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from scorer.cli.arguments import WrongCallError, print_result
+from scorer.cli.output import print_result
+from scorer.cli.parameters import WrongCallError, argument, declared, group, option
 from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
@@ -90,111 +92,105 @@ class Document:
     help: str
     """What it shows."""
     verified: Callable[..., Iterator[Verified]]
-    """Takes the file and the options by name, and yields the statements of the document."""
-    options: tuple[str, ...]
-    """The options that it takes, of `OPTIONS`; their values are None where they are not given."""
-    required: tuple[str, ...] = ()
-    """Those of its options that must be given."""
+    """Takes the file and some of `Evidence` by name, None where it need not be given; yields the statements."""
+
+    @property
+    def evidence(self) -> dict[str, bool]:
+        """The names of the evidence that it takes, and whether each must be given."""
+        parameters = list(signature(self.verified).parameters.values())[1:]
+        return {each.name: "None" not in str(each.annotation) for each in parameters}
 
 
 DOCUMENTS = {
-    "log": Document("log.jsonl: each head follows from the leaves until it", _log, ("--earlier", "--head")),
-    "receipt": Document(
-        "a receipt: an entry is in the record and in the log",
-        _receipt,
-        ("--key", "--log", "--file"),
-        ("--key",),
-    ),
-    "commitment": Document(
-        "commitment.json: solutions, rules and keys are those of before the start",
-        _commitment,
-        ("--opening", "--sha256", "--log", "--key", "--solution", "--split"),
-    ),
-    "split": Document("split.json: which queries were preliminary", _split, ("--key-sha256", "--earlier", "--queries")),
-    "bundle": Document("the file that `scorer export` wrote: its bytes, record and rows", _bundle, ("--log",)),
+    "log": Document("log.jsonl: each head follows from the leaves until it", _log),
+    "receipt": Document("a receipt: an entry is in the record and in the log", _receipt),
+    "commitment": Document("commitment.json: solutions, rules and keys are those of before the start", _commitment),
+    "split": Document("split.json: which queries were preliminary", _split),
+    "bundle": Document("the file that `scorer export` wrote: its bytes, record and rows", _bundle),
 }
 """What can be verified, by name."""
 
-
-def _file(help_text: str, **settings: str) -> dict[str, Any]:
-    """What argparse takes for an option that is a file."""
-    return {"type": Path, "metavar": "FILE", "help": help_text, **settings}
+_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in DOCUMENTS.items())
 
 
-def _hash(help_text: str) -> dict[str, Any]:
-    """What argparse takes for an option that is a SHA-256."""
-    return {"type": _sha256, "metavar": "HASH", "help": help_text}
+@dataclass(frozen=True)
+class Evidence:
+    """What documents are verified by, apart from themselves."""
 
-
-OPTIONS: dict[str, dict[str, Any]] = {
-    "--earlier": _file("log, split: an earlier copy of the file; the log must begin with it, the split have its share"),
-    "--head": {
-        "type": _known_head,
-        "metavar": "[INDEX:]HEAD",
-        "help": "log: a head that the site, its feed or a receipt showed; the log must have it",
-    },
-    "--key": _file("receipt, commitment: receipts.pem, the public key of receipts"),
-    "--log": _file(
+    earlier: Path | None = option(
+        "--earlier FILE",
+        "log, split: an earlier copy of the file; the log must begin with it, the split have its share",
+    )
+    head: Any = option(
+        "--head [INDEX:]HEAD",
+        "log: a head that the site, its feed or a receipt showed; the log must have it",
+        type=_known_head,
+        required=False,
+    )
+    key: Path | None = option("--key FILE", "receipt, commitment: receipts.pem, the public key of receipts")
+    log: Path | None = option(
+        "--log FILE",
         "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
-        "the bundle"
-    ),
-    "--file": _file("receipt: the submitted file; it must be the one that was received", dest="submission"),
-    "--opening": _file("commitment: commitment.txt, which is published after the challenge"),
-    "--sha256": _hash("commitment: the commitment that the site showed earlier; it must be the same"),
-    "--solution": {
-        "type": _solution,
-        "action": "append",
-        "metavar": "TRACK=FILE",
-        "help": "commitment: the published solution of a track; it must be the committed one; repeatable",
-    },
-    "--split": _file(
+        "the bundle",
+    )
+    submission: Path | None = option("--file FILE", "receipt: the submitted file; it must be the one that was received")
+    opening: Path | None = option(
+        "--opening FILE", "commitment: commitment.txt, which is published after the challenge"
+    )
+    sha256: str | None = option(
+        "--sha256 HASH",
+        "commitment: the commitment that the site showed earlier; it must be the same",
+        type=_sha256,
+    )
+    solution: list[tuple[str, Path]] | None = option(
+        "--solution TRACK=FILE",
+        "commitment: the published solution of a track; it must be the committed one; repeatable",
+        type=_solution,
+    )
+    split: list[Path] | None = option(
+        "--split FILE",
         "commitment: split.json of a track; its key and its share must be the committed ones; repeatable",
-        action="append",
+    )
+    queries: Path | None = option(
+        "--queries FILE", "split: all queries of the solution, one a line; the lists must have the same"
+    )
+    key_sha256: str | None = option(
+        "--key-sha256 HASH",
+        "split: the SHA-256 of the key that the site showed earlier; it must be the same",
+        type=_sha256,
+    )
+
+    def of(self, document: str) -> dict[str, Any]:
+        """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
+        taken = DOCUMENTS[document].evidence
+        options = {each.name: each.default.flags[0] for each in declared(Evidence)}
+        for name, value in vars(self).items():
+            if value is not None and name not in taken:
+                known = ", ".join(options[each] for each in taken)
+                raise WrongCallError(f"{options[name]}: no option of {document}; it takes {known}")
+            if value is None and taken.get(name):
+                raise WrongCallError(f"{document}: {options[name]} is missing")
+        return {name: getattr(self, name) for name in taken}
+
+
+def verify(
+    document: str = argument(
+        f"what to verify. {_DOCUMENTS_HELP}",
+        choices=tuple(DOCUMENTS),
     ),
-    "--queries": _file("split: all queries of the solution, one a line; the lists must have the same"),
-    "--key-sha256": _hash("split: the SHA-256 of the key that the site showed earlier; it must be the same"),
-}
-"""The options of all documents, as argparse takes them."""
-
-
-def add_document(parser: ArgumentParser) -> None:
-    """Add the arguments of ``verify``."""
-    names = "; ".join(f"{name}: {document.help}" for name, document in DOCUMENTS.items())
-    parser.add_argument("document", choices=tuple(DOCUMENTS), help=f"what to verify. {names}")
-    parser.add_argument("file", type=Path, help="the file that the site publishes, such as log.jsonl")
-    for option, settings in OPTIONS.items():
-        parser.add_argument(option, **settings)
-
-
-def verify(document: str, file: Path, **options: Any) -> int:
+    file: Path = argument("the file that the site publishes, such as log.jsonl"),
+    evidence: Evidence = group(),
+) -> int:
     """Verify a document that the organiser of a challenge has published.
 
     Prints a line for each check, ok or FAILED and what differs, and notes on what is not checked. Exits with 1 if a
     check failed.
     It needs neither the challenge nor its database.
     """
-    chosen = DOCUMENTS[document]
     failed = 0
-    for statement in chosen.verified(file, **_options_of(document, options)):
+    for statement in DOCUMENTS[document].verified(file, **evidence.of(document)):
         failed += bool(statement.contradiction)
         difference = f": {statement.contradiction}" if statement.contradiction else ""
         word = "FAILED" if statement.contradiction else "note" if statement.is_note else "ok"
         print_result(f"{word:6}  {printable(statement.statement + difference)}")
     return 1 if failed else 0
-
-
-def _options_of(document: str, options: dict[str, Any]) -> dict[str, Any]:
-    """The values of the options of a document. Raises WrongCallError for other options, and for missing ones."""
-    chosen = DOCUMENTS[document]
-    for option in OPTIONS:
-        is_given = options[_name(option)] is not None
-        if is_given and option not in chosen.options:
-            raise WrongCallError(f"{option}: no option of {document}; it takes {', '.join(chosen.options)}")
-        if not is_given and option in chosen.required:
-            raise WrongCallError(f"{document}: {option} is missing")
-    return {_name(option): options[_name(option)] for option in chosen.options}
-
-
-def _name(option: str) -> str:
-    """The name of the value of an option."""
-    return str(OPTIONS[option].get("dest", option.removeprefix("--").replace("-", "_")))

@@ -14,9 +14,9 @@ import pyarrow as pa
 from scorer.errors import ConversionError, FileError, Findings, ScorerError, SolutionError, SubmissionError
 from scorer.files import shown
 from scorer.lists.detection import DetectedFormat, format_named, opened
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
 from scorer.lists.reading import memory
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import UnreadableError
 from scorer.options import TIE_RULE, TieRule
 from scorer.wording import printable, quoted
 

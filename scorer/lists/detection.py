@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 from scorer.errors import Findings
 from scorer.files import is_regular
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent
+from scorer.lists.formats import (
+    SolutionContent,
+    SubmissionContent,
+    delimited,
+    json_document,
+    jsonl,
+    letor,
+    parquet,
+    trec,
+    vlnet,
+)
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -23,14 +32,19 @@ from scorer.lists.reading.blocks import (
     SAMPLE_LINES,
     Batch,
     Block,
+    Digest,
     Graded,
+    InaccessibleError,
+    LimitError,
     Ranked,
     Reader,
+    UnreadableError,
     blocks,
     checked,
+    open_bytes,
+    read_chunk,
     sample,
 )
-from scorer.lists.reading.bytes import Digest, InaccessibleError, LimitError, UnreadableError, open_bytes, read_chunk
 from scorer.lists.reading.tables import AmbiguousError
 from scorer.options import Role
 from scorer.wording import printable, quoted

@@ -30,8 +30,16 @@ from scorer.lists.reading.arrow import (
     take,
     texts,
 )
-from scorer.lists.reading.blocks import ITERATION_HINT, Graded, Lines, Ranked, blocks, subtopics
-from scorer.lists.reading.bytes import UnreadableError, open_bytes
+from scorer.lists.reading.blocks import (
+    ITERATION_HINT,
+    Graded,
+    Lines,
+    Ranked,
+    UnreadableError,
+    blocks,
+    open_bytes,
+    subtopics,
+)
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Subtopics, ranges
 from scorer.options import SELF

@@ -17,9 +17,9 @@ from pydantic import TypeAdapter
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
 from scorer.board.reports.leaderboard import TrackEntries
-from scorer.board.site.context import AnalysisView, analysis_view
+from scorer.board.site.analysis_page import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
-from scorer.board.site.pages import site_files
+from scorer.board.site.pages import SiteContent, site_files
 from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError
 from scorer.files import code_digest
@@ -305,7 +305,6 @@ def _reason(board: Board) -> str:
 class _Render:
     """The site of one snapshot, whose pages are rendered after it is closed."""
 
-    challenge: Challenge
     store: Store
     revision: int
     snapshot: str
@@ -313,12 +312,12 @@ class _Render:
     state: str
     notes: tuple[str, ...]
     cache: Cache
-    files: Callable[..., Mapping[str, str | bytes]]
-    """Renders the pages."""
+    content: SiteContent
 
     @classmethod
     def of(cls, view: Snapshot, challenge: Challenge, store: Store, sidecar: Sidecar, *, pending: bool) -> _Render:
         """What is read from a snapshot; `pending` is as for `boards`."""
+        state = site_state(view, challenge, pending=pending)  # first: a file that changes later changes the state
         tracks, cache = challenge.tracks, view.cache(sidecar)
         shown = [
             replace(board, past=archived_boards(view, track, cache))
@@ -332,14 +331,13 @@ class _Render:
         errata = itertools.chain.from_iterable(happened.errata.values())
         log, commitment = published_log(view, tracks), published_commitment(view, challenge, errata)
         return cls(
-            challenge,
             store,
             view.revision,
             view.snapshot_name(view.revision),
-            site_state(view, challenge, pending=pending),
+            state,
             site_notes(view, challenge),
             cache,
-            partial(site_files, challenge, shown, analyses, cache, happened, log, commitment),
+            SiteContent(challenge, shown, analyses, cache, happened, log, commitment),
         )
 
     def is_before(self, snapshot: str) -> bool:
@@ -350,7 +348,7 @@ class _Render:
 
     def publish(self, first: Mapping[str, str | bytes]) -> frozenset[str]:
         """Write the boards before the other pages are rendered."""
-        return write_first(first, self.challenge.site_path, self.snapshot, self.is_before)
+        return write_first(first, self.content.challenge.site_path, self.snapshot, self.is_before)
 
 
 def render(
@@ -361,14 +359,13 @@ def render(
     `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now.
     """
     sidecar = store.sidecar(challenge.root)
-
     site = store.read(
         lambda view: _Render.of(
             view if as_of is None else view.as_of(as_of), challenge, store, sidecar, pending=pending
         )
     )
     try:
-        rendered = site.files(publish=site.publish)
+        rendered = site_files(site.content, site.publish)
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
             store.keep(site.cache)

@@ -258,7 +258,7 @@ def plan(
 
     doubts = []
     if solution is not None:
-        from scorer.lists.notes import excluded_note  # noqa: PLC0415 (Arrow is slow to load)
+        from scorer.lists.match import excluded_note  # noqa: PLC0415 (Arrow is slow to load)
 
         doubts = [excluded_note(solution), solution.iterations.note(rules.rules.measures)]
     return Work(

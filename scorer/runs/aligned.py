@@ -31,8 +31,7 @@ from scorer.lists.match import (
 from scorer.lists.ranked_lists import RankedLists
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import coded, fingerprints, id_order, joined, take, texts
-from scorer.lists.reading.blocks import Ranked
-from scorer.lists.reading.bytes import BLOCK, UnreadableError
+from scorer.lists.reading.blocks import BLOCK, Ranked, UnreadableError
 from scorer.lists.solution import Source, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, ranges
 from scorer.scoring.submission import Parted

@@ -21,12 +21,10 @@ from scorer.errors import Findings, FusionError, ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.lists.conversion import format_of
 from scorer.lists.detection import DetectedFormat, format_named
-from scorer.lists.formats import parquet, trec
-from scorer.lists.formats.writing import SubmissionContent, UnwritableError, fitting
+from scorer.lists.formats import SubmissionContent, UnwritableError, fitting, parquet, trec
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading.arrow import take, text_buffers, texts
-from scorer.lists.reading.blocks import Ranked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.reading.memory import Table
 from scorer.measures.matched import Floats, Ints
 from scorer.runs import fusion

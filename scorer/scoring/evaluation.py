@@ -16,12 +16,12 @@ import numpy as np
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError
 from scorer.files import shown
 from scorer.lists import Counts
-from scorer.lists.formats.writing import shortest
-from scorer.lists.notes import excluded_note
+from scorer.lists.formats import shortest
+from scorer.lists.match import excluded_note
 from scorer.lists.ranked_lists import RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import UnreadableError
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT, Measure, parse, registry
 from scorer.measures.matched import Bools

@@ -19,6 +19,7 @@ from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists.detection import opened
 from scorer.lists.match import (
+    Order,
     ScatteredError,
     TemporarySpaceError,
     by_query,
@@ -27,11 +28,9 @@ from scorer.lists.match import (
     read_batches,
     whole_lists,
 )
-from scorer.lists.notes import Order
 from scorer.lists.ranked_lists import RankedDicts
 from scorer.lists.reading.arrow import coded
-from scorer.lists.reading.blocks import Ranked
-from scorer.lists.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
+from scorer.lists.reading.blocks import InaccessibleError, LimitError, Ranked, UnreadableError, is_large
 from scorer.lists.solution import Excluded, Solution
 from scorer.measures.matched import Floats, Matched
 from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Rules, Scored

@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scorer.board.site.submit_page import Held, SignInPage, SubmitPage, service_page
+from scorer.board.site.submit_page import Held, service_page
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.live.commitment import receipt_name
@@ -57,33 +57,34 @@ async def _page(service: Service, token: Token, name: str | None, problem: str =
     tracks = service.challenge.tracks
     track = next((track for track in tracks if track.name == name), tracks[0])
 
-    def read(view: Snapshot) -> SubmitPage:
+    def read(view: Snapshot) -> dict[str, object]:
         now = Now.of(view, track)
         phase = now.phases.current(view.now)
         own = entry_documents(view, service.challenge, service.followed, track, token.team)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
-        return SubmitPage(
-            team=printable(service.followed.settings(token.team).name or token.team),
-            token_label=token.label,
-            track=now.track,
-            where=track_document(view, track, service.challenge),
-            until=phase.closes if phase is not None else None,
-            quota=quota_document(view, service.followed, track, token.team),
-            entries=[own[index] for index in sorted(own, reverse=True)],
-            counts=counts,
-            held=service.held.of(token.team, view.now),
-            problem=problem,
-            best=published_scores(service.challenge, track).best,
-        )
+        return {
+            "team": printable(service.followed.settings(token.team).name or token.team),
+            "token_label": token.label,
+            "track": now.track,
+            "where": track_document(view, track, service.challenge),
+            "until": phase.closes if phase is not None else None,
+            "quota": quota_document(view, service.followed, track, token.team),
+            "entries": [own[index] for index in sorted(own, reverse=True)],
+            "counts": counts,
+            "held": service.held.of(token.team, view.now),
+            "problem": problem,
+            "best": published_scores(service.challenge, track).best,
+        }
 
-    page = await service.read(read)
-    return _html(service_page(service.challenge, page), status)
+    values = await service.read(read)
+    return _html(service_page(service.challenge, "submit.html", **values), status)
 
 
 def _sign_in_page(
     service: Service, problem: str = "", *, team: str = "", token: str = "", status: int = 200
 ) -> Response:
-    return _html(service_page(service.challenge, SignInPage(problem, token, team)), status)
+    page = service_page(service.challenge, "sign-in.html", problem=problem, token=token, team=team)
+    return _html(page, status)
 
 
 def _html(text: str, status: int = 200) -> Response:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,112 +12,23 @@ from typing import Any
 
 from scorer.errors import ScorerError
 from scorer.settings.rules import SHA256
+from scorer.store.documents import CommitmentDocument, CommittedTrack
 from scorer.store.log import LogLine, content_of, leaf_of
 from scorer.verification.log import Verified, invalid, listed, read_bytes, read_document, read_log, text_of, too_short
 from scorer.verification.receipt import read_key
 from scorer.wording import iso_time, quoted, shortened
 
-NONCE = re.compile(r"[0-9a-f]{32}")
 
-
-@dataclass(frozen=True, slots=True)
-class ListedCommitment:
-    """A commitment that the document lists."""
-
-    sha256: str
-    index: int
-    at: object
-    """A time as text, or None."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommitmentDocument:
-    """The file commitment.json."""
-
-    path: Path
-    challenge: str
-    receipts: str
-    commitments: Sequence[ListedCommitment]
-    tracks: Mapping[str, Mapping[str, Any]]
-    errata: Sequence[Mapping[str, Any]]
-    not_applied: Sequence[int]
-    """The indexes of the errata that were previewed or cancelled; documents of earlier versions do not have them."""
-    is_revealed: bool
-    event: str
-    """Of the last commitment; empty until it is revealed."""
-    nonce: str
-
-    @classmethod
-    def read(cls, path: Path) -> CommitmentDocument:
-        """Read the file. Raises ScorerError if it is another document."""
-        document = read_document(path)
-        listed = [
-            ListedCommitment(
-                text_of(path, commitment, "sha256", SHA256), _index(path, commitment), commitment.get("at")
-            )
-            for commitment in _objects(path, document, "commitments")
-        ]
-        if not listed:
-            raise invalid(path, "commitments", "at least one commitment")
-        tracks = document.get("tracks")
-        if not isinstance(tracks, dict):
-            raise invalid(path, "tracks", "an object")
-        if not all(isinstance(track, dict) for track in tracks.values()):
-            raise invalid(path, "tracks", "an object for each track")
-        errata = _objects(path, document, "errata")
-        for erratum in errata:
-            _index(path, erratum)
-            if not isinstance(erratum.get("changed"), list):
-                raise invalid(path, "changed", "a list of names for each erratum")
-        is_public = "event" in document
-        return cls(
-            path=path,
-            challenge=text_of(path, document, "challenge", re.compile("(?s).+")),
-            receipts=text_of(path, document, "receipts", SHA256),
-            commitments=listed,
-            tracks=tracks,
-            errata=errata,
-            not_applied=_indexes(path, document, "not_applied"),
-            is_revealed=document.get("revealed") is True,
-            event=text_of(path, document, "event", re.compile(r"\{[ -~]*\}")) if is_public else "",
-            nonce=text_of(path, document, "nonce", NONCE) if is_public else "",
-        )
-
-    def rescheduled(self, track: str) -> list[int]:
-        """The indexes of the events that changed the phases of a track since the commitment."""
-        return _indexes(self.path, self.tracks[track], "rescheduled")
-
-    def errata_of(self, track: str) -> list[Mapping[str, Any]]:
-        """The errata of a track, the earliest first."""
-        return [erratum for erratum in self.errata if erratum.get("track") == track]
-
-
-def _objects(path: Path, document: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
-    value = document.get(key)
-    if not isinstance(value, list) or not all(isinstance(member, dict) for member in value):
-        raise invalid(path, key, "a list of objects")
-    return value
-
-
-def _indexes(path: Path, document: Mapping[str, Any], key: str) -> list[int]:
-    value = document.get(key, [])
-    if not isinstance(value, list) or not all(type(index) is int and index >= 1 for index in value):
-        raise invalid(path, key, "a list of indexes of events")
-    return value
-
-
-def _index(path: Path, document: Mapping[str, Any]) -> int:
-    value = document.get("index")
-    if type(value) is not int or value < 1:
-        raise invalid(path, "index", "a whole number from 1")
-    return value
+def read_commitment(path: Path) -> CommitmentDocument:
+    """The file commitment.json of the site. Raises ScorerError if it is another document."""
+    document = CommitmentDocument.read(path, read_document(path))
+    if document.last is None:
+        raise invalid(path, "commitments", "at least one commitment")
+    return document
 
 
 SHOWN = 120
 """Characters of a value that a message has at most."""
-
-PRESENT = ("key_sha256", "solution", "items", "rules", "phases", "rescheduled")
-"""What a revealed document says about each track."""
 
 FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
@@ -152,11 +62,11 @@ def verified_commitment(path: Path, opening: Path | None = None, public: Public 
     Yields each statement of the documents. `opening` is the file commitment.txt; None: it is not published yet. Raises
     ScorerError if a file cannot be read, or is not such a document.
     """
-    document = CommitmentDocument.read(path)
+    document = read_commitment(path)
     yield from _without_opening(document, public)
-    if opening is None or not document.is_revealed:
+    if opening is None or not document.revealed:
         lacking = "not revealed yet; the organiser publishes it after the challenge"
-        if document.is_revealed:
+        if document.revealed:
             lacking = "not verified; download commitment.txt and name it with --opening"
         yield Verified("the commitment is revealed", lacking)
         return
@@ -187,7 +97,7 @@ def _without_opening(document: CommitmentDocument, public: Public) -> Iterator[V
         differs = "" if found == document.receipts else f"the file has {found}, the document {document.receipts}"
         yield Verified("the key of receipts is that of the document", differs)
     if public.log is not None:
-        lines, what = read_log(public.log), ", errata and changes of phases" if document.is_revealed else " and errata"
+        lines, what = read_log(public.log), ", errata and changes of phases" if document.revealed else " and errata"
         statement = f"the log has the commitments{what} of the document at their events, and no others"
         yield Verified(statement, _difference(document, lines))
         unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
@@ -196,7 +106,7 @@ def _without_opening(document: CommitmentDocument, public: Public) -> Iterator[V
     for file in public.splits:
         split = read_document(file)
         track, key = str(split.get("track")), text_of(file, split, "key_sha256", SHA256)
-        stated = document.tracks.get(track, {}).get("key_sha256")
+        stated = document.tracks[track].key_sha256 if track in document.tracks else None
         differs = "" if key == stated else f"{file} has {key}, the document {stated}"
         yield Verified(f"the key of the split of {track} has the SHA-256 of the document", differs)
 
@@ -216,13 +126,13 @@ def _other_copy(document: CommitmentDocument, sha256: str) -> str:
 
 def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
     """The first event that the document or the log has and the other one lacks; empty if they agree."""
-    applied, last = {int(erratum["index"]) for erratum in document.errata}, document.commitments[-1].index
+    applied, last = {erratum.index for erratum in document.errata}, document.commitments[-1].index
     stated: list[tuple[int, tuple[str, ...]]] = [
         (commitment.index, ("commitment",)) for commitment in document.commitments
     ]
-    stated += [(int(erratum["index"]), ("erratum",)) for erratum in document.errata]
+    stated += [(erratum.index, ("erratum",)) for erratum in document.errata]
     stated += [(index, ("erratum",)) for index in document.not_applied]
-    stated += [(index, ("phases", "extension")) for track in document.tracks for index in document.rescheduled(track)]
+    stated += [(index, ("phases", "extension")) for track in document.tracks.values() for index in track.rescheduled]
     for index, kinds in sorted(stated):
         if index > len(lines):
             return too_short(len(lines))
@@ -239,7 +149,7 @@ def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
                 f"event {line.index} has the kind {line.kind}, and the document does not have it; if the log is newer "
                 "than the document, download both again"
             )
-    if document.is_revealed and all(line.kind != "reveal" for line in lines[last:]):
+    if document.revealed and all(line.kind != "reveal" for line in lines[last:]):
         return f"no event after event {last} reveals the commitment; download the log again"
     return ""
 
@@ -249,11 +159,11 @@ def _is_listed(document: CommitmentDocument, lines: Sequence[LogLine], line: Log
     if line.index < document.commitments[-1].index:
         return line.kind == "commitment"
     if line.kind in ("phases", "extension"):
-        return document.is_revealed
+        return document.revealed
     if line.kind == "erratum" and not document.not_applied:
         # Before a basis with another title, say, the next erratum may be the application of this preview.
         following = next((later.index for later in lines[line.index :] if later.kind == "erratum"), None)
-        return _seems_applied(lines, line.index) and all(following != erratum["index"] for erratum in document.errata)
+        return _seems_applied(lines, line.index) and all(following != erratum.index for erratum in document.errata)
     return line.kind not in HARMLESS
 
 
@@ -311,16 +221,14 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
     if present is None:
         yield Verified(f"{track}: the board is based on what was committed", "the document lacks this track")
         return
-    lacking = [name for name in PRESENT if name not in present]
+    lacking = [name for name in CommittedTrack.model_fields if name not in present.model_fields_set]
     if lacking:
         yield Verified(f"{track}: what the board is based on is published", listed("the document lacks", lacking))
         return
-    if not isinstance(present["rules"], dict):
-        raise invalid(document.path, "rules", "an object")
     before = {**committed["rules"], **committed, "split": _committed_split(committed).get("key_sha256")}
-    now = {**present["rules"], **present, "split": present["key_sha256"]}
-    rules = {name for name in committed["rules"].keys() | present["rules"].keys() if before.get(name) != now.get(name)}
-    rules |= {str(name) for erratum in document.errata_of(track) for name in erratum["changed"]} - FILES.keys()
+    now = {**present.rules, **present.values(), "split": present.key_sha256}
+    rules = {name for name in committed["rules"].keys() | present.rules.keys() if before.get(name) != now.get(name)}
+    rules |= {name for each in document.errata if each.track == track for name in each.changed} - FILES.keys()
     for name in (*FILES, *sorted(rules)):
         if (before.get(name), now.get(name)) != (None, None) or name in rules:
             # The share of a split may have changed, and not the key.
@@ -329,13 +237,13 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
             yield _unchanged(subject, before.get(name), now.get(name), changes)
     if not rules:
         yield Verified(f"{track}: the rules are those that were committed")
-    events = [f"event {index}" for index in document.rescheduled(track)]
-    yield _unchanged(f"{track}: the list of phases", committed.get("phases"), present["phases"], events)
+    events = [f"event {index}" for index in present.rescheduled]
+    yield _unchanged(f"{track}: the list of phases", committed.get("phases"), present.phases, events)
 
 
 def _errata(document: CommitmentDocument, track: str, name: str) -> list[str]:
     """The errata that changed a rule or a file of a track."""
-    return [f"erratum {erratum.get('number')}" for erratum in document.errata_of(track) if name in erratum["changed"]]
+    return [f"erratum {each.number}" for each in document.errata if each.track == track and name in each.changed]
 
 
 def _unchanged(subject: str, committed: object, present: object, changes: Sequence[str]) -> Verified:
@@ -368,7 +276,7 @@ def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: s
     if found == committed:
         return Verified(statement)
     changes = _errata(document, track, "solution")
-    if changes and found == document.tracks.get(track, {}).get("solution"):
+    if changes and track in document.tracks and found == document.tracks[track].solution:
         return Verified(f"{track}: {file.name} is the solution of {changes[-1]}")
     return Verified(statement, f"its SHA-256 is {found}, committed was {committed}")
 

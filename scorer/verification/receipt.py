@@ -20,6 +20,7 @@ from typing import Any
 from scorer.errors import ScorerError
 from scorer.files import digest
 from scorer.settings.rules import SHA256, QuerySplit, share, share_text
+from scorer.store.documents import OF_BODY, Receipt
 from scorer.store.log import is_signed, key_of_pem, leaf_of
 from scorer.verification.log import (
     VERSION,
@@ -104,24 +105,6 @@ def _ids(path: Path, queries: Mapping[str, Any], side: str) -> list[str]:
     return ids
 
 
-TEXTS = {
-    "challenge": re.compile(r"(?s).+"),
-    "track": re.compile(r"[a-z0-9][a-z0-9-]*"),
-    "team": re.compile(r"(?s).+"),
-    "file": re.compile(r"(?s).+"),
-    "digest": re.compile(r"[0-9a-f]{64}"),
-    "received": re.compile(r"[0-9T:.+-]+"),
-    "event": re.compile(r"\{[ -~]*\}"),
-    "nonce": re.compile(r"[0-9a-f]{32}"),
-    "leaf": re.compile(r"[0-9a-f]{64}"),
-    "head": re.compile(r"[0-9a-f]{64}"),
-}
-"""The texts of a receipt and their forms."""
-
-OF_BODY = ("team", "file", "digest", "received")
-"""What the receipt repeats from the body of its event."""
-
-
 def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path | None = None) -> Iterator[Verified]:
     """Verify the receipt of an entry with the file receipts.pem of the site.
 
@@ -132,29 +115,29 @@ def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path 
     message, line_end, signed = read_bytes(path).partition(b"\n")
     message += line_end
     yield Verified("the receipt is signed by the key", _forged(public, message, signed))
-    fields = _fields(path, message)
-    event = fields["event"].encode("ascii")
-    leaf = leaf_of(bytes.fromhex(fields["nonce"]), event).hex()
-    differs = "" if leaf == fields["leaf"] else f"the leaf of the event is {leaf}, not {fields['leaf']}"
+    receipt = _read(path, message)
+    event = receipt.event.encode("ascii")
+    leaf = leaf_of(bytes.fromhex(receipt.nonce), event).hex()
+    differs = "" if leaf == receipt.leaf else f"the leaf of the event is {leaf}, not {receipt.leaf}"
     yield Verified("the receipt has the leaf of its event", differs)
-    yield Verified("the event says what the receipt says", _difference(fields))
+    yield Verified("the event says what the receipt says", _difference(receipt))
     if log is not None:
-        statement = f"the log has this leaf and this head at event {fields['index']}"
-        yield Verified(statement, _not_in_log(fields, log))
+        statement = f"the log has this leaf and this head at event {receipt.index}"
+        yield Verified(statement, _not_in_log(receipt, log))
     if file is not None:
         found = _digest(file)
-        differs = "" if found == fields["digest"] else f"its SHA-256 is {found}, that of the entry {fields['digest']}"
+        differs = "" if found == receipt.digest else f"its SHA-256 is {found}, that of the entry {receipt.digest}"
         yield Verified("the file is the one that was received", differs)
-    yield Verified(_summary(fields), is_note=True)
+    yield Verified(_summary(receipt), is_note=True)
 
 
-def _summary(fields: Mapping[str, Any]) -> str:
+def _summary(receipt: Receipt) -> str:
     """What the receipt is about, for people."""
-    received = fields["received"]
+    received = receipt.received
     with suppress(ValueError):
         received = utc_moment(datetime.fromisoformat(received))
-    phase = f"in the phase {printable(fields['phase'])}" if isinstance(fields.get("phase"), str) else "in no phase"
-    return f"{printable(fields['team'])} handed in {printable(fields['file'])}, received {received}, {phase}"
+    phase = f"in the phase {printable(receipt.phase)}" if receipt.phase is not None else "in no phase"
+    return f"{printable(receipt.team)} handed in {printable(receipt.file)}, received {received}, {phase}"
 
 
 def read_key(path: Path) -> bytes:
@@ -176,33 +159,29 @@ def _forged(public: bytes, message: bytes, signed: bytes) -> str:
     return "" if is_genuine else "the signature is wrong; the receipt was changed, or it was signed by another key"
 
 
-def _fields(path: Path, message: bytes) -> Mapping[str, Any]:
+def _read(path: Path, message: bytes) -> Receipt:
     """What the receipt says. Raises ScorerError if it is another document."""
     try:
-        fields = json.loads(message)
+        values = json.loads(message)
     except (ValueError, RecursionError) as error:
         raise ScorerError(f"{path}: expected a receipt: a line of JSON, then a line with the signature") from error
-    if not isinstance(fields, dict) or fields.get("version") != VERSION:
+    if not isinstance(values, dict) or values.get("version") != VERSION:
         raise ScorerError(f"{path}: expected a receipt of version {VERSION}; use the scorer that wrote it")
-    for name, form in TEXTS.items():
-        if not isinstance(fields.get(name), str) or not form.fullmatch(fields[name]):
-            raise ScorerError(f"{path}: {name}: expected a text of the form {form.pattern}; is this a receipt?")
-    if type(fields.get("index")) is not int or fields["index"] < 1:
-        raise ScorerError(f"{path}: index: expected a whole number from 1; is this a receipt?")
-    return fields
+    return Receipt.read(path, values, "is this a receipt?")
 
 
-def _difference(fields: Mapping[str, Any]) -> str:
+def _difference(receipt: Receipt) -> str:
     """What the event says differently; empty if it says the same."""
     try:
-        event = json.loads(fields["event"])
+        event = json.loads(receipt.event)
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict) or not isinstance(event.get("body"), dict):
         return "the event is no JSON object with a body"
-    said = {name: event["body"].get(name) for name in OF_BODY}
-    said |= {"index": event.get("index"), "track": event.get("track"), "kind": event.get("kind")}
-    wanted = {**{name: fields[name] for name in ("index", "track", *OF_BODY)}, "kind": "arrival"}
+    said = {name: event.get(name) for name in ("index", "track", "kind")}
+    said |= {name: event["body"].get(name) for name in OF_BODY}
+    wanted = {"index": receipt.index, "track": receipt.track, "kind": "arrival"}
+    wanted |= receipt.model_dump(include=set(OF_BODY))
     return "; ".join(
         f"{name}: the event has {quoted(str(said[name]))}, expected {quoted(str(value))}"
         for name, value in wanted.items()
@@ -210,14 +189,14 @@ def _difference(fields: Mapping[str, Any]) -> str:
     )
 
 
-def _not_in_log(fields: Mapping[str, Any], log: Path) -> str:
+def _not_in_log(receipt: Receipt, log: Path) -> str:
     """What the log has at the index of the receipt instead; empty if it has the same."""
-    lines, index = read_log(log), fields["index"]
+    lines, index = read_log(log), receipt.index
     if index > len(lines):
         return too_short(len(lines))
     line = lines[index - 1]
     found = {"index": line.index, "kind": line.kind, "leaf": line.leaf.hex(), "head": line.head.hex()}
-    wanted = {"index": index, "kind": "arrival", "leaf": fields["leaf"], "head": fields["head"]}
+    wanted = {"index": index, "kind": "arrival", "leaf": receipt.leaf, "head": receipt.head}
     differing = [f"{name} {found[name]} instead of {value}" for name, value in wanted.items() if found[name] != value]
     return f"found {', '.join(differing)}" if differing else ""
 

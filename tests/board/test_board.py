@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scorer.board.board import Board, rules
 from scorer.board.build import board as build_board
 from scorer.board.build import ranks
-from scorer.board.reports.leaderboard import export_columns, export_rows, to_csv, to_json, to_markdown
+from scorer.board.reports.leaderboard import board_table, export_columns, export_rows, to_csv, to_json
 from scorer.errors import Findings, Problem
 from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
@@ -38,7 +38,7 @@ from scorer.settings.tracks import Track
 from scorer.store.events import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
-from scorer.wording import printable_name
+from scorer.wording import markdown_table, printable_name
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import matched
 
@@ -377,7 +377,7 @@ def test_a_preliminary_board_shows_no_final_score(sent: Sent, store: Store) -> N
         "last entry",
         *CERTAINTY,
     )
-    for shown in (repr(found), to_csv(found), to_json(found), to_markdown(found)):
+    for shown in (repr(found), to_csv(found), to_json(found), markdown_table(board_table(found))):
         assert "0.2" in shown
         assert not re.search(r"0\.777|0\.111|0\.66|0\.14", shown)
 

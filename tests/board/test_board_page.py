@@ -15,7 +15,6 @@ from scorer.board.board import Board
 from scorer.board.charts.svg import Svg
 from scorer.board.site.figures import Figure
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from scorer.board.site.views import LEADING_TEAMS, board_view, measure_columns
 from scorer.live.rules import TrackInForce
 from scorer.wording import long_time
@@ -23,7 +22,7 @@ from tests.accessibility import has_axe, violations
 from tests.board_certainty import with_certainty
 from tests.boards import HOSTILE, baseline_row, board, board_of, challenge, rejected_row, scored_row, team
 from tests.browser import IN_BROWSER, Page
-from tests.pages import board_row, board_rows, read
+from tests.pages import board_row, board_rows, pages, read
 
 BOARD = "cold-start/index.html"
 

@@ -12,7 +12,8 @@ import pytest
 
 from scorer.board.site import templates
 from scorer.board.site.folder import write
-from scorer.board.site.pages import SHIPPED, pages, site_files
+from scorer.board.site.pages import SiteContent, site_files
+from scorer.board.site.templates import SHIPPED
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.loading import read_challenge
@@ -21,7 +22,7 @@ from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge, scored_row
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
-from tests.pages import Element, html_of, read
+from tests.pages import Element, html_of, pages, read
 from tests.paths import DOCS
 
 SETTINGS = """
@@ -197,7 +198,7 @@ def test_without_settings_nothing_is_added() -> None:
 def test_a_logo_is_an_image_on_every_page(make: Make) -> None:
     """It is copied as it is and shown by an img element, never as part of the page."""
     declared = make({"templates/static/logo.svg": SVG}, logo="logo.svg")
-    site = site_files(declared, [board_of(track) for track in declared.tracks])
+    site = site_files(SiteContent(declared, [board_of(track) for track in declared.tracks]))
     assert site["static/logo.svg"] == SVG
     for path, root in (("index.html", ""), ("cold-start/index.html", "../")):
         page = site[path]
@@ -210,7 +211,7 @@ def test_a_logo_that_does_not_exist_is_an_error(make: Make) -> None:
     """The message names the key and the path."""
     declared = make(logo="logo.svg")
     with pytest.raises(ScorerError, match=r"challenge\.toml: site\.logo: names .*logo\.svg, but there is no such file"):
-        site_files(declared, [])
+        site_files(SiteContent(declared, []))
 
 
 def test_the_footer_and_its_links_are_on_every_page(make: Make) -> None:
@@ -337,7 +338,7 @@ def test_static_files_are_copied_as_they_are(make: Make, tmp_path: Path) -> None
     """Also in folders, and also if they are not text."""
     content = bytes(range(256))
     declared = make({"templates/static/a/b.bin": content, "templates/static/x.html": "<script>"})
-    site = site_files(declared, [board_of(track) for track in declared.tracks])
+    site = site_files(SiteContent(declared, [board_of(track) for track in declared.tracks]))
     assert {path: site[path] for path in site if path.startswith("static/")} == {
         "static/a/b.bin": content,
         "static/x.html": b"<script>",
@@ -510,7 +511,7 @@ class TestInBrowser:
             footer="<script>document.title = 1</script>",
         )
         boards = [board_of(track, scored_row("solo", 0.3, 0.2, 5)) for track in declared.tracks[:1]]
-        write(site_files(declared, boards), tmp_path / "site")
+        write(site_files(SiteContent(declared, boards)), tmp_path / "site")
         return (tmp_path / "site").as_uri()
 
     def test_nothing_runs(self, tab: Page, address: str) -> None:

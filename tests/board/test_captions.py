@@ -112,8 +112,7 @@ def test_the_caption_of_a_board_without_ranks_says_why() -> None:
 )
 def test_a_board_says_how_sure_it_is(board: Board, statement: str) -> None:
     """The number of tiers and what they mean, the smallest separable difference, or why there are no statistics."""
-    found = how_sure(board)
-    assert found.lead + found.rest == statement
+    assert "".join(how_sure(board)) == statement
 
 
 def pair(row: int, other: int, *, separable: bool, needed: int | None) -> Pair:
@@ -125,13 +124,13 @@ def test_a_board_says_what_would_separate_the_first_neighbours_that_are_not() ->
     """The number of queries in all, to two digits, next to the number of queries that the board has."""
     board = board_with((0, 1), (2, 3))
     first = replace(board, pairs=(pair(0, 1, separable=False, needed=1649),))
-    assert how_sure(first).rest.endswith("Separating ranks 1 and 2 would take about 1,600 queries instead of 484.")
+    assert how_sure(first)[1].endswith("Separating ranks 1 and 2 would take about 1,600 queries instead of 484.")
     second = replace(board, pairs=(pair(0, 1, separable=True, needed=None), pair(2, 3, separable=False, needed=90_000)))
-    assert how_sure(second).rest.endswith("Separating ranks 3 and 4 would take about 90,000 queries instead of 484.")
+    assert how_sure(second)[1].endswith("Separating ranks 3 and 4 would take about 90,000 queries instead of 484.")
     without_difference = replace(board, pairs=(pair(0, 1, separable=False, needed=None),))
-    assert "would take" not in how_sure(without_difference).rest
+    assert "would take" not in how_sure(without_difference)[1]
     preliminary = replace(board_with((0, 1), preliminary=True), pairs=(pair(0, 1, separable=False, needed=970),))
-    assert how_sure(preliminary).rest.endswith("about 970 queries instead of 97.")
+    assert how_sure(preliminary)[1].endswith("about 970 queries instead of 97.")
 
 
 def test_a_board_says_how_far_teams_moved_since_the_preliminary_ranking() -> None:
@@ -157,7 +156,7 @@ def test_teams_that_share_a_rank_are_not_called_by_two_ranks() -> None:
         certainty=(Certainty(484, (Tier((0, 1, 2), 0.06),), 0, 0.06),),
         pairs=(pair(0, 1, separable=False, needed=9000), pair(1, 2, separable=False, needed=800)),
     )
-    assert "ranks 1 and 3 would take about 800 queries" in how_sure(board).rest
+    assert "ranks 1 and 3 would take about 800 queries" in how_sure(board)[1]
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.site.pages import pages
 from scorer.live.errata import ChangedFile, PublishedErratum, Scale
 from scorer.live.rules import SaltedDigest, value_text
 from scorer.organising.teams import merge, rename
 from tests.boards import HOSTILE, board, challenge, digest, erratum, timeline
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, SOLUTION, Live, day
-from tests.pages import read
+from tests.pages import pages, read
 
 PAGE = "main/errata/1.html"
 

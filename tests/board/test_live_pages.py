@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scorer.board.board import rule_sections
-from scorer.board.site.captions import status
+from scorer.board.site.captions import track_status
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import quota_line
 from scorer.organising import render as organising_boards
@@ -80,7 +80,7 @@ def paths(site: dict[str, str], page: str) -> list[str]:
 )
 def test_status_has_the_phase_its_state_and_the_time_of_the_next_change(live: Live, now: datetime, lead: str) -> None:
     """At the exact second of each change; times are absolute and have a zone."""
-    found = status(live.board(now))
+    found = track_status(live.board(now))
 
     assert found is not None
     assert found.phase.striptags() == lead

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from scorer.board.board import BINS, Board, Certainty, Row, RowCertainty, Tier
+from scorer.board.site.captions import are_interleaved
 from scorer.board.site.figures import (
     HISTOGRAM_HEIGHT,
     SPARK_HEIGHT,
@@ -164,11 +165,14 @@ def test_a_baseline_inside_a_tier_has_its_band_but_no_letter() -> None:
 def test_tiers_may_interleave() -> None:
     """Each row has the band of its tier; the line ends with the first run of the tier."""
     view = view_of(tiered((0, 1, 3), (2, 4), scores=(0.48, 0.47, 0.46, 0.45, 0.44)))
-    assert view.has_interleaved_tiers
+    assert view.board.primary_certainty
+    assert are_interleaved(view.board.primary_certainty)
     assert [row.tier for row in view.rows] == ["A", "A", "B", "A", "B"]
     assert [row.place.opens for row in view.rows] == [True, False, True, True, True]
     assert [strip_of(view, at).band.line for at in range(5)] == ["from", "to", "", "", ""]  # type: ignore[union-attr]
-    assert not view_of(tiered((0, 1), (2, 3), scores=(0.48, 0.47, 0.46, 0.45))).has_interleaved_tiers
+    apart = tiered((0, 1), (2, 3), scores=(0.48, 0.47, 0.46, 0.45)).primary_certainty
+    assert apart
+    assert not are_interleaved(apart)
 
 
 def test_ranges_are_in_words() -> None:

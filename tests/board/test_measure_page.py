@@ -12,13 +12,12 @@ from hypothesis import strategies as st
 import scorer
 from scorer.board.site.folder import write
 from scorer.board.site.measure_page import WorkedExample, worked_example
-from scorer.board.site.pages import pages
 from scorer.measures import KINDS, Kind
 from scorer.settings.tracks import Track
 from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge
 from tests.browser import IN_BROWSER, Page
-from tests.pages import read
+from tests.pages import pages, read
 from tests.strategies import examples
 
 CUTOFF = {"none": "", "optional": "", "required": "@10", "list": "@5,10", "level": "@0.1", "multiple": "@0.5"}

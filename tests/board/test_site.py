@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer.board.charts.over_time import TimedScore, timeline
-from scorer.board.site.pages import ASSETS, pages
+from scorer.board.site.pages import ASSETS
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Track
@@ -21,7 +21,7 @@ from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
 from tests.commands import Terminal
-from tests.pages import board_row, board_rows, html_of, read
+from tests.pages import board_row, board_rows, html_of, pages, read
 
 # Structure
 

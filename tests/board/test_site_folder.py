@@ -14,12 +14,13 @@ import pytest
 
 from scorer.board.site import folder as site_folder
 from scorer.board.site.folder import LOCK, MANIFEST, write
-from scorer.board.site.pages import ASSETS, pages
+from scorer.board.site.pages import ASSETS
 from scorer.errors import ScorerError
 from scorer.files.writing import locked
 from tests.boards import board, board_of, challenge
 from tests.commands import Terminal
 from tests.databases import removed
+from tests.pages import pages
 
 BEFORE = {"index.html": "one", "old/index.html": "gone", "teams/a.html": "A", "teams/b.html": "B"}
 AFTER = {"index.html": "two", "new/index.html": "come", "teams/a.html": "A"}

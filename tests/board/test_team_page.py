@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import BINS, Board, Certainty, Pair, QueryScore, Row, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Pair, Row, RowCertainty, Tier
 from scorer.board.site.folder import write
-from scorer.board.site.neighbours import distribution, field_of, neighbours, query_table
-from scorer.board.site.pages import pages
+from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
 from scorer.board.site.team_pages import entries_in_words, heading, hidden, reasons, summary
 from scorer.errors import LONGEST, Problem
 from scorer.errors import SHOWN as MOST_SHOWN
 from scorer.lists import Counts
 from scorer.live.entry import State
 from scorer.live.teams import Team
+from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.wording import day_and_month, printable_name
 from tests.accessibility import has_axe, violations
 from tests.board import test_site as structure
@@ -34,7 +34,7 @@ from tests.boards import (
     without_final,
 )
 from tests.browser import IN_BROWSER, Page
-from tests.pages import Element, board_row, read, rows
+from tests.pages import Element, board_row, pages, read, rows
 
 COLUMNS = 5
 HISTOGRAM = (6, 1, *(0,) * (BINS - 3), 3)
@@ -263,36 +263,32 @@ def test_the_entries_are_counted_in_words(states: tuple[State, ...], wanted: str
 def test_differences_are_those_of_the_other_team(three: Board) -> None:
     """A pair is turned where this team is its first row: difference, interval, and counts of queries."""
     tested = certain(three, pair(0, 1, 0.1), pair(1, 2, 0.05, is_separable=None, p_value=0.0004), pair(1, 3, 0.09))
-    table = neighbours(field_of(tested), 1)
-    assert table is not None
-    assert [each.position for each in table.rows] == [0, 1, 2, 3]
-    assert [each.difference for each in table.rows] == [0.1, None, -0.05, -0.09]
-    assert table.rows[0].interval == pytest.approx((0.08, 0.13))
-    assert table.rows[2].interval == pytest.approx((-0.08, -0.03))
-    assert [each.shares.counts if each.shares else None for each in table.rows] == [
-        (5, 3, 2), None, (2, 3, 5), (2, 3, 5),
-    ]  # fmt: skip
-    assert [each.p_value for each in table.rows] == ["0.200", "", "< 0.001", "0.200"]
-    assert [each.separable for each in table.rows] == ["no", "", "–", "no"]
-    assert (table.has_shares, table.has_baselines) == (True, True)
+    found, _ = neighbours(field_of(tested), 1) or ([], None)
+    assert [each.position for each in found] == [0, 1, 2, 3]
+    assert [each.difference for each in found] == [0.1, None, -0.05, -0.09]
+    assert found[0].interval == pytest.approx((0.08, 0.13))
+    assert found[2].interval == pytest.approx((-0.08, -0.03))
+    assert [[count for count, _, _ in each.shares] for each in found] == [[5, 3, 2], [], [2, 3, 5], [2, 3, 5]]
+    assert [p_text(each.pair, tested) for each in found if each.pair] == ["0.200", "< 0.001", "0.200"]
+    page = pages(challenge(), [tested])["teams/two.html"]
+    assert [row[-1] for row in rows(page, "nearest")] == ["no", "", "–", "no"]
+    assert "Baselines are not among them." in page
 
 
 def test_the_table_has_the_leader_and_the_nearest_teams() -> None:
     """Of many compared teams it has the best one, three above and three below."""
     board = board_of(challenge().tracks[0], *(row_of(f"team-{n:02}", 0.5 - 0.02 * n) for n in range(12)))
     pairs = [pair(min(n, 7), max(n, 7), 0.1) for n in range(12) if n != 7]
-    table = neighbours(field_of(certain(board, *pairs)), 7)
-    assert table is not None
-    assert [each.position for each in table.rows] == [0, 4, 5, 6, 7, 8, 9, 10]
+    found, _ = neighbours(field_of(certain(board, *pairs)), 7) or ([], None)
+    assert [each.position for each in found] == [0, 4, 5, 6, 7, 8, 9, 10]
 
 
 def test_counts_of_queries_are_left_out_where_they_are_hidden(three: Board) -> None:
     """The column disappears, and a sentence says why there is no distribution."""
     hidden_pair = pair(0, 1, 0.1, wins=None, ties=None, losses=None)
     tested = certain(three, hidden_pair, histogram=())
-    table = neighbours(field_of(tested), 0)
-    assert table is not None
-    assert not table.has_shares
+    found, _ = neighbours(field_of(tested), 0) or ([], None)
+    assert [each.shares for each in found] == [(), ()]
     page = pages(challenge(), [tested])["teams/one.html"]
     assert 'class="shares"' not in page
     assert "The organisers do not show the scores of single queries." in page
@@ -301,10 +297,8 @@ def test_counts_of_queries_are_left_out_where_they_are_hidden(three: Board) -> N
 
 def test_the_parts_of_a_bar_fill_it(three: Board) -> None:
     """Their widths are in proportion to the counts; they follow each other."""
-    table = neighbours(field_of(certain(three, pair(0, 1, 0.1))), 1)
-    assert table is not None
-    assert table.rows[0].shares is not None
-    assert table.rows[0].shares.bars == (("0%", "50%"), ("50%", "30%"), ("80%", "20%"))
+    found, _ = neighbours(field_of(certain(three, pair(0, 1, 0.1))), 1) or ([], None)
+    assert found[0].shares == ((5, "0%", "50%"), (3, "50%", "30%"), (2, "80%", "20%"))
 
 
 # The queries
@@ -323,7 +317,7 @@ def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
     assert "Mean of the other teams: 3.0, 0.5, 0.0" in own.description
     assert "Mean of the other teams: 4.0, 0.7, 0.0" in baseline.description
     assert own.description.startswith("Queries from 0 to 1 in 20 steps of 0.05: 6, 1, 0,")
-    assert (own.total, own.lead, len(own.bars)) == (10, "6", 3)
+    assert (sum(own.counts), own.counts[0], len(own.bars)) == (10, 6, 3)
 
 
 def test_the_distribution_of_the_only_team_has_no_line() -> None:
@@ -345,10 +339,10 @@ def test_ids_of_queries_are_shown_only_if_they_are_public(
     """Without ids the table has no column of queries; an id is text."""
     first = replace(
         three.rows[0],
-        best_queries=(QueryScore(query, 0.9, 0.1), QueryScore(query, 0.8, 0.1)),
-        worst_queries=(QueryScore(query, 0.0, 1.0),),
+        best_queries=(ExtremeQuery(0, 0.9, 0.1), ExtremeQuery(0, 0.8, 0.1)),
+        worst_queries=(ExtremeQuery(0, 0.0, 1.0),),
     )
-    board = replace(certain(three), rows=(first, *certain(three).rows[1:]))
+    board = replace(certain(three), rows=(first, *certain(three).rows[1:]), query_ids=(query,) if query else ())
     page = pages(challenge(), [board])["teams/one.html"]
     found = rows(page, "queries")
     assert [row[:-1] for row in found] == [
@@ -357,10 +351,9 @@ def test_ids_of_queries_are_shown_only_if_they_are_public(
         [*shown, "0.0000", "1.0000", "−1.0000"],
     ]
     assert f"Bar: the median of the other ranked teams.{note}<" in page
-    table = query_table(field_of(board), 0)
-    assert table is not None
-    assert table.caption == "Its two best and one worst queries against the field."
-    assert [row.is_first_worst for row in table.rows] == [False, False, True]
+    assert "Its two best and one worst queries against the field." in page
+    table = next(each for each in read(page).all("table") if "queries" in each.classes())
+    assert [row.classes() for body in table.all("tbody") for row in body.children] == [[], [], ["worst"]]
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from scorer.cli import arguments
-from scorer.cli.arguments import progress, with_progress
+from scorer.cli import output
+from scorer.cli.output import progress, with_progress
 from tests.commands import Terminal, command, in_terminal
 
 SOLUTION = "q1 0 a 1\nq2 0 b 1\n"
@@ -38,9 +38,9 @@ def test_nothing_is_shown_unless_standard_error_is_a_terminal(capsys: pytest.Cap
 
 
 SLOWLY = """
-from scorer.cli import arguments
+from scorer.cli import output
 from scorer.cli import main
-arguments.INTERVAL = 0
+output.INTERVAL = 0
 main()
 """
 
@@ -94,7 +94,7 @@ def test_the_line_fits_into_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((20, 5)))
     monkeypatch.setattr(sys.stderr, "fileno", lambda: 2)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(arguments, "INTERVAL", 0)
+    monkeypatch.setattr(output, "INTERVAL", 0)
 
     list(with_progress(iter("ab"), 2, "a\x1b[31m track with a long name"))
 
@@ -106,7 +106,7 @@ def test_the_line_fits_into_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys
 
 def test_an_error_leaves_no_progress(terminal: Terminal) -> None:
     """The line is cleared before a message, also where the work stops."""
-    arguments._progress_line.show("scoring: 1/3")
+    output._progress_line.show("scoring: 1/3")
     assert terminal.run("evaluate", "none.txt", "none.txt").err.split("\r")[1:] == [
         " " * len("scoring: 1/3"),
         "none.txt: no such file\n",

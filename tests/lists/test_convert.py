@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from scorer.errors import Findings
 from scorer.lists.conversion import Kind, compressed, converted, format_of
 from scorer.lists.detection import FORMATS, format_named, opened
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.reading.blocks import UnreadableError
 from scorer.options import TieRule
 from tests.commands import Terminal, command
 

@@ -19,7 +19,7 @@ from pyarrow import parquet
 import scorer
 from scorer.errors import SHOWN, Findings, SolutionError
 from scorer.lists.detection import FORMATS, opened
-from scorer.lists.reading.bytes import InaccessibleError, UnreadableError
+from scorer.lists.reading.blocks import InaccessibleError, UnreadableError
 from scorer.lists.solution import Solution
 from scorer.options import FormatName
 from scorer.wording import printable
@@ -237,7 +237,7 @@ def test_nearly_regular_objects_are_read_the_same(
 
 def test_fast_readers_number_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows have the numbers of their lines below a header and in blocks of any size."""
-    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 64)
+    monkeypatch.setattr("scorer.lists.reading.blocks.BLOCK", 64)
     path = tmp_path / "file"
     path.write_text("query,item,score\n" + "".join(f"q,i{number},1\n" for number in range(40)), encoding="utf-8")
     numbers: list[int] = []
@@ -577,7 +577,7 @@ def test_blocks_do_not_change_what_is_read(tmp_path: Path, monkeypatch: pytest.M
     """A file read in small pieces gives the same rows and line numbers as one read at once."""
     lines = [f"q{number // 7} Q0 d{number} 1 {number if number % 50 else 'x'} t\n" for number in range(500)]
     whole = rows("".join(lines), tmp_path)
-    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 101)
+    monkeypatch.setattr("scorer.lists.reading.blocks.BLOCK", 101)
 
     assert rows("".join(lines), tmp_path) == whole
     assert len(whole[1]) == 10

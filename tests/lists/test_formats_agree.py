@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.lists.reading.blocks import checked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import UnreadableError, checked
 from tests.readers import agree
 from tests.strategies import examples
 

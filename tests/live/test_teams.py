@@ -14,7 +14,6 @@ import pytest
 
 from scorer.board.build import ranked
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
 from scorer.live.rules import TrackInForce
@@ -31,7 +30,7 @@ from tests.boards import UPDATED, board_of, scored_row
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page
 from tests.commands import Answer, Terminal, here
-from tests.pages import Element, read
+from tests.pages import Element, pages, read
 from tests.seeded_challenge import write_challenge
 from tests.store.test_store import add, opened, submission
 

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from scorer.board.site.timeline import months, of_all_tracks
 from scorer.live.timeline import Happening, Timeline
 from scorer.organising.commitment import reveal
@@ -23,7 +22,7 @@ from tests.accessibility import has_axe, violations
 from tests.boards import board, erratum
 from tests.browser import IN_BROWSER, Page
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, Live, day
-from tests.pages import read
+from tests.pages import pages, read
 
 SPLIT = "split = {preliminary = 0.5}\n"
 

@@ -9,13 +9,12 @@ import shutil
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
 from scorer.board.reports.leaderboard import to_json
-from scorer.board.site.pages import site_files
+from scorer.board.site.pages import Publish, SiteContent, site_files
 from scorer.files import FileBelow, digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
@@ -250,11 +249,11 @@ def test_rendering_holds_no_lock(folder: Path, terminal: Terminal, monkeypatch: 
     """While pages are rendered, another process may write without waiting; the page shows the earlier state."""
     assert terminal.run("run", folder).code == 0
 
-    def files_while_another_writes(challenge: Challenge, *shown: Any, **named: Any) -> dict[str, str | bytes]:
+    def files_while_another_writes(content: SiteContent, publish: Publish) -> dict[str, str | bytes]:
         send(folder, "cedar")
         with Store.open(folder / "scores.db", wait=0.0) as other:
-            list(carry_out(other, plan(other, challenge, challenge.tracks[0])))
-        return site_files(challenge, *shown, **named)
+            list(carry_out(other, plan(other, content.challenge, content.challenge.tracks[0])))
+        return site_files(content, publish)
 
     monkeypatch.setattr("scorer.organising.render.site_files", files_while_another_writes)
     assert terminal.run("render", folder).code == 0

@@ -210,7 +210,7 @@ def test_the_pair_must_exist() -> None:
     """A pair is named in the order of the runs."""
     found = scorer.overlap({"a": {"1": ["x"]}, "b": {"1": ["x"]}})
 
-    assert tuple(found["a", "b"].means) == DEFAULT == DEFAULT_IN_HELP
+    assert tuple(found["a", "b"].means) == DEFAULT == tuple(DEFAULT_IN_HELP.split(","))
     with pytest.raises(KeyError):
         found["b", "a"]
 

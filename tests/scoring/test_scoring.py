@@ -369,7 +369,7 @@ def test_a_large_file_with_scattered_lists(tmp_path: Path, monkeypatch: pytest.M
     )
     solution, names = Solution.read(solution_file), ["AP", "nDCG@10", "P@5"]
     whole = scorer.evaluate(solution, submission_file, names)
-    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 1000)
+    monkeypatch.setattr("scorer.lists.reading.blocks.BLOCK", 1000)
     monkeypatch.setattr("scorer.lists.match.PARTITION_BYTES", 5000)
 
     assert scorer.evaluate(solution, submission_file, names) == whole
@@ -381,7 +381,7 @@ def test_a_large_file_with_scattered_lists(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(("lines", "valid"), [("q1:a\nq2:b\n" * 1, True), ("q1:a\nq2:b\nq1:c\n", False)])
 def test_a_pipe_is_read_once(lines: str, valid: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pipe is scored in blocks; scattered lists would need a second pass and are rejected."""
-    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 5)
+    monkeypatch.setattr("scorer.lists.reading.blocks.BLOCK", 5)
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_text, args=(lines,))

@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, fromstring, tostring
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
+from scorer.board.site.templates import Page
 from scorer.board.site.views import MeasureColumn
 from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
@@ -52,6 +53,18 @@ class Definition:
 
     term: Markup
     meaning: Markup
+
+
+def measure_page(tracks: Iterable[Track], columns: Mapping[str, MeasureColumn]) -> Page:
+    """The page of the measures of some tracks, given the columns of all boards."""
+    kinds = kind_sections(columns)
+    values = {
+        "kinds": kinds,
+        "definitions": definitions(section.kind for section in kinds),
+        "examples": [worked_example(track) for track in tracks],
+    }
+    about = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
+    return Page("measures.html", "measures.html", about, values)
 
 
 def kind_sections(columns: Mapping[str, MeasureColumn]) -> tuple[KindSection, ...]:

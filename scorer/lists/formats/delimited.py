@@ -13,12 +13,11 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
+from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, list_lengths, take, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, sample, trimmed
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, sample, trimmed
 from scorer.lists.reading.tables import NAMES, contradiction, plain
 from scorer.measures.matched import Ints
 from scorer.wording import quoted

@@ -11,12 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, rows_of
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, rows_of
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import quoted
 

@@ -12,13 +12,21 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats import delimited
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
+from scorer.lists.formats import SolutionContent, SubmissionContent, delimited, fitting, shortest
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import equal, keep, list_lengths, numbers, take, text_buffers, texts
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, sample
-from scorer.lists.reading.bytes import UnreadableError, open_bytes, read_chunk
+from scorer.lists.reading.blocks import (
+    Block,
+    Graded,
+    Lines,
+    Ranked,
+    Reader,
+    UnreadableError,
+    open_bytes,
+    read_chunk,
+    sample,
+)
 from scorer.lists.reading.tables import contradiction
 from scorer.measures.matched import Floats, Ints
 from scorer.wording import quoted

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
+from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths

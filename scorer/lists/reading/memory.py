@@ -18,8 +18,7 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import texts
-from scorer.lists.reading.blocks import Graded, Ranked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import Graded, Ranked, UnreadableError
 from scorer.measures.matched import Floats
 from scorer.wording import quoted
 

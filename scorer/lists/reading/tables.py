@@ -14,8 +14,7 @@ import pyarrow as pa
 from scorer.errors import Findings, Problem
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading.arrow import booleans, floats, integers, keep, numbers, run_starts, text_lengths, texts
-from scorer.lists.reading.blocks import BYTE_ORDER_MARK, Block, Graded, Ranked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import BYTE_ORDER_MARK, Block, Graded, Ranked, UnreadableError
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import counted, quoted
 

@@ -19,8 +19,7 @@ from scorer.lists.formats.parquet import MAGIC, errors_in_words, read_columns
 from scorer.lists.reading import compute as pc
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, coded, floats, numbers, texts
-from scorer.lists.reading.blocks import Block, blocks
-from scorer.lists.reading.bytes import UnreadableError, open_bytes, read_chunk
+from scorer.lists.reading.blocks import Block, UnreadableError, blocks, open_bytes, read_chunk
 from scorer.lists.reading.tables import AmbiguousError, place, places
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.analysis.kept import Task

@@ -1,0 +1,392 @@
+"""Parameters of commands, and those that several commands share.
+
+A command is a function. Each of its parameters has a declaration in the place of a default: what it is called on the
+command line, and its help. The declarations and the types of the parameters make the parser. A parameter whose type is
+a dataclass stands for the options that its fields declare.
+"""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentParser, ArgumentTypeError, _ActionsContainer
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from inspect import Parameter, signature
+from pathlib import Path
+from types import NoneType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
+
+from scorer.cli.output import CHALLENGE_FILE, challenge_folder, is_challenge, unknown_options
+from scorer.errors import ChallengeError
+from scorer.files import shown
+from scorer.options import FORMATS_ALLOWED, ROW_NAME
+from scorer.options import Option as Setting
+from scorer.wording import printable, quoted
+
+if TYPE_CHECKING:
+    from scorer.settings.tracks import Challenge, Track
+    from scorer.store.snapshot import Snapshot
+    from scorer.store.store import Store
+
+
+class WrongCallError(Exception):
+    """The arguments of a command are wrong; the text is a message for the person who typed them."""
+
+
+class Parser(ArgumentParser):
+    """A parser of what the parameters of a function declare. It reports wrong arguments without the usage."""
+
+    described: Callable[[], tuple[str, str]] | None = None
+    """Returns the texts above and below the arguments, which only the help needs."""
+    place_of_challenge = ""
+    """The argument that may be the challenge, as for `OfChallenge`."""
+    read_challenge: Callable[[str | Path], str | Path] = Path
+    """Makes a challenge of an argument: a path, or the address of a site."""
+    wrong_call = 2
+    """The exit code for wrong arguments."""
+
+    def format_help(self) -> str:
+        """Return the help."""
+        if self.described is not None:
+            self.description, self.epilog = self.described()
+        return super().format_help()
+
+    def values(self, words: Sequence[str], function: Callable[..., object]) -> dict[str, Any]:
+        """Return the arguments of a function. Options may be between files, also after the first positional."""
+        given, unknown = self.parse_known_intermixed_args(words)
+        if unknown:
+            hint = unknown_options(unknown, self._option_string_actions, self.prog)
+            self.error(f"unrecognized arguments: {' '.join(unknown)}{hint}")
+        values = vars(given)
+        if self.place_of_challenge:
+            self._take_challenge(values, self.place_of_challenge)
+        return _arguments(function, values)
+
+    def _take_challenge(self, values: dict[str, Any], place: str) -> None:
+        """Set the challenge by the option and by the argument in its place."""
+        given = values[place]
+        if place == "folder":
+            folders = [values.pop(place)]
+        elif isinstance(given, list):
+            folders = list(filter(is_challenge, given))
+            values[place] = [value for value in given if value not in folders]
+        else:
+            words = {word for action in self._actions if action.dest == place for word in action.choices or ()}
+            folders = [given] if given is not None and given not in words and is_challenge(given) else []
+            values[place] = self.get_default(place) if folders else given
+        folders = [self.read_challenge(folder) for folder in (values["challenge"], *folders) if folder is not None]
+        if len({challenge_folder(folder).resolve() for folder in folders}) > 1:
+            names = " and ".join(quoted(shown(str(folder))) for folder in folders)
+            self.error(f"found two challenges, {names}; name one, as a folder or with --challenge")
+        values["challenge"] = folders[0] if folders else Path()
+
+    def error(self, message: str) -> NoReturn:
+        """Print the message, of which indented lines are listed choices, and exit."""
+        lines = "\n  ".join(map(printable, message.split("\n  ")))
+        self.exit(self.wrong_call, f"{self.prog}: {lines}\ntry: {self.prog} --help\n")
+
+
+@dataclass(frozen=True, slots=True)
+class Argument:
+    """Declares a positional argument, or an option if its usage begins with a hyphen."""
+
+    usage: str
+    """The spellings of an option and what its value is called, as in ``-l, --rel GRADE``; or only what an argument is
+    called.
+    """
+    settings: Mapping[str, Any]
+    """What argparse takes beyond what the type of the parameter says."""
+    also: Argument | None = None
+    """Another option that sets the same parameter."""
+
+    @property
+    def flags(self) -> list[str]:
+        """The spellings of an option; none for a positional argument."""
+        return [word.rstrip(",") for word in self.usage.split() if word.startswith("-")]
+
+    def add_to(self, parser: _ActionsContainer, name: str, annotation: Any) -> None:
+        """Add the argument for a parameter with this name and type."""
+        is_optional = NoneType in get_args(annotation)
+        kind = get_args(annotation)[0] if is_optional else annotation
+        is_list = get_origin(kind) is list
+        value = get_args(kind)[0] if is_list else kind
+        is_needed = not (is_optional or is_list or value is bool or "default" in self.settings)
+        inferred: dict[str, Any] = {"action": "store_true"} if value is bool else {"type": _READ.get(value)}
+        if get_origin(value) is Literal:
+            inferred["choices"] = get_args(value)
+        if value is not bool:
+            called = self.usage.split()[len(self.flags) :]
+            inferred["metavar"] = called[0] if called else None
+        if not self.flags:
+            inferred["nargs"] = "*" if is_list else None if is_needed else "?"
+            parser.add_argument(name, **{**inferred, **self.settings})
+            return
+        inferred |= {"action": "append", "default": None if is_optional else []} if is_list else {}
+        inferred |= {"required": True} if is_needed else {}
+        parser.add_argument(*self.flags, dest=name, **{**inferred, **self.settings})
+        if self.also is not None:
+            self.also.add_to(parser, name, annotation)
+
+
+_READ = {Path: Path, float: float}
+"""What makes the value of the text, by the type of the parameter."""
+
+
+def argument(help_text: str, called: str = "", **settings: Any) -> Any:
+    """Declare a positional argument, as the default of a parameter.
+
+    It is optional if the type of the parameter has None, or if there is a default; a list takes any number of values.
+    """
+    return Argument(called, {"help": help_text, **settings})
+
+
+def option(usage: str, help_text: str, *, also: Argument | None = None, **settings: Any) -> Any:
+    """Declare an option, as the default of a parameter.
+
+    It is required if its type is neither optional nor a list nor bool, and it has no default.
+    """
+    return Argument(usage, {"help": help_text, **settings}, also)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Declares the options that the type of a parameter has as its fields."""
+
+    title: str
+    """Above the options in the help; they are among the others without one."""
+
+
+def group(title: str = "") -> Any:
+    """Declare a parameter whose type is a dataclass: its fields are options."""
+    return Group(title)
+
+
+@dataclass(frozen=True, slots=True)
+class OfChallenge:
+    """Declares the challenge as an option, and as the last argument or in the place of another one."""
+
+    place: str
+    has_sites: bool
+
+    def add_to(self, parser: Parser) -> None:
+        """Add the option and the argument, for a parameter that is called challenge."""
+        parser.read_challenge = folder_or_site if self.has_sites else Path
+        parser.place_of_challenge = self.place
+        about = f"a folder with {CHALLENGE_FILE}, or that file; default: the current folder"
+        about = f"the address of its site, as https://example.org/lists/, or {about}" if self.has_sites else about
+        parser.add_argument(
+            "-C", "--challenge", type=parser.read_challenge, metavar="FOLDER", help=f"the challenge: {about}"
+        )
+        if self.place == "folder":
+            parser.add_argument("folder", nargs="?", help="the challenge, like --challenge")
+
+
+def of_challenge(place: str = "folder", *, sites: bool = False) -> Any:
+    """Declare the challenge, as the default of a parameter that is called challenge.
+
+    Each value of the argument called `place` that is a challenge is taken out of it. The challenge is the current
+    folder by default. If `place` is empty, only the option names it, and it is None by default. With `sites`, the
+    challenge may also be the address of its site, which is a str.
+    """
+    return OfChallenge(place, sites)
+
+
+def declared(function: Callable[..., object]) -> Iterable[Parameter]:
+    """The parameters of a function, or the fields of a dataclass; the default of each is its declaration."""
+    return signature(function, eval_str=True).parameters.values()
+
+
+def add_parameters(parser: Parser, function: Callable[..., object], into: _ActionsContainer | None = None) -> None:
+    """Add the arguments and options that a function or a dataclass declares, by default without a title."""
+    target = into or parser
+    for parameter in declared(function):
+        match parameter.default:
+            case Argument() as one:
+                one.add_to(target, parameter.name, parameter.annotation)
+            case OfChallenge() as challenge:
+                challenge.add_to(parser)
+            case Group(title):
+                add_parameters(parser, parameter.annotation, parser.add_argument_group(title) if title else target)
+
+
+def _arguments(function: Callable[..., object], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The arguments of a function or of a dataclass, by the values of a parser."""
+    return {
+        each.name: each.annotation(**_arguments(each.annotation, values))
+        if isinstance(each.default, Group)
+        else values[each.name]
+        for each in declared(function)
+    }
+
+
+def folder_or_site(challenge: str | Path) -> str | Path:
+    """A challenge as an argument names it: the address of its site, which stays a text, or a path."""
+    return str(challenge) if str(challenge).startswith(("https://", "http://")) else Path(challenge)
+
+
+class OrChallenge(tuple[str, ...]):
+    """Words of which one is expected, or a challenge in their place."""
+
+    def __contains__(self, word: object) -> bool:
+        """Whether the argument is one of the words or a challenge."""
+        return super().__contains__(word) or is_challenge(str(word))
+
+
+def moment(text: str) -> datetime:
+    """A time with its offset from UTC, for an option."""
+    try:
+        time = datetime.fromisoformat(text)
+        if time.tzinfo is not None:
+            return time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        pass
+    raise ArgumentTypeError(f"found {quoted(text)}, expected a time with its offset, as in 2011-04-18T10:00:00Z")
+
+
+def _moment_of_record(text: str) -> datetime | int:
+    if text.isascii() and text.isdigit() and len(text) < 19:
+        return int(text)
+    try:
+        return moment(text)
+    except ArgumentTypeError:
+        raise ArgumentTypeError(
+            f"found {quoted(text)}, expected the index of an event, as in 120, or a time with its offset, as in "
+            "2011-04-18T10:00:00Z"
+        ) from None
+
+
+def selected(view: Snapshot, as_of: datetime | int | None) -> Snapshot:
+    """The snapshot as of a moment; None: as it is."""
+    return view if as_of is None else view.as_of(as_of)
+
+
+def stated(text: str) -> str:
+    """Return the text of an option that must not be blank."""
+    if not text.strip():
+        raise ArgumentTypeError("found a blank text, expected a reason")
+    return text
+
+
+def number(least: float = -math.inf, most: float = math.inf) -> Callable[[str], float]:
+    """Return a function that reads a finite number from `least` to `most`, for an option."""
+    bounds = f"from {least:g} to {most:g}" if math.isfinite(most) else f"of {least:g} or more"
+    expected = f"a number {bounds}" if math.isfinite(least) else "a finite number"
+
+    def read(text: str) -> float:
+        try:
+            value = float(text)
+        except ValueError:
+            value = math.nan
+        if not (math.isfinite(value) and least <= value <= most):
+            raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
+        return value
+
+    return read
+
+
+def whole_number(least: int, most: int | None = None) -> Callable[[str], int]:
+    """Return a function that reads a whole number from `least` to `most`, for an option."""
+    expected = f"a whole number of {least:,} or more" if most is None else f"a whole number from {least:,} to {most:,}"
+
+    def read(text: str) -> int:
+        digits = text.replace("_", "")
+        value = int(digits) if digits.isascii() and digits.isdigit() and len(digits) < 19 else -1
+        if value < least or (most is not None and value > most):
+            raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
+        return value
+
+    return read
+
+
+def form_of(what: str, *forms: str) -> Any:
+    """Declare the option for the form of a command's output; the first form is the default."""
+    about = f"the format of {what}: %(choices)s; default: %(default)s"
+    return option("--format FORM", about, choices=forms, default=forms[0])
+
+
+def choice(setting: Setting) -> Any:
+    """Declare the option for a setting whose value is one of a few words."""
+    return option(f"--{setting.name.replace('_', '-')}", setting.help, default=setting.default)
+
+
+TAG: Argument = option(
+    "--tag TAG",
+    "of a file with several runs in TREC's format, read the rows with this run tag; *: all rows as one run",
+    type="trec:tag={}".format,
+)
+"""The option for one run of a TREC file with several, which sets the format of the file."""
+
+
+def format_of(what: str, usage: str = "--submission-format FORMAT", also: Argument | None = TAG) -> Any:
+    """Declare the option for the format of a file; by default also the one for a run tag."""
+    return option(usage, f"{what}, needed only where it cannot be detected: {FORMATS_ALLOWED}", also=also)
+
+
+ONE_TRACK = option("-t, --track NAME", "only this track; default: all tracks")
+TRACK_OF_FILE = option("-t, --track NAME", "the track that the file is for; needed if there are several")
+AS_OF = option(
+    "--as-of MOMENT",
+    "the state after an event of the record, given by its index, or at a time with its offset from UTC, as in "
+    "2011-04-18T10:00:00Z; default: now",
+    type=_moment_of_record,
+)
+REASON_HELP = "why; it is recorded, and visitors read it"
+REASON = option("--reason TEXT", REASON_HELP, type=stated)
+ENTRY_HELP = "an entry: its id, its file as messages show it, or the beginning of its SHA-256"
+NAMES = option(
+    f"--{ROW_NAME.name}",
+    f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their paths. "
+    f"Default: {ROW_NAME.default}",
+)
+
+
+def check_format(name: str | None, option: str) -> None:
+    """Raise WrongCallError if the value of an option is not the name of a format, with its options."""
+    from scorer.lists.detection import format_named
+    from scorer.lists.reading.blocks import UnreadableError
+
+    try:
+        if name:
+            format_named(name)
+    except UnreadableError as error:
+        raise WrongCallError(f"{option}: {error}") from error
+
+
+def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, Sequence[Track]]:
+    """Read a challenge, whose solutions may be missing; return it with the requested track, or all of its tracks."""
+    from scorer.settings.loading import read_challenge
+
+    challenge = read_challenge(folder, solutions=False)
+    return challenge, challenge.tracks if track is None else [requested_track(challenge, track)]
+
+
+@contextmanager
+def open_store(
+    folder: Path, track: str | None = None, *, create: bool = False
+) -> Iterator[tuple[Challenge, Sequence[Track], Store]]:
+    """Open the database, which must exist without `create`; yields the challenge, the requested track or all tracks,
+    and the store.
+    """
+    from scorer.store.store import Store
+
+    challenge, tracks = open_challenge(folder, track)
+    with Store.open(challenge.database_address, create=create) as store:
+        yield challenge, tracks, store
+
+
+def only_track(tracks: Sequence[Track]) -> Track:
+    """The track of a command that is about one. Raises WrongCallError if none was requested and there are several."""
+    if len(tracks) > 1:
+        names = ", ".join(each.name for each in tracks)
+        raise WrongCallError(f"the challenge has several tracks; name that of the file with --track: {names}")
+    return tracks[0]
+
+
+def requested_track(challenge: Challenge, name: str) -> Track:
+    """Return the track called `name`. Raises WrongCallError if no track has this name."""
+    try:
+        return challenge.track(name)
+    except ChallengeError as error:
+        raise WrongCallError(f"--track: {error}") from error

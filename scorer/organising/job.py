@@ -1,0 +1,336 @@
+"""The main job as a command does it: a run of all tracks, with messages; once, or again and again until it is stopped.
+
+To watch a challenge, this process scores what is handed in, and another one runs the tracks and renders the site.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from scorer.board.reports.leaderboard import misdated_lines
+from scorer.errors import ChallengeError, FileError
+from scorer.files.writing import replace_content
+from scorer.limits import ATTEMPTS, Limits
+from scorer.live.entries import Followed
+from scorer.live.entry import UNRANKED, Entry
+from scorer.organising.doctor import number_in_state
+from scorer.organising.files import SkippedFile
+from scorer.organising.run import Work, carry_out, hint, plan, present_entries, update
+from scorer.organising.scan import Arrivals
+from scorer.organising.teams import import_teams
+from scorer.organising.watch import LOOK_EVERY, ArrivalLoop, Loop, RunLoop
+from scorer.scoring.executors import GoOn, always, executor_named
+from scorer.scoring.outcomes import Failed, Rejected
+from scorer.settings.loading import read_challenge
+from scorer.settings.tracks import Challenge, Track
+from scorer.store.database import ReplacedError
+from scorer.store.events import Failure, Submission
+from scorer.store.store import Store
+from scorer.wording import printable, printable_name
+
+if TYPE_CHECKING:
+    from scorer.scoring.executors.base import Executor, FileOutcome
+
+
+SHOWN = 20
+"""How many messages of a kind are printed about earlier runs."""
+
+PAUSE_AFTER_END = 1.0
+"""Seconds until another process runs the tracks after one that has ended: the next one may end, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunOptions:
+    """How a run scores, and what it prints: the options of the commands."""
+
+    executor: str | None
+    time_limit: float | None
+    confirm_withdrawals: bool
+    verify_files: bool
+    strict: bool
+    quiet: bool
+
+    def limits(self, challenge: Challenge) -> Limits:
+        """The limits of the challenge with the requested time limit."""
+        if self.time_limit is None:
+            return challenge.limits
+        return replace(challenge.limits, seconds=math.ceil(self.time_limit))
+
+    def executor_named(self) -> Executor | None:
+        """The executor with the requested name. Raises ExecutorError if it is unknown."""
+        return None if self.executor is None else executor_named(self.executor)
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """Where a run writes what a person reads."""
+
+    message: Callable[..., None]
+    """Prints texts."""
+    progress: Callable[[Iterable[tuple[Submission, FileOutcome]], int, str], Iterable[tuple[Submission, FileOutcome]]]
+    """Shows how many of so many results of a track are there."""
+
+
+class Messages:
+    """The messages of a run. A quiet run prints only those that the last quiet run did not have."""
+
+    def __init__(self, file: Path, output: Output, *, are_quiet: bool, is_partial: bool) -> None:
+        self._are_quiet = are_quiet
+        self._file = file
+        """What the last quiet run found, as a list in JSON."""
+        self._output = output
+        self._is_partial = is_partial
+        self._known: set[str] = set()
+        self._current: set[str] = set()
+
+    def __call__(self, *texts: str) -> None:
+        """Print messages that need a person, unless they are known."""
+        self._output.message(*self.new(texts))
+
+    def new(self, texts: Iterable[str]) -> list[str]:
+        """Return the messages to print, of those that need a person."""
+        listed = list(texts)
+        self._current.update(listed)
+        return [text for text in listed if text not in self._known]
+
+    def __enter__(self) -> Messages:
+        """Read the messages of the last quiet run, unless the file is absent or damaged."""
+        with suppress(OSError, ValueError, TypeError):
+            self._known = set(map(str, json.loads(self._file.read_bytes()))) if self._are_quiet else set()
+        return self
+
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Keep the messages for the next quiet run; what was not looked at stays known."""
+        kept = self._current | self._known if kind is not None or self._is_partial else self._current
+        if not self._are_quiet or kept == self._known:
+            return
+        try:
+            replace_content(self._file, json.dumps(sorted(kept), indent=1).encode("ascii"))
+        except OSError as error:
+            self._output.message(f"{printable(str(self._file))}: cannot be written: {error.strerror or error}")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A run of a challenge or of one of its tracks."""
+
+    challenge: Challenge
+    tracks: Sequence[Track]
+    store: Store
+    executor: Executor | None
+    options: RunOptions
+    messages: Messages
+    output: Output
+
+    @classmethod
+    @contextmanager
+    def opened(
+        cls, challenge: Challenge, track: str | None, options: RunOptions, output: Output, *, create: bool = True
+    ) -> Iterator[Run]:
+        """Open the database of a challenge for a run of all tracks or one. Messages are kept at the end."""
+        tracks = challenge.tracks if track is None else [challenge.track(track)]
+        executor = options.executor_named()
+        with Store.open(challenge.database_address, create=create) as store:
+            file = store.beside(challenge.root, ".reported")
+            with Messages(file, output, are_quiet=options.quiet, is_partial=track is not None) as messages:
+                yield cls(challenge, tracks, store, executor, options, messages, output)
+
+    def current(self) -> Run:
+        """The same run by the present settings, which the organiser may have changed."""
+        settings = read_challenge(self.challenge.root)
+        names = {track.name for track in self.tracks}
+        return replace(self, challenge=settings, tracks=[track for track in settings.tracks if track.name in names])
+
+    def score(self, go_on: GoOn = always, *, leaves_fresh: bool = False) -> bool:
+        """Score each track, and report errors in it; return whether there were none. The arguments: see `carry_out`."""
+        succeeded = True
+        self._import_teams()
+        for track in self.tracks:
+            try:
+                succeeded &= self._score_track(track, go_on, leaves_fresh=leaves_fresh)
+            except (ChallengeError, FileError) as error:
+                self.messages(str(error), f"{track.name}: not scored; its board is unchanged")
+                succeeded = False
+        # Again, because teams may have submitted their first files.
+        about_teams, are_valid = self._import_teams()
+        self.messages(*about_teams)
+        return succeeded and are_valid
+
+    def _import_teams(self) -> tuple[Sequence[str], bool]:
+        """Record what teams.toml says; return messages about it, and whether it is valid."""
+        try:
+            return import_teams(self.challenge, self.store), True
+        except ChallengeError as error:
+            return [f"{error}\nteams: the recorded names and decisions stay"], False
+
+    def _score_track(self, track: Track, go_on: GoOn, *, leaves_fresh: bool) -> bool:
+        work = plan(
+            self.store,
+            self.challenge,
+            track,
+            limits=self.options.limits(self.challenge),
+            confirm_withdrawals=self.options.confirm_withdrawals,
+            verify_files=self.options.verify_files,
+        )
+        self.messages(*map(str, (*work.notes, *work.skipped, *work.warnings)))
+        scored, failed = 0, 0
+        rejected_now: set[str] = set()
+        results: Iterable[tuple[Submission, FileOutcome]] = carry_out(
+            self.store, work, self.executor, go_on, leaves_fresh=leaves_fresh
+        )
+        if not self.options.quiet:
+            results = self.output.progress(results, len(work.pending), track.name)
+        for submission, result in results:
+            name = printable_name(submission.file)
+            self.report(submission, result, work.failures.get(submission.digest))
+            match result:
+                case Failed():
+                    failed += 1
+                case Rejected():
+                    rejected_now.add(name)
+                case _:
+                    scored += 1
+                    if expected := hint(work, result.counts):
+                        self.output.message("\n".join(result.notes.lines(name)), f"{name}: {expected}")
+        present = present_entries(self.store, work)
+        rejected_ever = self._report_earlier(present, work, rejected_now)
+        counts = [f"{scored:,} scored", f"{work.known:,} known", f"{len(rejected_ever):,} rejected"]
+        counts += [f"{failed + len(work.given_up):,} failed"] if failed or work.given_up else []
+        states = Counter(entry.state for entry in present)
+        counts += [number_in_state(states, state) for state in UNRANKED if states[state]]
+        if not self.options.quiet:
+            self.output.message(f"{track.name}: {', '.join(counts)}")
+        unreadable = any(isinstance(skipped, SkippedFile) and not skipped.is_ignored for skipped in work.skipped)
+        if self.options.strict and (rejected_ever or work.given_up):
+            return False
+        return not (failed or unreadable or work.warnings or rejected_now)
+
+    def report(self, submission: Submission, outcome: FileOutcome, before: Failure | None = None) -> None:
+        """Print why a submission is rejected, or could not be scored; `before` has its earlier attempts."""
+        name = printable_name(submission.file)
+        if isinstance(outcome, Failed):
+            self.output.message(f"{name}: not scored: {_failure(outcome, before)}")
+        elif isinstance(outcome, Rejected):
+            self.output.message("\n".join(outcome.problems.lines(name)))
+
+    def _report_earlier(self, entries: Sequence[Entry], work: Work, rejected_now: set[str]) -> set[str]:
+        """Print what earlier runs left for the organiser to look at; return all files that are rejected."""
+        rejected = {entry.file for entry in entries if entry.outcome == "rejected"}
+        if not self.options.quiet:
+            self._print_some(
+                f"{file}: rejected by an earlier run; the page of its team has the errors"
+                for file in sorted(rejected - rejected_now)
+            )
+        self._print_some(self.messages.new(misdated_lines(entries)))
+        for submission, failure in work.given_up:
+            given_up = f"{printable_name(submission.file)}: given up after {failure.attempts} attempts"
+            self.messages(f"{given_up}: {failure.reason}; `scorer retry` has it tried again")
+        return rejected
+
+    def _print_some(self, lines: Iterable[str]) -> None:
+        """Print the first lines, and how many more there are."""
+        listed = list(lines)
+        self.output.message(*listed[:SHOWN])
+        if len(listed) > SHOWN:
+            self.output.message(f"and {len(listed) - SHOWN:,} more like this; `scorer entries` lists them")
+
+    def score_arrivals(self, arrivals: Arrivals, track: str, teams: Collection[str], go_on: GoOn) -> None:
+        """Score what some teams handed in, for `ArrivalLoop`."""
+        settings = read_challenge(self.challenge.root)
+        if track in {chosen.name for chosen in self.tracks}:
+            for submission, outcome in arrivals.scored(settings, settings.track(track), teams, go_on):
+                self.report(submission, outcome)
+
+    def score_others(self, go_on: GoOn) -> None:
+        """Score all tracks, for `RunLoop`; what was handed in just now is left to the loop of arrivals."""
+        self.current().score(go_on, leaves_fresh=True)
+
+    def update_site(self) -> None:
+        """Render the site if it would change, for `RunLoop`."""
+        self.messages(*update(read_challenge(self.challenge.root), self.store).notes)
+
+
+def _failure(failed: Failed, before: Failure | None) -> str:
+    """Why a submission failed, and when it is tried again."""
+    attempts = before.attempts if before else 0
+    if not failed.is_counted:
+        return f"{failed.reason}; the next run tries it again"
+    attempt = f"{failed.reason} (attempt {attempts + 1} of {ATTEMPTS})"
+    if attempts + 1 < ATTEMPTS:
+        return f"{attempt}; the next run tries it again"
+    return f"{attempt}; it is not tried again until `scorer retry`"
+
+
+def watch(run: Run, track: str | None, every: float, parent: int | None) -> None:
+    """Score what is handed in, while another process runs the challenge and renders the site, until it is stopped.
+
+    `track` and `every` are options of the command. With `parent`, it also stops when that process ends.
+    """
+    followed = run.store.read(lambda view: Followed.of(view, run.challenge.name))
+    arrivals = Arrivals(run.store, followed, run.executor)
+    loop = ArrivalLoop(run.store, run.output.message, partial(run.score_arrivals, arrivals))
+    _make_stoppable(loop, parent)
+    keeper = threading.Thread(target=_keep_running, args=(loop, run, track, every), name="runs")
+    keeper.start()
+    try:
+        loop()
+    finally:
+        loop.stopped.set()
+        keeper.join()
+
+
+def _keep_running(loop: Loop, run: Run, track: str | None, every: float) -> None:
+    """Have another process run the tracks until the loop is stopped."""
+    import multiprocessing  # noqa: PLC0415 (only a watch needs it)
+
+    context = multiprocessing.get_context("spawn")
+    given = os.getpid(), run.challenge.root, track, every, run.options, run.output
+    # In place of a database that was deleted, a new process would make another one.
+    while not loop.stopped.is_set() and not run.store.database.is_replaced:
+        process = context.Process(target=_run_again_and_again, args=given)
+        process.start()
+        while process.is_alive() and not loop.stopped.wait(LOOK_EVERY):
+            pass
+        process.terminate()
+        process.join()
+        loop.stopped.wait(PAUSE_AFTER_END)
+
+
+def _run_again_and_again(
+    parent: int, root: Path, track: str | None, every: float, options: RunOptions, output: Output
+) -> None:
+    """Run the tracks and render the site until this process is stopped, or its parent ends."""
+    challenge = read_challenge(root, solutions=False)
+    # Each message is printed once, as long as it stays true.
+    with Run.opened(challenge, track, replace(options, quiet=True), output, create=False) as run:
+        loop = RunLoop(run.store, output.message, challenge, run.score_others, run.update_site, every)
+        _make_stoppable(loop, parent)
+        with suppress(ReplacedError):  # the parent says so
+            loop()
+
+
+def _make_stoppable(loop: Loop, parent: int | None) -> None:
+    """Stop the loop by signals, and with its parent."""
+    for wanted in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(wanted, lambda *_: loop.stopped.set())
+    if parent is not None:
+        threading.Thread(target=_stop_with, args=(parent, loop.stopped), name="parent", daemon=True).start()
+
+
+def _stop_with(parent: int, stopped: threading.Event) -> None:
+    """Stop when the parent ends, however that happens: then the system gives this process another parent."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    stopped.set()
