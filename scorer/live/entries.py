@@ -321,8 +321,8 @@ _ALL = ""
 class Followed:
     """The events of the record by team, so that what concerns one team does not read those of the others.
 
-    A process keeps it from one snapshot to the next. `own` returns what `Now` says about a team. Threads may use it at
-    the same time.
+    A process keeps it from one snapshot to the next. `now` returns what the record says about a team. Threads may use
+    it at the same time.
     """
 
     issuer: Issuer
@@ -390,7 +390,7 @@ class Followed:
         """The events of a track that concern all teams, or one of these, in order."""
         return self._of(track, [_ALL, *teams])
 
-    def own(self, view: Snapshot, track: Track, team: str) -> Now:
+    def now(self, view: Snapshot, track: Track, team: str) -> Now:
         """The track now, with only the submissions of a team, and of those that count as one with it."""
         members = merges(self._of(track.name, [_ALL])).members(team)
         return Now.of(view.with_events(track.name, self.events(track.name, members)), track)

@@ -83,54 +83,47 @@ def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries
 
 def archived_boards(view: Snapshot, track: Track, cache: Cache) -> tuple[PastBoard, ...]:
     """The boards of a track as they were when its phases closed, in order of time; the cache has earlier ones."""
-    return tuple(
-        _PAST_BOARD.validate_json(
-            cache.value(_parts(view, track, phase), partial(_computed_board, view, track, phase)), strict=False
-        )
-        for phase in Now.of(view, track).phases.closed(view.now)
-    )
+    past = []
+    for phase in Now.of(view, track).phases.closed(view.now):
+        now = at_close(view, track, phase)
+        stored = cache.value(_parts(now, phase), partial(_computed_board, now, phase))
+        past.append(_PAST_BOARD.validate_json(stored, strict=False))
+    return tuple(past)
 
 
-def closing_board(view: Snapshot, track: Track, phase: Phase) -> Board:
-    """The board of a track at the last moment of a phase that has closed.
+def at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
+    """The last moment of a phase that has closed, with the primary measure only.
 
-    It shows what was received and decided until then, also what was hidden by a freeze or by the phase: by the primary
-    measure, without statistics.
+    It has what was received and decided until then, also what was hidden by a freeze or by the phase: what a phase
+    hides that shows nothing is shown as soon as it has closed.
     """
-    return built_board(_at_close(view, track, phase))
+    closing = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
+    return closing.by(TrackInForce.of(closing.rules, measures=()), closing.basis).without_hiding()
 
 
-def _at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
-    """The last moment of a phase, with the primary measure only."""
-    then = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
-    # What a phase that shows nothing hides is shown as soon as it has closed.
-    return then.by(TrackInForce.of(then.rules, measures=()), then.basis).without_hiding()
-
-
-def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
+def _parts(now: Now, phase: Phase) -> list[object]:
     """What the board of a phase depends on: the events until its end, the rules, and which entries have a result."""
-    now = _at_close(view, track, phase)
-    then, rules, basis = now.view, now.track, now.basis
-    events = then.events()
+    view, track, basis = now.view, now.track, now.basis
+    events = view.events()
     parts: list[object] = [
         *("past board", code_digest(), view.identity, track.name),
-        *(phase.recorded(), [stated.recorded() for stated in rules.phases], dict(settings(rules))),
+        *(phase.recorded(), [stated.recorded() for stated in track.phases], dict(settings(track))),
         [event.index for event in events],
     ]
     if basis is None:
         return parts
     digests = {event.body["digest"] for event in events if event.kind == "arrival" and event.track == track.name}
-    failures = then.failures(basis)
+    failures = view.failures(basis)
     return [
         *parts,
-        *(basis.solution, basis.matching, split_masks(then.flags(basis))["preliminary"].digest),
-        sorted(digests & then.known_digests(basis)),
+        *(basis.solution, basis.matching, split_masks(view.flags(basis))["preliminary"].digest),
+        sorted(digests & view.known_digests(basis)),
         sorted((digest, failure.attempts) for digest, failure in failures.items() if digest in digests),
     ]
 
 
-def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
-    closing = closing_board(view, track, phase)
+def _computed_board(now: Now, phase: Phase) -> str:
+    closing = built_board(now)
     rows = tuple(
         PastRow(
             placing=closing.placing(row),

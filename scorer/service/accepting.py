@@ -212,12 +212,12 @@ def track_called(challenge: Challenge, name: str) -> Track:
 
 def solution_digests(store: Store, challenge: Challenge) -> frozenset[str]:
     """The digests of all solutions, now and before: no submission may have the bytes of one."""
-    found = set(store.archive(challenge.root).digests())
+    digests = set(store.archive(challenge.root).digests())
     for track in challenge.tracks:
         if isinstance(track.solution_path, Path) and is_regular(track.solution_path):
             status = track.solution_path.stat()
-            found.add(_digest(track.solution_path, status.st_ino, status.st_size, status.st_mtime_ns))
-    return frozenset(found)
+            digests.add(_digest(track.solution_path, status.st_ino, status.st_size, status.st_mtime_ns))
+    return frozenset(digests)
 
 
 @lru_cache(maxsize=64)
@@ -249,9 +249,9 @@ def _check(
             limit=challenge.limits.files_per_team,
             used=files,
         )
-    own = check_open(view, track, followed, team, received)
-    if not is_baseline(team, own.rules):
-        _check_quota(own, own.merges.members(team), received, delivery.upload.digest)
+    now = check_open(view, track, followed, team, received)
+    if not is_baseline(team, now.rules):
+        _check_quota(now, now.merges.members(team), received, delivery.upload.digest)
 
 
 def check_open(view: Snapshot, track: Track, followed: Followed, team: str, moment: datetime) -> Now:
@@ -260,10 +260,10 @@ def check_open(view: Snapshot, track: Track, followed: Followed, team: str, mome
     Returns the track now, with only the submissions of the team. Raises RefusedError.
     """
     check_team(followed.settings(team))
-    own = followed.own(view, track, team)
-    if not is_baseline(team, own.rules):
-        _check_phase(own.phases, moment.replace(microsecond=0))
-    return own
+    now = followed.now(view, track, team)
+    if not is_baseline(team, now.rules):
+        _check_phase(now.phases, moment.replace(microsecond=0))
+    return now
 
 
 def check_team(team: Team) -> None:
@@ -288,12 +288,12 @@ def _check_phase(phases: Phases, received: datetime) -> None:
     )
 
 
-def _check_quota(own: Now, members: Collection[str], received: datetime, digest: str) -> None:
+def _check_quota(now: Now, members: Collection[str], received: datetime, digest: str) -> None:
     """Accept only what is certainly within the quota: an entry without an outcome counts in every limit."""
-    if not own.rules.quota.limits_anything:
+    if not now.rules.quota.limits_anything:
         return
-    found = entries(own)
-    quota = replace(found.quota, claims=(*found.quota.claims, *_that_may_cost(found, digest)))
+    listed = entries(now)
+    quota = replace(listed.quota, claims=(*listed.quota.claims, *_that_may_cost(listed, digest)))
     left = quota.left(members, received)
     full = [limit for limit in left if not limit.left]
     if not full:
@@ -310,21 +310,21 @@ def _check_quota(own: Now, members: Collection[str], received: datetime, digest:
     )
 
 
-def _that_may_cost(found: Entries, digest: str) -> list[Claim]:
+def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
     """The entries that were withdrawn without an outcome, and get one if a file with the same bytes is scored.
 
     `digest` is that of the file that is handed in.
     """
-    waiting = {digest, *(state.submission.digest for state in found.stored if state.is_open)}
+    waiting = {digest, *(state.submission.digest for state in listed.stored if state.is_open)}
     return [
         Claim(
             state.index,
             state.submission.team,
             state.submission.received,
-            found.now.phases.place(state.submission.received)[0],
+            listed.now.phases.place(state.submission.received)[0],
             "open",
         )
-        for state in found.stored
+        for state in listed.stored
         if not state.present and state.result is None and state.submission.digest in waiting
     ]
 
