@@ -115,6 +115,11 @@ class Phases:
         """The phases that have closed, in order of time."""
         return tuple(phase for phase in self.all if now >= phase.closes)
 
+    def passed(self, now: datetime) -> list[datetime]:
+        """The times of phases that have passed, sorted: their starts, freezes, ends and closes."""
+        times = (time for phase in self.all for time in (phase.start, phase.frozen_from, phase.end, phase.closes))
+        return sorted(time for time in times if time is not None and time <= now)
+
     def frozen_since(self, now: datetime) -> datetime | None:
         """When the board was frozen; None if it is not. It is thawed when the grace of its phase ends."""
         phase = self.current(now)

@@ -140,11 +140,9 @@ def files_of_site(root: Path) -> Iterator[str]:
 def _moment(view: Snapshot, track: Track) -> list[str]:
     """What pages show of the time: the last time of a phase that has passed, and the day of the quota."""
     now = Now.of(view, track)
-    phases, quota = now.phases, now.rules.quota
-    times = [time for phase in phases.all for time in (phase.start, phase.frozen_from, phase.end, phase.closes)]
-    passed = [time for time in times if time is not None and time <= view.now]
+    quota = now.rules.quota
     day = [quota.day(view.now)] if quota.counts_days else []
-    return [*(time.isoformat() for time in sorted(passed)[-1:]), *day]
+    return [*(time.isoformat() for time in now.phases.passed(view.now)[-1:]), *day]
 
 
 def site_notes(view: Snapshot, challenge: Challenge) -> tuple[str, ...]:

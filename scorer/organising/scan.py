@@ -365,7 +365,7 @@ class TeamQueue(Queue):
         self.followed.follow(view)
         by_index: dict[int, SubmissionState] = {}
         for team in self.teams:
-            now = self.followed.own(view, self.rules.track, team).by(self.rules.track, self.rules.basis)
+            now = self.followed.now(view, self.rules.track, team).by(self.rules.track, self.rules.basis)
             by_index |= {state.index: state for state in entries(now).unscored if state.source == SERVICE}
         return [by_index[index] for index in sorted(by_index)]
 

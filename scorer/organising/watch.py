@@ -28,7 +28,6 @@ from scorer.organising.files import SubmissionFile, WithFile
 from scorer.organising.rules import RuleSet
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed
-from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge
 from scorer.store.database import ReplacedError
 from scorer.store.events import Event, Submission
@@ -196,20 +195,14 @@ def score(
                 reason = why_not(submission.digest)
                 done.append((submission, Failed(reason) if reason else outcome))
                 if time.monotonic() - stored_at > STORE_EVERY:
-                    yield from _stored(store, rules, done)
+                    store.store_results([(stored.digest, result) for stored, result in done], rules.basis)
+                    yield from done
                     done, stored_at = [], time.monotonic()
-        yield from _stored(store, rules, done)
+        store.store_results([(stored.digest, result) for stored, result in done], rules.basis)
+        yield from done
         if not go_on() or not rules.track.quota.limits_anything:  # without a quota, no entry waits for another one
             return
         wave = tuple(source for source in sources.pending(queue.unscored()) if source[1].digest not in tried)
-
-
-def _stored(
-    store: Store, rules: RuleSet, done: list[tuple[Submission, FileOutcome]]
-) -> list[tuple[Submission, FileOutcome]]:
-    """What is done, once it is stored."""
-    store.store_results([(submission.digest, outcome) for submission, outcome in done], rules.basis)
-    return done
 
 
 LOOK_EVERY = 0.2
@@ -372,8 +365,7 @@ class RunLoop(Loop):
             is_new = event.at is not None and view.now - event.at < AT_ONCE
             if is_new and _is_handed_in(event) and not view.has_result(event.body["digest"]):
                 return None
-        phases = [phase for track in self.challenge.tracks for phase in Now.of(view, track).phases.all]
-        passed = sum(time <= view.now for phase in phases for time in _times(phase))
+        passed = [len(Now.of(view, track).phases.passed(view.now)) for track in self.challenge.tracks]
         return view.revision, passed, view.now.date()
 
 
@@ -397,8 +389,3 @@ def _is_handed_in(event: Event) -> bool:
 def _needs_run(event: Event) -> bool:
     """Whether an event may decide what is scored, of any team."""
     return event.kind not in _OF_NO_RUN and event.body.get("source") != SERVICE
-
-
-def _times(phase: Phase) -> tuple[datetime, ...]:
-    times = (phase.start, phase.frozen_from, phase.end, phase.closes)
-    return tuple(time for time in times if time is not None)

@@ -21,11 +21,11 @@ from scorer.live.commitment import receipt_name
 from scorer.live.now import Now
 from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.teams import InvalidTokenError, redeem
-from scorer.service.accepting import Delivery, check_open
+from scorer.service.accepting import Delivery, Upload, check_open
 from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
-from scorer.service.refusals import STATUS, RefusedError
+from scorer.service.refusals import RefusedError
 from scorer.service.state import Service, check_same_origin
-from scorer.service.uploads import Upload, blocks_of, file_form, received, small_body
+from scorer.service.uploads import blocks_of, file_form, received, small_body
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable
 
@@ -127,10 +127,9 @@ async def act(service: Service, request: Request) -> Response:
     except InvalidTokenError:
         refusal = RefusedError("unauthorised", "the invitation was used, has expired or was revoked")
     service.metrics.refused.labels(refusal.code).inc()
-    status = STATUS[refusal.code]
     if token is None:
-        return _sign_in_page(service, refusal.text, status=status)
-    return await _page(service, token, _one(fields, "track"), refusal.text, status)
+        return _sign_in_page(service, refusal.text, status=refusal.status)
+    return await _page(service, token, _one(fields, "track"), refusal.text, refusal.status)
 
 
 def _required(token: Token | None) -> Token:
@@ -224,10 +223,10 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
             raise RefusedError("not-found", "this file is not here any more; choose it again")
         if not held.is_valid:
             raise RefusedError("invalid", "the file has errors; correct it and choose it again")
-        file = held.path, held.digest, held.size
+        upload = Upload(held.path, held.digest, held.size)
         service.held.take(token.team)
         try:
-            await service.accept(Delivery(held.id, held.track, token.team, *file, now, held.name, token.sha256))
+            await service.accept(Delivery(held.id, held.track, token.team, upload, now, held.name, token.sha256))
         except RefusedError:
             if service.held.of(token.team, now) is None:
                 service.held.keep(token.team, held)

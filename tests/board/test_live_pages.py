@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from scorer.board.board import rule_sections
+from scorer.board.build import board
 from scorer.board.site.captions import track_status
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import quota_line
 from scorer.organising import render as organising_boards
 from scorer.organising.commitment import reveal
 from scorer.organising.picks import pick
-from scorer.organising.render import boards, closing_board
+from scorer.organising.render import at_close, boards
 from scorer.organising.teams import record_teams
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
@@ -418,7 +419,7 @@ def test_the_board_of_a_close_has_no_statistics_and_one_measure(live: Live) -> N
     (track,) = live.challenge.tracks
     phase = live.board(day(26)).phases.all[0]
     with live.store(day(26)) as store:
-        found = store.read(lambda view: closing_board(view, track, phase))
+        found = store.read(lambda view: board(at_close(view, track, phase)))
 
     assert found.columns == ("nDCG@5",)
     assert found.certainty == ()
@@ -431,7 +432,7 @@ def test_past_boards_are_computed_once(live: Live, monkeypatch: pytest.MonkeyPat
     live.run(day(11))
     live.site(day(21))
     with monkeypatch.context() as patch:
-        patch.setattr(organising_boards, "closing_board", None)
+        patch.setattr(organising_boards, "_computed_board", lambda *_: pytest.fail("computed again"))
         live.site(day(26))
     live.put("birch/20270115T120000Z-1.txt", BEST, day(26))
     site = live.run_and_render(day(27))
