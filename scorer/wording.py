@@ -10,6 +10,7 @@ import io
 import json
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -121,9 +122,11 @@ def joined(texts: Sequence[str]) -> str:
     return f"{', '.join(most)} and {last}" if most else last
 
 
-def shared_rank(rank: int | None, sharing: Mapping[int | None, int]) -> str:
-    """A rank: ``3``, or ``=3`` if several rows have the rank, given how many have each; empty for None."""
-    return "" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}"
+def shared_ranks(ranks: Iterable[int | None]) -> list[str]:
+    """The ranks of rows: ``3``, or ``=3`` if several rows have the rank; empty for None."""
+    listed = list(ranks)
+    sharing = Counter(listed)
+    return ["" if rank is None else f"={rank}" if sharing[rank] > 1 else f"{rank}" for rank in listed]
 
 
 def range_of_ranks(first: int, last: int) -> str:

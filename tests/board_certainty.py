@@ -7,8 +7,9 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScore, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Interval, Pair, RowCertainty, Tier
 from scorer.measures.matched import Floats
+from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.scoring.statistics.rankings import rank_ranges, ranked, tiers
 from scorer.scoring.statistics.resampling import (
     SignFlips,
@@ -98,7 +99,11 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
         best, worst = _extremes(every, where, of_teams, position)
         rows[position] = replace(rows[position], best_queries=best, worst_queries=worst)
     return replace(
-        board, rows=tuple(rows), certainty=(of_board, *(None,) * (len(board.columns) - 1)), pairs=tuple(pairs)
+        board,
+        rows=tuple(rows),
+        certainty=(of_board, *(None,) * (len(board.columns) - 1)),
+        pairs=tuple(pairs),
+        query_ids=tuple(f"q{number + 1}" for number in range(every.shape[1])),
     )
 
 
@@ -133,10 +138,10 @@ def _pair(
 
 def _extremes(
     every: Floats, where: dict[int, int], of_teams: list[int], position: int
-) -> tuple[tuple[QueryScore, ...], tuple[QueryScore, ...]]:
+) -> tuple[tuple[ExtremeQuery, ...], tuple[ExtremeQuery, ...]]:
     """The queries on which a row is furthest above and below the median of the other teams."""
     own = every[where[position]]
     median = np.median(every[[where[each] for each in of_teams if each != position]], axis=0)
     order = np.argsort(median - own, kind="stable")
-    queries = [QueryScore(f"q{number + 1}", float(own[number]), float(median[number])) for number in order]
+    queries = [ExtremeQuery(int(number), float(own[number]), float(median[number])) for number in order]
     return tuple(queries[:EXTREMES]), tuple(queries[: -EXTREMES - 1 : -1])

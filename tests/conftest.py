@@ -15,12 +15,12 @@ import pytest
 from hypothesis import settings
 
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from tests.boards import board
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser
 from tests.commands import Terminal
 from tests.databases import KINDS, NewPlace, new_places
+from tests.pages import pages
 from tests.shared import compiling_once, sharing, undrawn
 from tests.strategies import number
 
@@ -55,7 +55,7 @@ def in_memory(least: int = 4 << 30) -> bool:
 
 @pytest.fixture(scope="session", autouse=True)
 def derived_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """Charts and statistics are derived once by all workers of a run, since many tests render the same boards; each
+    """Statistics are derived once by all workers of a run, since many tests render the same boards; each
     worker compiles a statement for the database once.
     """
     own = tmp_path_factory.getbasetemp()

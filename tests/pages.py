@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from html.parser import HTMLParser
+from typing import Any
+
+from scorer.board.board import Board
+from scorer.board.site import pages as site_pages
+from scorer.board.site.pages import SiteContent
+from scorer.settings.tracks import Challenge
 
 VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr", "col"})
 
@@ -79,6 +85,11 @@ class Reader(HTMLParser):
 def read(text: str) -> Element:
     """A page as a tree, which nobody changes: several tests read the pages of one site."""
     return Reader(text).open[0]
+
+
+def pages(declared: Challenge, boards: Sequence[Board], **content: Any) -> dict[str, str]:
+    """The pages of a site with these boards."""
+    return site_pages.pages(SiteContent(declared, boards, **content))
 
 
 def html_of(site: dict[str, str]) -> dict[str, str]:

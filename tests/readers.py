@@ -10,8 +10,7 @@ import numpy as np
 
 from scorer.errors import Findings
 from scorer.lists.detection import format_named
-from scorer.lists.reading.blocks import Block, Graded, Ranked, checked, subtopics
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import Block, Graded, Ranked, UnreadableError, checked, subtopics
 
 Read = tuple[object, ...]
 

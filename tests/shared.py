@@ -1,4 +1,4 @@
-"""Charts and statistics that tests derive again and again, kept in a folder of all workers of a run; and the SQL of
+"""Statistics that tests derive again and again, kept in a folder of all workers of a run; and the SQL of
 statements, kept by each worker.
 """
 
@@ -52,17 +52,13 @@ class Shared:
 
 @contextmanager
 def sharing(folder: Path) -> Iterator[None]:
-    """Draw each chart once, and compute each statistic of a board and each analysis of a track once.
+    """Compute each statistic of a board and each analysis of a track once.
 
     The keys have all arguments, also the scores of each query, so that a wrong key of the cache in a database is found
     as it is without sharing.
     """
     shared = Shared(folder)
-    draw, compute_column, analyse = svg._drawn, statistics._computed, organising_boards._computed_analysis
-
-    @wraps(draw)
-    def drawn(panel: Panel, *words: str) -> str:
-        return shared.text(key_of("chart", panel, words), lambda: draw(panel, *words))
+    compute_column, analyse = statistics._computed, organising_boards._computed_analysis
 
     @wraps(compute_column)
     def computed(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> str:
@@ -81,7 +77,6 @@ def sharing(folder: Path) -> Iterator[None]:
         return shared.text(key, lambda: analyse(task))
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svg, "_drawn", drawn)
         patch.setattr(statistics, "_computed", computed)
         patch.setattr(organising_boards, "_computed_analysis", analysed)
         yield
@@ -89,11 +84,12 @@ def sharing(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def undrawn() -> Iterator[None]:
-    """Give each chart its title, its description and a digest of all that it shows, instead of its picture."""
+    """Give each chart its title, its description and a digest of its picture, instead of the picture."""
+    draw = svg._drawn
 
     def described(panel: Panel, *words: str) -> str:
         title, description = map(escape, words)
-        digest = key_of(panel, words)
+        digest = key_of(draw(panel, *words))
         return (
             f'<svg class="chart" role="img"><title>{title}</title><desc>{description}</desc><text>{digest}</text></svg>'
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -12,13 +12,15 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
-from scorer.live.phases import Phases, PublishedSplit, phase_rules, split_rules
+from scorer.live.phases import Phases, phase_rules, split_rules
 from scorer.live.quotas import Left, pick_rules, quota_rules
 from scorer.live.rules import SaltedDigest, TrackInForce
 from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.options import SELF
+from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
+from scorer.store.documents import SplitDocument
 from scorer.wording import counted, joined, sentence
 
 Interval = tuple[float, float]
@@ -98,17 +100,6 @@ class Pair:
 
 
 @dataclass(frozen=True, slots=True)
-class QueryScore:
-    """The score of a team on one query, and the field's."""
-
-    query: str
-    """The id; empty where the ids are hidden."""
-    score: float
-    median: float
-    """The median of the other ranked teams."""
-
-
-@dataclass(frozen=True, slots=True)
 class ShakeUp:
     """How far the final ranking is from the preliminary one, and how far chance would move it."""
 
@@ -145,10 +136,10 @@ class Row:
     """All entries, the latest first."""
     certainty: tuple[RowCertainty | None, ...] = ()
     """Of the score on each measure of the board; None where the measure has no statistics. Empty without an entry."""
-    best_queries: tuple[QueryScore, ...] = ()
+    best_queries: tuple[ExtremeQuery, ...] = ()
     """Those on which the team is the furthest above the field, and `worst_queries` the furthest below; empty where the
     scores of queries are hidden."""
-    worst_queries: tuple[QueryScore, ...] = ()
+    worst_queries: tuple[ExtremeQuery, ...] = ()
     left: tuple[Left, ...] = ()
     """What the team has left of its quota as of the time of its entries on the board; empty without a quota, for
     baselines, and once the last phase has closed."""
@@ -214,6 +205,8 @@ class Board:
     teams."""
     pairs: tuple[Pair, ...] = ()
     """Each row with the first ranked one and with its neighbours on the board, on the primary measure."""
+    query_ids: Sequence[str] = ()
+    """The ids of the queries of the solution; empty where they are hidden."""
     shake_up: ShakeUp | None = None
     """None where preliminary and final scores are not both shown."""
     curves: tuple[Curve, ...] = ()
@@ -233,7 +226,7 @@ class Board:
     """The time of the board, in UTC."""
     past: tuple[PastBoard, ...] = ()
     """The boards of the phases that have closed, in order of time; only the site has them."""
-    split: PublishedSplit | None = None
+    split: SplitDocument | None = None
     """What is public about the key that decides which queries are preliminary; None where the solution decides it."""
 
     @property

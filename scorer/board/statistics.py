@@ -11,7 +11,7 @@ from itertools import pairwise
 import numpy as np
 from pydantic import TypeAdapter
 
-from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScore, Row, RowCertainty, ShakeUp, Tier
+from scorer.board.board import BINS, Board, Certainty, Interval, Pair, Row, RowCertainty, ShakeUp, Tier
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.measures import Measure
@@ -138,7 +138,7 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     no_rows = (None,) * len(places)
     of_columns = [by_column[column].rows if column in by_column else no_rows for column in range(len(measures))]
     for place, *of_row in zip(places, *of_columns, strict=True):
-        rows[place] = _row_with(board.rows[place], of_row, ids)
+        rows[place] = _row_with(board.rows[place], of_row)
     by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
     primary = by_column.get(0, MeasureStatistics(None, ()))
     return replace(
@@ -148,6 +148,7 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
             by_column[column].certainty if column in by_column else None for column in range(len(measures))
         ),
         pairs=primary.pairs,
+        query_ids=ids,
         shake_up=primary.shake_up,
     )
 
@@ -258,18 +259,14 @@ def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureSt
     return replace(statistics, certainty=certainty, pairs=pairs)
 
 
-def _row_with(row: Row, by_column: Sequence[RowStatistics | None], ids: Sequence[str]) -> Row:
-    """A row with its statistics on each measure; `ids` are those of the queries, empty where they are hidden."""
-
-    def named(queries: Sequence[ExtremeQuery]) -> tuple[QueryScore, ...]:
-        return tuple(QueryScore(ids[each.query] if ids else "", each.score, each.median) for each in queries)
-
+def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
+    """A row with its statistics on each measure."""
     primary = by_column[0]
     return replace(
         row,
         certainty=tuple(None if each is None else each.certainty for each in by_column),
-        best_queries=named(primary.best) if primary else (),
-        worst_queries=named(primary.worst) if primary else (),
+        best_queries=primary.best if primary else (),
+        worst_queries=primary.worst if primary else (),
     )
 
 

@@ -56,7 +56,7 @@ from scorer.wording import TABLES, aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
-    from scorer.measures import Kind, Measure, Value
+    from scorer.measures import Kind, Measure
     from scorer.scoring.analysis.analysis import Settings
     from scorer.scoring.analysis.compare import Comparison
     from scorer.scoring.analysis.kept import Task
@@ -288,7 +288,7 @@ def _tie_bounds(
     graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
 ) -> list[str]:
     """Return the bounds of the means of a run whose scores are all equal, as a message; nothing for any other run."""
-    from scorer.lists.notes import ALL_EQUAL
+    from scorer.lists.match import ALL_EQUAL
     from scorer.scoring.evaluation import evaluate as evaluated
 
     if settings["tie_bounds"] or not is_regular(path) or not any(ALL_EQUAL in note.text for note in result.notes):
@@ -492,22 +492,16 @@ def remarks(kind: Kind) -> list[str]:
 
 
 def _expected(kind: Kind) -> str:
-    if not kind.closed_form:
-        return "refused, because no formula is known for the mean over the orders of tied items"
-    text = "the mean over all orders of tied items"
     unknown = "because no formula is known"
-    where_cut = " where a challenge cuts lists at list_length"
-    if kind.closed_form_except:
-        text += f"; refused with {_settings(kind.closed_form_except)}, {unknown}"
-    if not kind.closed_form_when_cut:
-        text += f"; refused{where_cut}, {unknown}"
-    if kind.closed_form_when_cut_except:
-        text += f"; refused with {_settings(kind.closed_form_when_cut_except)}{where_cut}, {unknown}"
+    if kind.closed_form is False:
+        return f"refused, {unknown} for the mean over the orders of tied items"
+    text = "the mean over all orders of tied items"
+    cut = " where a challenge cuts lists at list_length"
+    for claim, where in ((kind.closed_form, ""), (kind.closed_form_when_cut, cut)):
+        if claim is not True:
+            settings = "" if claim is False else f" with {', '.join(f'{name}={claim[name]}' for name in claim)}"
+            text += f"; refused{settings}{where}, {unknown}"
     return text
-
-
-def _settings(values: Mapping[str, Value]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
 def _explained(kind: Kind) -> str:

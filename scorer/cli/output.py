@@ -210,7 +210,7 @@ def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
 def swapped_note(graded: Solution, solution: str, submission: str) -> list[str]:
     """Return a message if grades look like run scores, and the run scores, of the first block, like grades."""
     from scorer.lists.detection import opened
-    from scorer.lists.reading.bytes import UnreadableError
+    from scorer.lists.reading.blocks import UnreadableError
 
     grade = graded.ideal.grade
     if 2 * int((grade % 1 != 0).sum()) <= grade.size or not is_regular(submission):

@@ -345,7 +345,7 @@ NAMES = option(
 def check_format(name: str | None, option: str) -> None:
     """Raise WrongCallError if the value of an option is not the name of a format, with its options."""
     from scorer.lists.detection import format_named
-    from scorer.lists.reading.bytes import UnreadableError
+    from scorer.lists.reading.blocks import UnreadableError
 
     try:
         if name:

@@ -297,7 +297,7 @@ def _log(file: Path, earlier: Path | None, head: KnownHead | None) -> Iterator[V
 
 def _split(file: Path, key_sha256: str | None, earlier: Path | None, queries: Path | None) -> Iterator[Verified]:
     from scorer.lists.solution import read_ids
-    from scorer.verification.receipt import verified_split
+    from scorer.verification.commitment import verified_split
 
     return verified_split(file, key_sha256, earlier, None if queries is None else read_ids(queries).to_pylist())
 
@@ -313,7 +313,7 @@ def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
 
 
 def _receipt(file: Path, key: Path, log: Path | None, submission: Path | None) -> Iterator[Verified]:
-    from scorer.verification.receipt import verified_receipt
+    from scorer.verification.commitment import verified_receipt
 
     return verified_receipt(file, key, log, submission)
 

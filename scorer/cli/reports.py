@@ -32,7 +32,7 @@ from scorer.cli.parameters import (
 from scorer.errors import ScorerError
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
-from scorer.wording import csv_table, printable, quoted, text_table, utc_moment
+from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc_moment
 
 if TYPE_CHECKING:
     from scorer.board.board import Board
@@ -259,17 +259,15 @@ def leaderboard(
 
 
 def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
-    from scorer.board.reports.leaderboard import board_table, to_json, to_markdown
+    from scorer.board.reports.leaderboard import board_table, to_json
 
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.
         texts = [to_json(board, head).rstrip("\n") for board in boards]
         return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
-    if form == "csv":
-        return "\n\n".join(csv_table(board_table(board)) for board in boards)
-    if form == "markdown":
-        return "\n".join(f"## {board.track.title}\n\n{to_markdown(board)}" for board in boards).rstrip("\n")
-    return "\n\n".join(f"{board.track.title}\n{text_table(board_table(board))}" for board in boards)
+    heads = {"table": "{}\n", "markdown": "## {}\n\n"}
+    tables = [(board.track.title, TABLES[form](board_table(board))) for board in boards]
+    return "\n\n".join(heads.get(form, "").format(title) + table for title, table in tables)
 
 
 def entries(

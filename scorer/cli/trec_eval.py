@@ -131,7 +131,7 @@ def _refuse(given: Mapping[str, str | None], error: type[Exception]) -> None:
 
 def _qrels(path: str, measures: list[Measure]) -> Solution:
     """Read the qrels, whose grades must be whole numbers."""
-    from scorer.lists.formats.writing import shortest
+    from scorer.lists.formats import shortest
     from scorer.lists.reading.arrow import take
     from scorer.lists.solution import Solution
     from scorer.scoring.outcomes import check_gains
@@ -163,7 +163,7 @@ def _saved(run: str) -> Iterator[str | Path]:
     import shutil
 
     from scorer.files.writing import temporary_folder
-    from scorer.lists.reading.bytes import UnreadableError, open_bytes
+    from scorer.lists.reading.blocks import UnreadableError, open_bytes
 
     if is_regular(run) or (run != "-" and not Path(run).exists()):
         yield run

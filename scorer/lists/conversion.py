@@ -14,9 +14,9 @@ import pyarrow as pa
 from scorer.errors import ConversionError, FileError, Findings, ScorerError, SolutionError, SubmissionError
 from scorer.files import shown
 from scorer.lists.detection import DetectedFormat, format_named, opened
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
 from scorer.lists.reading import memory
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import UnreadableError, findings_about, reported
 from scorer.options import TIE_RULE, TieRule
 from scorer.wording import printable, quoted
 
@@ -186,13 +186,8 @@ def _batches(source: Source, source_format: str | None, where: str) -> tuple[Bat
                 memory.graded(held, findings) if kind == "solution" else memory.ranked(held, findings)
             ]
         ), False
-    findings = Findings()
-    try:
-        with opened(source, source_format, "from") as (detected, head, rest):
-            blocks = list(rest)
-    except UnreadableError as error:
-        findings.add(error.line, str(error))
-        raise FileError(where, findings) from error
+    with findings_about(where, FileError), opened(source, source_format, "from") as (detected, head, rest):
+        blocks = list(rest)
 
     def batches(kind: Kind, findings: Findings) -> Sequence[Any]:
         read = detected.graded(head) if kind == "solution" else detected.ranked(head)
@@ -207,7 +202,7 @@ def _read(
     """Read the source as a solution or as a submission; return the content and what is wrong with it."""
     findings = Findings()
     content: SolutionContent | SubmissionContent | None = None
-    try:
+    with reported(findings):
         if kind == "solution":
             content = SolutionContent.of(batches(kind, findings), findings)
             empty = not content.grades
@@ -216,8 +211,6 @@ def _read(
             empty = not content.items
         if empty and not findings:
             findings.add(0, "the file has no rows")
-    except UnreadableError as error:
-        findings.add(error.line, str(error))
     return content, findings
 
 

@@ -14,8 +14,17 @@ from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 from scorer.errors import Findings
 from scorer.files import is_regular
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists.formats import delimited, json_document, jsonl, letor, parquet, trec, vlnet
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent
+from scorer.lists.formats import (
+    SolutionContent,
+    SubmissionContent,
+    delimited,
+    json_document,
+    jsonl,
+    letor,
+    parquet,
+    trec,
+    vlnet,
+)
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -23,14 +32,19 @@ from scorer.lists.reading.blocks import (
     SAMPLE_LINES,
     Batch,
     Block,
+    Digest,
     Graded,
+    InaccessibleError,
+    LimitError,
     Ranked,
     Reader,
+    UnreadableError,
     blocks,
     checked,
+    open_bytes,
+    read_chunk,
     sample,
 )
-from scorer.lists.reading.bytes import Digest, InaccessibleError, LimitError, UnreadableError, open_bytes, read_chunk
 from scorer.lists.reading.tables import AmbiguousError
 from scorer.options import Role
 from scorer.wording import printable, quoted
@@ -55,23 +69,18 @@ class Format(Protocol):
 
     def recognises(self, lines: list[str]) -> bool:
         """Whether a file with these first lines that are not blank is in this format."""
-        ...
 
     def graded(self, head: Block, options: Mapping[str, str], /) -> Reader[Graded]:
         """Return the reader of a solution that begins with the block `head`. Raises UnreadableError."""
-        ...
 
     def ranked(self, head: Block, options: Mapping[str, str], /) -> Reader[Ranked]:
         """Return the reader of a submission that begins with the block `head`. Raises UnreadableError."""
-        ...
 
     def write_solution(self, solution: SolutionContent, options: Mapping[str, str], /) -> bytes:
         """Return a file with the solution. Raises UnwritableError for what the format cannot hold."""
-        ...
 
     def write_submission(self, submission: SubmissionContent, options: Mapping[str, str], /) -> bytes:
         """Return a file with the submission. Raises UnwritableError for what the format cannot hold."""
-        ...
 
 
 FORMATS: dict[str, Format] = {
@@ -113,11 +122,11 @@ class DetectedFormat:
 
     def graded(self, head: Block) -> Reader[Graded]:
         with self._choosing():
-            return self._doubted(head, _limited(self.format.graded(head, self.options)))
+            return self._checked(head, self.format.graded(head, self.options))
 
     def ranked(self, head: Block) -> Reader[Ranked]:
         with self._choosing():
-            return self._doubted(head, _limited(self.format.ranked(head, self.options)))
+            return self._checked(head, self.format.ranked(head, self.options))
 
     def columns(self, head: Block) -> Mapping[str, str]:
         """Return the names of the columns that are read from a submission, by what they are for, if they have names."""
@@ -135,33 +144,26 @@ class DetectedFormat:
             error.args = (f"{error}{choose}",)
             raise
 
-    def _doubted(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
-        """Like `read`; where the format was detected and no line of the first block can be read, report that."""
+    def _checked(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
+        """Like `read`, but raises LimitError for an id that is too long, before anything compares it.
 
-        def doubted(block: Block, findings: Findings) -> Batch:
-            before = findings.count
+        Where the format was detected and no line of the first block can be read, report that.
+        """
+
+        def checked(block: Block, findings: Findings) -> Batch:
+            before, most = findings.count, block.limits.id_bytes
             with self._choosing():
                 batch = read(block, findings)
+            for ids, what in ((batch.query, "a query"), (batch.item, "an item")):
+                if (length := longest(ids)) > most:
+                    found = f"the id of {what} has {length:,} bytes"
+                    raise LimitError(block.limits, "id_bytes", found, block.first_line)
             if self.hint and block is head and findings.count > before and not len(batch.query):
                 found = f"the file looks like {self.format.NAME}, but none of its first lines can be read as such"
                 findings.add(min(problem.line for problem in findings), f"{found}; {self.hint}")
             return batch
 
-        return doubted
-
-
-def _limited(read: Reader[Batch]) -> Reader[Batch]:
-    """Like `read`, but raises LimitError for an id that is too long, before anything compares it."""
-
-    def limited(block: Block, findings: Findings) -> Batch:
-        batch = read(block, findings)
-        for ids, what in ((batch.query, "a query"), (batch.item, "an item")):
-            length = longest(ids)
-            if length > block.limits.id_bytes:
-                raise LimitError(block.limits, "id_bytes", f"the id of {what} has {length:,} bytes", block.first_line)
-        return batch
-
-    return limited
+        return checked
 
 
 @contextmanager

@@ -13,7 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from scorer.errors import Findings
-from scorer.lists.reading import compute as pc
 from scorer.lists.reading.arrow import (
     MOST_ROUNDS,
     ODD,
@@ -23,6 +22,7 @@ from scorer.lists.reading.arrow import (
     id_order,
     joined,
     keep,
+    pc,
     take,
     texts,
 )

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from scorer.errors import ContentError, Findings, SolutionError
 from scorer.files import shown
 from scorer.lists.detection import opened, roles
-from scorer.lists.reading import compute as pc
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import (
     booleans,
@@ -26,12 +25,23 @@ from scorer.lists.reading.arrow import (
     id_order,
     integers,
     joined,
+    pc,
     plain_spelling,
     take,
     texts,
 )
-from scorer.lists.reading.blocks import ITERATION_HINT, Graded, Lines, Ranked, blocks, subtopics
-from scorer.lists.reading.bytes import UnreadableError, open_bytes
+from scorer.lists.reading.blocks import (
+    ITERATION_HINT,
+    Graded,
+    Lines,
+    Ranked,
+    UnreadableError,
+    blocks,
+    findings_about,
+    open_bytes,
+    reported,
+    subtopics,
+)
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Subtopics, ranges
 from scorer.options import SELF
@@ -332,11 +342,10 @@ def excluded(exclude: Exclude | None) -> Excluded | None:
 
 def excluded_pairs(listed: Listed) -> ExcludedPairs:
     """Return the pairs in a list, as `excluded` does. The format of a file is any of a submission or of qrels."""
-    findings, name = Findings(), "the excluded items"
     batches: list[Ranked | Graded] = []
-    try:
+    name = shown(listed) if isinstance(listed, str | os.PathLike) else "the excluded items"
+    with findings_about(name, SolutionError) as findings:
         if isinstance(listed, str | os.PathLike):
-            name = shown(listed)
             with opened(listed, None, "exclude") as (detected, head, content):
                 read = detected.graded(head) if roles(listed) == {"solution"} else detected.ranked(head)
                 batches = [read(block, findings) for block in content]
@@ -344,10 +353,6 @@ def excluded_pairs(listed: Listed) -> ExcludedPairs:
             if isinstance(listed, Mapping):
                 listed = {query: [*ids] if isinstance(ids, Set) else ids for query, ids in listed.items()}
             batches = [memory.ranked(listed, findings)]
-    except UnreadableError as error:
-        findings.add(error.line, str(error))
-    if findings:
-        raise SolutionError(name, findings)
     query = joined(take(batch.query, batch.row_of_item) for batch in batches)
     return ExcludedPairs(query, joined(batch.item for batch in batches))
 
@@ -474,29 +479,21 @@ class Solution:
             return cls._of_file(source, format_name, None)
         if (parts := graded_dicts(source, copied=copied)) is not None:
             return cls(**parts)
-        findings = Findings()
-        try:
-            solution = cls.of([memory.graded(source, findings)], findings)
-        except UnreadableError as error:
-            findings.add(error.line, str(error))
-        if findings:
-            raise SolutionError("the solution", findings)
-        return solution
+        with findings_about("the solution", SolutionError) as findings:
+            return cls.of([memory.graded(source, findings)], findings)
 
     @classmethod
     def _of_file(cls, path: str | os.PathLike[str], format_name: str | None, digest: str | None) -> Solution:
         findings, kind = Findings(), SolutionError
         solution, read_bytes = None, None if digest is None else hashlib.sha256()
-        try:
-            with opened(path, format_name, "solution_format", read_bytes) as (detected, head, content):
-                read = detected.graded(head)
-                batches = [read(block, findings) for block in content]
-                kind = SolutionError if findings else ContentError
-                form = detected.format
-                rules = {"query_once": form.QUERY_ONCE, "listed_is_relevant": form.LISTED_IS_RELEVANT}
-                solution = cls.of(batches, findings, **rules)
-        except UnreadableError as error:
-            findings.add(error.line, str(error))
+        opening = opened(path, format_name, "solution_format", read_bytes)
+        with reported(findings), opening as (detected, head, content):
+            read = detected.graded(head)
+            batches = [read(block, findings) for block in content]
+            kind = SolutionError if findings else ContentError
+            form = detected.format
+            rules = {"query_once": form.QUERY_ONCE, "listed_is_relevant": form.LISTED_IS_RELEVANT}
+            solution = cls.of(batches, findings, **rules)
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:
@@ -617,17 +614,10 @@ class Solution:
 
 def read_ids(path: str | os.PathLike[str]) -> pa.StringArray:
     """The ids in a file with one id a line, each once, in the order of the file. Raises SolutionError."""
-    findings = Findings()
-    parts: list[pa.StringArray] = []
-    try:
-        with open_bytes(path) as stream:
-            parts = [Lines.of(block).text for block in blocks(stream)]
-    except UnreadableError as error:
-        findings.add(error.line, str(error))
-    if not findings and not any(map(len, parts)):
-        findings.add(0, "the file is empty; expected one id a line")
-    if findings:
-        raise SolutionError(shown(path), findings)
+    with findings_about(shown(path), SolutionError), open_bytes(path) as stream:
+        parts = [Lines.of(block).text for block in blocks(stream)]
+        if not any(map(len, parts)):
+            raise UnreadableError("the file is empty; expected one id a line")
     return coded(parts)[1]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -16,12 +16,19 @@ from scorer.live.now import Now, public_to_all
 from scorer.live.phases import Phases, folded_phases
 from scorer.live.rules import rules_of_settings
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.documents import (
+    OF_BODY,
+    VERSION,
+    CommitmentDocument,
+    CommittedTrack,
+    ListedCommitment,
+    ListedErratum,
+    Receipt,
+)
 from scorer.store.events import Event
 from scorer.store.log import START, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
 from scorer.store.snapshot import Snapshot
-
-VERSION = 1
-"""Of a receipt."""
+from scorer.wording import iso_time
 
 _LONGEST = 60
 
@@ -82,30 +89,26 @@ class Issuer:
     def receipt(self, event: Event) -> str:
         """The receipt of an entry, given its arrival, which was followed."""
         dates = (date for date in self._dates if date.track == event.track and date.index < event.index)
-        text = f"{encoded(self._fields(event, folded_phases(dates)))}\n"
+        text = f"{encoded(self._receipt(event, folded_phases(dates)).values())}\n"
         signed = base64.b64encode(signature(self.signing_key, text.encode("ascii")))
         return f"{text}{signed.decode('ascii')}\n"
 
-    def _fields(self, event: Event, phases: Phases) -> Mapping[str, Any]:
-        """What a receipt says; the names are as the event has them."""
+    def _receipt(self, event: Event, phases: Phases) -> Receipt:
         text, body = event_text(event), event.body
         phase, place = phases.place(datetime.fromisoformat(body["received"]))
         leaf, head = self._hashes[event.index - 1]
-        return {
-            "version": VERSION,
-            "challenge": self.challenge,
-            "track": event.track,
-            "team": body["team"],
-            "file": body["file"],
-            "digest": body["digest"],
-            "received": body["received"],
-            "phase": phase if place == "ok" else None,
-            "index": event.index,
-            "event": text.decode("ascii"),
-            "nonce": nonce_of(self.log_key, event.index, text).hex(),
-            "leaf": leaf.hex(),
-            "head": head.hex(),
-        }
+        return Receipt(
+            version=VERSION,
+            challenge=self.challenge,
+            track=event.track,
+            **{name: body[name] for name in OF_BODY},
+            phase=phase if place == "ok" else None,
+            index=event.index,
+            event=text.decode("ascii"),
+            nonce=nonce_of(self.log_key, event.index, text).hex(),
+            leaf=leaf.hex(),
+            head=head.hex(),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,104 +148,61 @@ RECEIPTS = "receipts.pem"
 """Files of the site: the commitments, the opening of the last one, and the public key of receipts."""
 
 
-@dataclass(frozen=True, slots=True)
-class CommittedTrack:
-    """What the board of a track is based on now."""
-
-    name: str
-    key_sha256: str
-    """The SHA-256 of the key of the split; empty without a split."""
-    solution: str = ""
-    """The SHA-256 of the solution; empty until the commitment is revealed."""
-    items: str = ""
-    """The SHA-256 of the list of candidate items; empty without one, and until the commitment is revealed."""
-    rules: Mapping[str, object] | None = None
-    """As plain values, without the split; None until the commitment is revealed."""
-    phases: tuple[Mapping[str, object], ...] = ()
-    """As plain values; empty until the commitment is revealed."""
-    rescheduled: tuple[int, ...] = ()
-    """The indexes of the events that changed the phases since the commitment; empty until it is revealed."""
-
-
-@dataclass(frozen=True, slots=True)
-class PublishedCommitment:
-    """The commitments of a challenge, what it is based on now, and the public key of receipts."""
-
-    challenge: str = ""
-    """Its name."""
-    receipts: bytes = b""
-    """The public key of receipts: 32 bytes."""
-    commitments: tuple[Commitment, ...] = ()
-    """The earliest first. Only the last one has an opening, and only once it is revealed."""
-    tracks: tuple[CommittedTrack, ...] = ()
-    errata: tuple[PublishedErratum, ...] = ()
-    not_applied: tuple[int, ...] = ()
-    """The indexes of the events of errata that were previewed or cancelled."""
-    event: str = ""
-    """The text of the event of the last commitment; empty until it is revealed."""
-    nonce: str = ""
-    """Of this event, in hexadecimal; empty until it is revealed."""
-
-    @property
-    def last(self) -> Commitment | None:
-        """The commitment in force; None without one."""
-        return self.commitments[-1] if self.commitments else None
-
-    @property
-    def is_revealed(self) -> bool:
-        """Whether the opening of the last commitment is public."""
-        return self.last is not None and self.last.is_revealed
-
-
-NO_COMMITMENT = PublishedCommitment()
-
-
 def published_commitment(
     view: Snapshot, challenge: Challenge, errata: Iterable[PublishedErratum]
-) -> PublishedCommitment:
-    """What is public about the commitments of a challenge, given the errata that visitors may see of all tracks."""
+) -> CommitmentDocument:
+    """What is public about the commitments of a challenge, given the errata that visitors may see of all tracks.
+
+    Until the last one is revealed, the document says nothing about the solutions.
+    """
     events = public_to_all(view, challenge.tracks).events()
-    receipts = public_key(view.secret("receipts"))
     made = commitments(events)
-    if not made:
-        return PublishedCommitment(challenge.name, receipts)
-    *earlier, last = made
-    text = nonce = b""
-    if last.is_revealed:
-        text = next(event_text(event) for event in events if event.index == last.index)
-        nonce = nonce_of(view.secret("log"), last.index, text)
-    secret = [replace(commitment, opening="") for commitment in earlier]
-    return PublishedCommitment(
+    facts: dict[str, Any] = {}
+    previewed = [event.index for event in events if event.kind == "erratum" and event.body["state"] != "applied"]
+    if made and previewed:
+        facts["not_applied"] = previewed
+    if made and made[-1].is_revealed:
+        text = next(event_text(event) for event in events if event.index == made[-1].index)
+        facts["event"] = text.decode("ascii")
+        facts["nonce"] = nonce_of(view.secret("log"), made[-1].index, text).hex()
+        facts["opening"] = made[-1].opening
+    return CommitmentDocument(
+        version=VERSION,
         challenge=challenge.name,
-        receipts=receipts,
-        commitments=(*secret, last if last.is_revealed else replace(last, opening="")),
-        tracks=tuple(_tracks(view, challenge.tracks, last)),
-        errata=tuple(errata),
-        not_applied=tuple(
-            event.index for event in events if event.kind == "erratum" and event.body["state"] != "applied"
-        ),
-        event=text.decode("ascii"),
-        nonce=nonce.hex(),
+        commitments=[
+            ListedCommitment(sha256=each.sha256, index=each.index, at=iso_time(each.at) if each.at else None)
+            for each in made
+        ],
+        receipts=public_key(view.secret("receipts")).hex(),
+        tracks=dict(_tracks(view, challenge.tracks, made[-1])) if made else {},
+        errata=[
+            ListedErratum(track=each.track, number=each.number, index=each.index, changed=list(each.names))
+            for each in errata
+        ],
+        revealed=bool(made) and made[-1].is_revealed,
+        **facts,
     )
 
 
-def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterator[CommittedTrack]:
+def _tracks(view: Snapshot, tracks: Sequence[Track], last: Commitment) -> Iterator[tuple[str, CommittedTrack]]:
     for track in tracks:
-        recorded = Now.of(view, track).public.recorded
+        now = Now.of(view, track)
+        recorded = now.public.recorded
         if recorded is None:
             continue
-        key = recorded.key_sha256 or ""
         if not last.is_revealed:
-            yield CommittedTrack(track.name, key)
+            yield track.name, CommittedTrack(key_sha256=recorded.key_sha256)
             continue
-        plan = Now.of(view, track).phases
-        indexes = {change.index for changes in (plan.announcements, plan.extensions) for change in changes}
-        yield CommittedTrack(
-            name=track.name,
-            key_sha256=key,
-            solution=recorded.basis.solution,
-            items=recorded.items or "",
-            rules=rules_of_settings(recorded.settings or {}),
-            phases=tuple(phase.recorded() for phase in plan.all),
-            rescheduled=tuple(sorted(index for index in indexes if index > last.index)),
+        plan = now.phases
+        changed = (change.index for changes in (plan.announcements, plan.extensions) for change in changes)
+        yield (
+            track.name,
+            CommittedTrack(
+                key_sha256=recorded.key_sha256,
+                solution=recorded.basis.solution,
+                items=recorded.items,
+                rules=dict(rules_of_settings(recorded.settings or {})),
+                phases=[phase.recorded() for phase in plan.all],
+                rescheduled=sorted({index for index in changed if index > last.index}),
+            ),
         )

@@ -30,7 +30,7 @@ from scorer.live.now import Now
 from scorer.live.phases import Phases, is_backdated
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import Merges, Team, Token, merges, set_teams, tokens
+from scorer.live.teams import Team, Token, merges, set_teams, tokens
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.scoring.outcomes import Mean
@@ -319,7 +319,11 @@ _ALL = ""
 
 @dataclass(slots=True)
 class Followed:
-    """What a process knows of the record. Threads may use it at the same time."""
+    """The events of the record by team, so that what concerns one team does not read those of the others.
+
+    A process keeps it from one snapshot to the next. `now` returns what the record says about a team. Threads may use
+    it at the same time.
+    """
 
     issuer: Issuer
     tokens: dict[str, Token] = field(default_factory=dict)
@@ -378,17 +382,6 @@ class Followed:
         if team is not None:  # an event about a submission that never arrived says nothing
             self._events[track, team].append(event)
 
-    def members(self, track: str, team: str) -> tuple[str, ...]:
-        """The teams that count as one with a team."""
-        return self._merges(track).members(team)
-
-    def final(self, track: str, team: str) -> str:
-        """The team whose row has the entries of a team."""
-        return self._merges(track).final(team)
-
-    def _merges(self, track: str) -> Merges:
-        return merges(self._of(track, [_ALL]))
-
     def settings(self, team: str) -> Team:
         """What is set for a team."""
         return set_teams(self._of(EVERY_TRACK, [_ALL])).get(team, Team())
@@ -397,9 +390,10 @@ class Followed:
         """The events of a track that concern all teams, or one of these, in order."""
         return self._of(track, [_ALL, *teams])
 
-    def own(self, view: Snapshot, track: Track, team: str) -> Now:
+    def now(self, view: Snapshot, track: Track, team: str) -> Now:
         """The track now, with only the submissions of a team, and of those that count as one with it."""
-        return Now.of(view.with_events(track.name, self.events(track.name, self.members(track.name, team))), track)
+        members = merges(self._of(track.name, [_ALL])).members(team)
+        return Now.of(view.with_events(track.name, self.events(track.name, members)), track)
 
     def submissions(self, track: str, team: str) -> list[SubmissionState]:
         """The submissions in the folder of a team, in the order of the record."""

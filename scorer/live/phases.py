@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
 from scorer.settings.tracks import Track
+from scorer.store.documents import VERSION, SplitDocument, SplitQueries
 from scorer.store.events import Basis, Event, FolderScan
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
@@ -113,6 +114,11 @@ class Phases:
     def closed(self, now: datetime) -> tuple[Phase, ...]:
         """The phases that have closed, in order of time."""
         return tuple(phase for phase in self.all if now >= phase.closes)
+
+    def passed(self, now: datetime) -> list[datetime]:
+        """The times of phases that have passed, sorted: their starts, freezes, ends and closes."""
+        times = (time for phase in self.all for time in (phase.start, phase.frozen_from, phase.end, phase.closes))
+        return sorted(time for time in times if time is not None and time <= now)
 
     def frozen_since(self, now: datetime) -> datetime | None:
         """When the board was frozen; None if it is not. It is thawed when the grace of its phase ends."""
@@ -368,33 +374,23 @@ def content_mark(file: str, digest: str) -> str:
     return f"{folder_of(file)}//{digest}"
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedSplit:
-    """The public part of a split. Without the key it does not show which queries are preliminary."""
-
-    share: str
-    """The preliminary share as a decimal: ``0.2``."""
-    key_sha256: str
-    """In hexadecimal."""
-    key: str = ""
-    """In hexadecimal; empty until the key is revealed."""
-    preliminary: tuple[str, ...] = ()
-    """The ids of the preliminary queries, sorted; empty until the key is revealed."""
-    rest: tuple[str, ...] = ()
-    """The ids of the other queries, sorted; empty until the key is revealed."""
-
-
-def published_split(view: Snapshot, basis: Basis) -> PublishedSplit | None:
+def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
     """What is public about the split of a basis; None if the solution decides which queries are preliminary."""
     split = basis.split
     if split is None:
         return None
-    share = share_text(split.preliminary)
+    document = SplitDocument(
+        version=VERSION,
+        track=split.track,
+        preliminary=share_text(split.preliminary),
+        key_sha256=split.key_sha256,
+    )
     if not is_revealed(view, split):
-        return PublishedSplit(share, split.key_sha256)
+        return document
     ids, flags = view.queries(basis.solution).ids, view.flags(basis)
-    preliminary, rest = (tuple(sorted(compress(ids, chosen))) for chosen in (flags, ~flags))
-    return PublishedSplit(share, split.key_sha256, split.key.hex(), preliminary, rest)
+    preliminary, rest = (sorted(compress(ids, chosen)) for chosen in (flags, ~flags))
+    queries = SplitQueries(preliminary=preliminary, rest=rest)
+    return document.model_copy(update={"key": split.key.hex(), "queries": queries})
 
 
 def is_revealed(view: Snapshot, split: QuerySplit) -> bool:
@@ -414,16 +410,17 @@ def recorded_key(view: Snapshot, track: str) -> str | None:
     return None if recorded is None else recorded.key_sha256
 
 
-def split_rules(split: PublishedSplit | None) -> tuple[str, ...]:
+def split_rules(split: SplitDocument | None) -> tuple[str, ...]:
     """The rules on the split; none without one."""
     if split is None:
         return ()
     if split.key:
         return (
-            f"A secret key decided which queries are preliminary, with a share of {split.share}. The key is published "
-            "now, with the ids of the queries. The command scorer verify split confirms that they follow from it.",
+            f"A secret key decided which queries are preliminary, with a share of {split.preliminary}. The key is "
+            "published now, with the ids of the queries. The command scorer verify split confirms that they follow "
+            "from it.",
         )
     return (
-        f"A secret key decides which queries are preliminary, with a share of {split.share}. The SHA-256 of the key is "
-        "published now, so the key cannot change. The key itself is published at the end.",
+        f"A secret key decides which queries are preliminary, with a share of {split.preliminary}. The SHA-256 of the "
+        "key is published now, so the key cannot change. The key itself is published at the end.",
     )

@@ -70,17 +70,18 @@ def admissions(claims: Iterable[Claim], quota: Quota, pool: Pool) -> dict[int, b
         if admitted is not False:
             cost: Cost = "open" if admitted is None and claim.cost != "none" else claim.cost
             if cost != "none":
-                used[claim.team].update((cost, scope) for scope in _scopes(claim, quota).items())
+                scopes = _scopes(claim.received, claim.phase, quota)
+                used[claim.team].update((cost, scope) for scope in scopes.items())
     return within
 
 
-def _scopes(claim: Claim, quota: Quota) -> Mapping[_Scope, str | None]:
-    """What an entry counts for: its day, its phase, the total."""
-    return {"day": quota.day(claim.received), "phase": claim.phase, "total": None}
+def _scopes(received: datetime, phase: str | None, quota: Quota) -> Mapping[_Scope, str | None]:
+    """What an entry of a phase counts for, by its time of receipt: its day, its phase, the total."""
+    return {"day": quota.day(received), "phase": phase, "total": None}
 
 
 def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | None:
-    scopes = _scopes(claim, quota)
+    scopes = _scopes(claim.received, claim.phase, quota)
     certain = possible = True
     for key, cost, kind in _LIMITS:
         limit: int | None = getattr(quota, key)
@@ -98,7 +99,7 @@ def _is_within(claim: Claim, quota: Quota, members: Sequence[_Used]) -> bool | N
 class Left:
     """What a team has left of one limit."""
 
-    what: Literal["per_day", "per_phase", "total", "rejected_per_day"]
+    what: _Limit
     limit: int
     used: int
     """By entries with an outcome, and by those that may still take a place."""
@@ -129,12 +130,10 @@ class UsedQuota:
         if not quota.limits_anything or self.phases.is_over(now):
             return ()
         current = self.phases.current_or_next(now)
-        here: Mapping[_Scope, str | None] = {
-            "day": quota.day(now),
-            "phase": current.name if current else None,
-            "total": None,
-        }
-        ours = [(claim.cost, _scopes(claim, quota)) for claim in self.claims if claim.team in members]
+        here = _scopes(now, current.name if current else None, quota)
+        ours = [
+            (claim.cost, _scopes(claim.received, claim.phase, quota)) for claim in self.claims if claim.team in members
+        ]
         return tuple(
             Left(
                 key,

@@ -381,7 +381,7 @@ _MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieva
     latex=r"$$\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$$",
     source=_BUCKLEY,
     aliases={"MAP": {}, "Average_Precision": {}},
-    closed_form_except={"denominator": "hits"},
+    closed_form={"denominator": "hits"},
     mean_name="MAP",
 )
 def average_precision(

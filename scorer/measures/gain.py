@@ -68,7 +68,7 @@ _BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (ga
     r"$\mathrm{DCG@}k$ of the items in descending order of gain.",
     source=f"{_JARVELIN}; {_BURGES}",
     aliases={"ndcg_burges": {"gain": "exp"}},
-    closed_form_when_cut_except={"ideal": "retrieved"},
+    closed_form_when_cut={"ideal": "retrieved"},
 )
 def ndcg(
     matched: Matched,

@@ -39,6 +39,10 @@ Aggregation = Literal["mean", "sum", "geometric"]
 """How the scores of the queries become one score: their mean, sum or geometric mean."""
 
 
+Claim = bool | Mapping[str, Value]
+"""Whether something is true of a kind; or the values of parameters with which it is false."""
+
+
 @dataclass(frozen=True, slots=True)
 class Unlike:
     """A kind whose name another tool reads as another measure, unless it gives a parameter."""
@@ -77,18 +81,12 @@ class Kind(Declared[Floats]):
     """Names of the kind that another tool reads as another measure."""
     redirected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' parameters that make it another kind: parameter -> value (``*``: any) -> name of that kind."""
-    bounded: bool = True
+    bounded: Claim = True
     """Whether all scores are in [0, 1]."""
-    bounded_except: Mapping[str, Value] = field(default_factory=dict)
-    """Values of parameters with which scores may leave [0, 1]."""
-    closed_form: bool = True
+    closed_form: Claim = True
     """Whether the mean over the orders of tied items has a closed form, which the function then computes."""
-    closed_form_except: Mapping[str, Value] = field(default_factory=dict)
-    """Values of parameters for which no closed form is known."""
-    closed_form_when_cut: bool = True
+    closed_form_when_cut: Claim = True
     """Whether the closed form holds also where a list is cut within a tie group."""
-    closed_form_when_cut_except: Mapping[str, Value] = field(default_factory=dict)
-    """Values of parameters for which it does not hold there."""
     highest: Callable[..., Floats] | None = None
     """Computes the highest score that any list can have, with the arguments of the function: [query]; infinite where it
     exceeds the floating-point numbers. None if no score is large."""
@@ -230,10 +228,8 @@ class Measure:
 
         With `cut`, lists may be cut within a tie group, so that the order decides which items they have.
         """
-        kind = self.kind
-        known = kind.closed_form and not self._has_any(kind.closed_form_except)
-        known_when_cut = kind.closed_form_when_cut and not self._has_any(kind.closed_form_when_cut_except)
-        if not known or (cut and not known_when_cut):
+        known = self._is_true(self.kind.closed_form)
+        if not known or (cut and not self._is_true(self.kind.closed_form_when_cut)):
             where = " where a list is cut between them" if known else ""
             raise MeasureError(
                 f"{self}: no formula is known for its mean over the orders of tied items{where}; choose another rule "
@@ -243,10 +239,10 @@ class Measure:
     @property
     def bounded(self) -> bool:
         """Whether all scores are in [0, 1]."""
-        return self.kind.bounded and not self._has_any(self.kind.bounded_except)
+        return self._is_true(self.kind.bounded)
 
-    def _has_any(self, values: Mapping[str, Value]) -> bool:
-        return any(values.get(name) == value for name, value in self.settings.items())
+    def _is_true(self, claim: Claim) -> bool:
+        return claim if isinstance(claim, bool) else not any(self.settings[name] == claim[name] for name in claim)
 
     @property
     def settings(self) -> dict[str, Value]:

@@ -78,7 +78,7 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
     latex=r"$$\mathrm{RBP@}k = (1 - p) \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot p^{r-1}$$ where $p$ is the "
     r"parameter p, the probability that a user looks at the next item.",
     source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008",
-    bounded_except={"gain": "linear"},
+    bounded={"gain": "linear"},
     decimals="p",
     decimals_with={"gain": "linear"},
     unlike=(Unlike("ir_measures", "p", _binary_rbp), Unlike("ranx", "p", _decimals_of_rbp)),

@@ -9,12 +9,14 @@ import stat
 import tempfile
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
+
+from pydantic import AfterValidator, Field
 
 from scorer import __version__
 from scorer.errors import ChallengeError, ScorerError
@@ -32,6 +34,7 @@ from scorer.settings.published import Portable, portable, with_database
 from scorer.settings.rules import SHA256
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.database import Database
+from scorer.store.documents import Document, Manifest, Sha256
 from scorer.store.events import Basis
 from scorer.store.log import START, log_lines
 from scorer.store.schema import SCHEMA_VERSION
@@ -88,34 +91,21 @@ def solution_files(archive: Archive) -> dict[str, Content]:
     return {f"{SOLUTIONS}{digest}": partial(_read_same, archive.path(digest), digest) for digest in digests}
 
 
-@dataclass(frozen=True, slots=True)
-class BundledFile:
-    """A file of a folder of submissions."""
+def _file_name(name: str) -> str:
+    """The name of a file, which leads to no other folder on this system. Raises ValueError if it is none."""
+    if name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_NAME or Path(name).name != name:
+        raise ValueError("is not the name of a file")
+    return name
+
+
+class BundledFile(Document):
+    """A file of a folder of submissions: a line of the index."""
 
     track: str
-    path: tuple[str, ...]
+    path: Annotated[list[Annotated[str, AfterValidator(_file_name)]], Field(min_length=1, max_length=2)]
     """The names of its folder, if it is in that of a team, and of the file."""
-    sha256: str
-    mtime_ns: int
-
-    @classmethod
-    def of_row(cls, row: Mapping[str, Any]) -> BundledFile:
-        """The file of a line of the index, which is not trusted. Raises ValueError, LookupError or TypeError."""
-        track, path, sha256, mtime_ns = row["track"], row["path"], row["sha256"], row["mtime_ns"]
-        if not isinstance(track, str) or not SHA256.fullmatch(sha256):
-            raise ValueError(row)
-        if type(mtime_ns) is not int or abs(mtime_ns) >= 2**63:
-            raise ValueError(row)
-        if not isinstance(path, list) or not 1 <= len(path) <= 2 or not all(map(_is_name, path)):
-            raise ValueError(row)
-        return cls(track, tuple(path), sha256, mtime_ns)
-
-
-def _is_name(name: object) -> bool:
-    """Whether this is the name of a file, which leads to no other folder on this system."""
-    if not isinstance(name, str) or name in ("", ".", "..") or "\0" in name:
-        return False
-    return len(os.fsencode(name)) <= LONGEST_NAME and Path(name).name == name
+    sha256: Sha256
+    mtime_ns: Annotated[int, Field(gt=-(2**63), lt=2**63)]
 
 
 def submitted_files(
@@ -130,7 +120,7 @@ def submitted_files(
         if not isinstance(track.submissions_path, Remote):
             listed += _submissions(view, challenge, track, archive)
     listed.sort(key=lambda pair: (pair[0].track, pair[0].path))
-    lines = [json.dumps(asdict(file), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
+    lines = [json.dumps(file.values(), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
     contents = {file.sha256: content for file, content in listed}
     if everything:
         needed = present_digests(view).intersection(kept.digests())
@@ -156,8 +146,10 @@ def _submissions(
     )
     for file, submission in scanned.submissions:
         if file.status is not None:
-            path = tuple(file.file.split("/")[1:])
-            bundled = BundledFile(track.name, path, submission.digest, file.status.st_mtime_ns)
+            path = file.file.split("/")[1:]
+            bundled = BundledFile(
+                track=track.name, path=path, sha256=submission.digest, mtime_ns=file.status.st_mtime_ns
+            )
             yield bundled, partial(_read_same, file.path, submission.digest)
 
 
@@ -189,7 +181,7 @@ UNIX = 3
 """The system that the archive says it is from, on every system."""
 
 
-def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, object]) -> str:
+def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, Any]) -> str:
     """Write a new bundle, which only its owner can read, and return the digest of the whole. Raises OSError.
 
     The members are in the order of their names; the manifest, which has the facts, is the last one.
@@ -205,7 +197,7 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
                         hasher.update(chunk)
                         member.write(chunk)
                 digests[name] = hasher.hexdigest()
-            manifest = {"format": FORMAT, "version": VERSION, **facts, "members": digests}
+            manifest = Manifest(format=FORMAT, version=VERSION, **facts, members=digests).values()
             with archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
                 member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii"))
             archive.comment = bytes(COMMENT_BYTES)
@@ -333,8 +325,8 @@ def import_bundle(
         for verified in verified_content(bundle):
             if verified.contradiction:
                 raise bundle.error(verified.contradiction, DAMAGED)
-        if bundle.manifest.schema not in VERSIONS:
-            reason = f"has tables of schema version {bundle.manifest.schema}, but this scorer reads {SCHEMA_VERSION}"
+        if bundle.manifest.tables not in VERSIONS:
+            reason = f"has tables of schema version {bundle.manifest.tables}, but this scorer reads {SCHEMA_VERSION}"
             writer = printed(bundle.manifest.scorer)
             raise bundle.error(reason, f"install scorer {writer} or later, which wrote it")
         try:
@@ -397,7 +389,7 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
 
 def _load(bundle: Bundle, database: str | Path) -> bool:
     with _opened(database) as opened:
-        schema, most = bundle.manifest.schema, most_expanded(bundle.size)
+        schema, most = bundle.manifest.tables, most_expanded(bundle.size)
         return load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), schema, most)
 
 
@@ -409,7 +401,7 @@ def verified_rows(path: Path) -> Iterator[Verified]:
     """Verify that a database accepts the rows of a bundle, whose bytes are verified. Raises ScorerError."""
     with opened_bundle(path) as bundle, temporary_folder(Path(tempfile.gettempdir())) as folder:
         reason = ""
-        if bundle.read_directory().schema in VERSIONS:
+        if bundle.read_directory().tables in VERSIONS:
             try:
                 _load(bundle, folder / "scores.db")
             except InvalidRowsError as error:
@@ -448,8 +440,8 @@ def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
     for number, row in enumerate(bundle.rows(INDEX), 1):
         invalid = bundle.error(f"{INDEX}, line {number:,}: not a file of a submission", NO_BUNDLE)
         try:
-            file = BundledFile.of_row(row)
-        except (ValueError, LookupError, TypeError) as error:
+            file = BundledFile.model_validate(row)
+        except ValueError as error:
             raise invalid from error
         folder, member = local.get(file.track), f"{SUBMISSIONS}{file.sha256}"
         if not isinstance(folder, Path) or member not in bundle.members:

@@ -22,7 +22,7 @@ from scorer.organising.picks import entry_named
 from scorer.organising.rules import RuleSet
 from scorer.settings.rules import QuerySplit, share_text, split_of
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import EVERY_TRACK, new_basis, recorded_body
+from scorer.store.events import EVERY_TRACK, new_basis
 from scorer.store.log import Kind, opening_of, public_key, sha256_of
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -105,7 +105,7 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
         announced = {track.name: announcement(view, track) for track in challenge.tracks}
         added: Added = [(name, *event) for name, events in announced.items() for event in events]
         for rules in chosen:
-            events = new_basis(view.events(rules.track.name), recorded_body(rules.recorded))
+            events = new_basis(view.events(rules.track.name), rules.recorded.body)
             added += [(rules.track.name, *event) for event in events]
         content = {
             "challenge": challenge.name,

@@ -15,7 +15,7 @@ from scorer.live.now import Now
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import Work, carry_out, plan
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Basis, Submission, recorded_body
+from scorer.store.events import Basis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name
@@ -39,7 +39,7 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
         errata = Now.of(view, track).errata
         number = 1 + len(errata.applied)
         is_same = errata.open is not None and not _differences(errata.open, by_files)
-        return [] if is_same else [("erratum", _event(number, "previewed", "", recorded_body(by_files.recorded)))]
+        return [] if is_same else [("erratum", _event(number, "previewed", "", by_files.recorded.body))]
 
     store.record(track.name, opened)
     _refresh(challenge, store, track, executor)
@@ -75,7 +75,7 @@ def apply(
         shown = compared[-1]
         if Now.of(view, track).track.hides_scores:
             shown = pending_changes(view, by_files, as_shown=True)
-        body = recorded_body(by_files.recorded)
+        body = by_files.recorded.body
         event = _event(erratum.number, "applied", reason.strip(), body)
         # Results by the old basis may be dropped one day, so that the boards cannot be computed again.
         return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
@@ -91,7 +91,7 @@ def cancel(store: Store, track: Track) -> Erratum:
     def cancelled(view: Snapshot) -> Added:
         erratum = _open(view, track)
         cancelled_errata.append(erratum)
-        return [("erratum", _event(erratum.number, "cancelled", "", recorded_body(erratum.basis)))]
+        return [("erratum", _event(erratum.number, "cancelled", "", erratum.basis.body))]
 
     store.record(track.name, cancelled)
     return cancelled_errata[-1]

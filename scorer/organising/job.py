@@ -15,7 +15,6 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -25,13 +24,13 @@ from scorer.errors import ChallengeError, FileError
 from scorer.files.writing import replace_content
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Followed
-from scorer.live.entry import UNRANKED, Entry, SubmissionState
+from scorer.live.entry import UNRANKED, Entry
 from scorer.organising.doctor import number_in_state
 from scorer.organising.files import SkippedFile
 from scorer.organising.run import Work, carry_out, hint, plan, present_entries, update
-from scorer.organising.scan import Arrivals, is_ready
+from scorer.organising.scan import Arrivals
 from scorer.organising.teams import import_teams
-from scorer.organising.watch import LOOK_EVERY, ArrivalLoop, Loop, RunLoop, is_fresh
+from scorer.organising.watch import LOOK_EVERY, ArrivalLoop, Loop, RunLoop
 from scorer.scoring.executors import GoOn, always, executor_named
 from scorer.scoring.outcomes import Failed, Rejected
 from scorer.settings.loading import read_challenge
@@ -154,13 +153,13 @@ class Run:
         names = {track.name for track in self.tracks}
         return replace(self, challenge=settings, tracks=[track for track in settings.tracks if track.name in names])
 
-    def score(self, go_on: GoOn = always, leaves: Callable[[SubmissionState], bool] = lambda _: False) -> bool:
+    def score(self, go_on: GoOn = always, *, leaves_fresh: bool = False) -> bool:
         """Score each track, and report errors in it; return whether there were none. The arguments: see `carry_out`."""
         succeeded = True
         self._import_teams()
         for track in self.tracks:
             try:
-                succeeded &= self._score_track(track, go_on, leaves)
+                succeeded &= self._score_track(track, go_on, leaves_fresh=leaves_fresh)
             except (ChallengeError, FileError) as error:
                 self.messages(str(error), f"{track.name}: not scored; its board is unchanged")
                 succeeded = False
@@ -176,7 +175,7 @@ class Run:
         except ChallengeError as error:
             return [f"{error}\nteams: the recorded names and decisions stay"], False
 
-    def _score_track(self, track: Track, go_on: GoOn, leaves: Callable[[SubmissionState], bool]) -> bool:
+    def _score_track(self, track: Track, go_on: GoOn, *, leaves_fresh: bool) -> bool:
         work = plan(
             self.store,
             self.challenge,
@@ -188,7 +187,9 @@ class Run:
         self.messages(*map(str, (*work.notes, *work.skipped, *work.warnings)))
         scored, failed = 0, 0
         rejected_now: set[str] = set()
-        results: Iterable[tuple[Submission, FileOutcome]] = carry_out(self.store, work, self.executor, go_on, leaves)
+        results: Iterable[tuple[Submission, FileOutcome]] = carry_out(
+            self.store, work, self.executor, go_on, leaves_fresh=leaves_fresh
+        )
         if not self.options.quiet:
             results = self.output.progress(results, len(work.pending), track.name)
         for submission, result in results:
@@ -254,18 +255,11 @@ class Run:
 
     def score_others(self, go_on: GoOn) -> None:
         """Score all tracks, for `RunLoop`; what was handed in just now is left to the loop of arrivals."""
-        run = self.current()
-        ready = {track.name for track in run.tracks if is_ready(self.store, track)}
-        run.score(go_on, partial(_is_left, ready, self.store.now()))
+        self.current().score(go_on, leaves_fresh=True)
 
     def update_site(self) -> None:
         """Render the site if it would change, for `RunLoop`."""
         self.messages(*update(read_challenge(self.challenge.root), self.store).notes)
-
-
-def _is_left(ready: Collection[str], now: datetime, state: SubmissionState) -> bool:
-    """Whether the loop of arrivals scores a submission: it scores the tracks that are `ready`."""
-    return state.submission.track in ready and is_fresh(state, now)
 
 
 def _failure(failed: Failed, before: Failure | None) -> str:

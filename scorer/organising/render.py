@@ -7,7 +7,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 
@@ -17,9 +17,9 @@ from pydantic import TypeAdapter
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
 from scorer.board.reports.leaderboard import TrackEntries
-from scorer.board.site.context import AnalysisView, analysis_view
+from scorer.board.site.analysis_page import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
-from scorer.board.site.pages import site_files
+from scorer.board.site.pages import SiteContent, site_files
 from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError
 from scorer.files import code_digest
@@ -40,6 +40,7 @@ from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.log import RESOLUTION
+from scorer.store.sidecar import Sidecar
 from scorer.store.snapshot import Cache, Snapshot, digest_of
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
@@ -82,54 +83,47 @@ def listed_entries(view: Snapshot, tracks: Sequence[Track]) -> list[TrackEntries
 
 def archived_boards(view: Snapshot, track: Track, cache: Cache) -> tuple[PastBoard, ...]:
     """The boards of a track as they were when its phases closed, in order of time; the cache has earlier ones."""
-    return tuple(
-        _PAST_BOARD.validate_json(
-            cache.value(_parts(view, track, phase), partial(_computed_board, view, track, phase)), strict=False
-        )
-        for phase in Now.of(view, track).phases.closed(view.now)
-    )
+    past = []
+    for phase in Now.of(view, track).phases.closed(view.now):
+        now = at_close(view, track, phase)
+        stored = cache.value(_parts(now, phase), partial(_computed_board, now, phase))
+        past.append(_PAST_BOARD.validate_json(stored, strict=False))
+    return tuple(past)
 
 
-def closing_board(view: Snapshot, track: Track, phase: Phase) -> Board:
-    """The board of a track at the last moment of a phase that has closed.
+def at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
+    """The last moment of a phase that has closed, with the primary measure only.
 
-    It shows what was received and decided until then, also what was hidden by a freeze or by the phase: by the primary
-    measure, without statistics.
+    It has what was received and decided until then, also what was hidden by a freeze or by the phase: what a phase
+    hides that shows nothing is shown as soon as it has closed.
     """
-    return built_board(_at_close(view, track, phase))
+    closing = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
+    return closing.by(TrackInForce.of(closing.rules, measures=()), closing.basis).without_hiding()
 
 
-def _at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
-    """The last moment of a phase, with the primary measure only."""
-    then = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
-    # What a phase that shows nothing hides is shown as soon as it has closed.
-    return then.by(TrackInForce.of(then.rules, measures=()), then.basis).without_hiding()
-
-
-def _parts(view: Snapshot, track: Track, phase: Phase) -> list[object]:
+def _parts(now: Now, phase: Phase) -> list[object]:
     """What the board of a phase depends on: the events until its end, the rules, and which entries have a result."""
-    now = _at_close(view, track, phase)
-    then, rules, basis = now.view, now.track, now.basis
-    events = then.events()
+    view, track, basis = now.view, now.track, now.basis
+    events = view.events()
     parts: list[object] = [
         *("past board", code_digest(), view.identity, track.name),
-        *(phase.recorded(), [stated.recorded() for stated in rules.phases], dict(settings(rules))),
+        *(phase.recorded(), [stated.recorded() for stated in track.phases], dict(settings(track))),
         [event.index for event in events],
     ]
     if basis is None:
         return parts
     digests = {event.body["digest"] for event in events if event.kind == "arrival" and event.track == track.name}
-    failures = then.failures(basis)
+    failures = view.failures(basis)
     return [
         *parts,
-        *(basis.solution, basis.matching, split_masks(then.flags(basis))["preliminary"].digest),
-        sorted(digests & then.known_digests(basis)),
+        *(basis.solution, basis.matching, split_masks(view.flags(basis))["preliminary"].digest),
+        sorted(digests & view.known_digests(basis)),
         sorted((digest, failure.attempts) for digest, failure in failures.items() if digest in digests),
     ]
 
 
-def _computed_board(view: Snapshot, track: Track, phase: Phase) -> str:
-    closing = closing_board(view, track, phase)
+def _computed_board(now: Now, phase: Phase) -> str:
+    closing = built_board(now)
     rows = tuple(
         PastRow(
             placing=closing.placing(row),
@@ -300,6 +294,56 @@ def _reason(board: Board) -> str:
     return "" if any(row.rank is not None for row in board.rows) else "no team is ranked"
 
 
+@dataclass(frozen=True, eq=False)
+class _Render:
+    """The site of one snapshot, whose pages are rendered after it is closed."""
+
+    store: Store
+    revision: int
+    snapshot: str
+    """The name of the snapshot."""
+    state: str
+    notes: tuple[str, ...]
+    cache: Cache
+    content: SiteContent
+
+    @classmethod
+    def of(cls, view: Snapshot, challenge: Challenge, store: Store, sidecar: Sidecar, *, pending: bool) -> _Render:
+        """What is read from a snapshot; `pending` is as for `boards`."""
+        state = site_state(view, challenge, pending=pending)  # first: a file that changes later changes the state
+        tracks, cache = challenge.tracks, view.cache(sidecar)
+        shown = [
+            replace(board, past=archived_boards(view, track, cache))
+            for track, board in zip(tracks, boards(view, tracks, cache, pending=pending), strict=True)
+        ]
+        analyses = {
+            track.name: _kept_analysis(Now.of(view, track).public, board, cache)
+            for track, board in zip(tracks, shown, strict=True)
+        }
+        happened = timeline(view, tracks)
+        errata = itertools.chain.from_iterable(happened.errata.values())
+        log, commitment = published_log(view, tracks), published_commitment(view, challenge, errata)
+        return cls(
+            store,
+            view.revision,
+            view.snapshot_name(view.revision),
+            state,
+            site_notes(view, challenge),
+            cache,
+            SiteContent(challenge, shown, analyses, cache, happened, log, commitment),
+        )
+
+    def is_before(self, snapshot: str) -> bool:
+        """Whether the database had the state with this name after the one rendered here."""
+        return self.store.read(
+            lambda view: snapshot in map(view.snapshot_name, range(self.revision + 1, view.revision + 1))
+        )
+
+    def publish(self, first: Mapping[str, str | bytes]) -> frozenset[str]:
+        """Write the boards before the other pages are rendered."""
+        return write_first(first, self.content.challenge.site_path, self.snapshot, self.is_before)
+
+
 def render(
     challenge: Challenge, store: Store, *, pending: bool = False, as_of: datetime | int | None = None
 ) -> Rendered:
@@ -308,51 +352,21 @@ def render(
     `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now.
     """
     sidecar = store.sidecar(challenge.root)
-
-    def derived(whole: Snapshot) -> tuple[int, str, str, list[str], Cache, Callable[..., Mapping[str, str | bytes]]]:
-        """The revision of the snapshot and its name, the state, notes, the cache, and the function that renders the
-        pages.
-        """
-        view = whole if as_of is None else whole.as_of(as_of)
-        state = site_state(view, challenge, pending=pending)
-        cache = view.cache(sidecar)
-        states = [Now.of(view, track) for track in challenge.tracks]
-        shown = [
-            replace(board, past=archived_boards(view, now.declared, cache))
-            for now, board in zip(states, boards(view, challenge.tracks, cache, pending=pending), strict=True)
-        ]
-        analyses = {
-            now.declared.name: _kept_analysis(now.public, board, cache)
-            for now, board in zip(states, shown, strict=True)
-        }
-        happened = timeline(view, challenge.tracks)
-        errata = itertools.chain.from_iterable(happened.errata.values())
-        log, commitment = published_log(view, challenge.tracks), published_commitment(view, challenge, errata)
-        notes = [*site_notes(view, challenge)]
-        files = partial(site_files, challenge, shown, analyses, cache, happened, log, commitment)
-        return view.revision, view.snapshot_name(view.revision), state, notes, cache, files
-
-    revision, name, state, notes, cache, files = store.read(derived)
-
-    def is_later(shown_snapshot: str) -> bool:
-        """Whether the site shows a state that the database had after the one rendered here."""
-        return store.read(
-            lambda view: shown_snapshot in map(view.snapshot_name, range(revision + 1, view.revision + 1))
+    site = store.read(
+        lambda view: _Render.of(
+            view if as_of is None else view.as_of(as_of), challenge, store, sidecar, pending=pending
         )
-
-    def publish(first: Mapping[str, str | bytes]) -> frozenset[str]:
-        """Write the boards before the other pages are rendered."""
-        return write_first(first, challenge.site_path, name, is_later)
-
+    )
     try:
-        rendered = files(publish=publish)
+        rendered = site_files(site.content, site.publish)
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
-            store.keep(cache)
+            store.keep(site.cache)
             if as_of is None:
                 sidecar.tidy()
-    if write(rendered, challenge.site_path, name, is_later) is None:
-        notes.append(f"{challenge.site_path}: shows a later state of the database, so nothing was written")
+    notes = site.notes
+    if write(rendered, challenge.site_path, site.snapshot, site.is_before) is None:
+        notes += (f"{challenge.site_path}: shows a later state of the database, so nothing was written",)
     elif as_of is None:
-        note_shown(challenge, store, state)
-    return Rendered(challenge.site_path / FRONT_PAGE, tuple(notes))
+        note_shown(challenge, store, site.state)
+    return Rendered(challenge.site_path / FRONT_PAGE, notes)

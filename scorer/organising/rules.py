@@ -16,7 +16,7 @@ from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import Rules, check_gains
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Track, public_lists
-from scorer.store.events import Basis, RecordedBasis, StoredQueries, new_basis, recorded_body
+from scorer.store.events import Basis, RecordedBasis, StoredQueries, new_basis
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
@@ -114,6 +114,10 @@ class RuleSet:
         store.store_solution(self.solution_digest, queries.ids, queries.flagged, solution.ideal)
         return queries
 
+    def is_stored(self, store: Store) -> bool:
+        """Whether a run has stored the solution, so that arrivals can be scored."""
+        return store.read(lambda view: self.solution_digest in view.solution_digests())
+
     def entries(self, view: Snapshot) -> Entries:
         """The entries of the track by these rules, without scores."""
         return entries(Now.of(view, self.track).by(self.track, self.basis))
@@ -135,7 +139,7 @@ class RuleSet:
     @cached_property
     def recorded(self) -> RecordedBasis:
         """The basis as it is recorded, without a time."""
-        return RecordedBasis(self.basis, self.settings, GENERATIONS, None, self.items_digest)
+        return RecordedBasis.of(self.basis, self.settings, GENERATIONS, self.items_digest)
 
     def differences(self, other: RuleSet) -> tuple[str, ...]:
         """What differs from other rules, as `changed_names` returns it."""
@@ -173,7 +177,7 @@ def record_basis(
 
     Nothing is recorded if `unless` is true for the state of the database while no other process can write.
     """
-    body = recorded_body(recorded)
+    body = recorded.body
     store.record(track, lambda view: [] if unless(view) else new_basis(view.events(track), body))
 
 

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -19,13 +19,13 @@ from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
-from scorer.live.entry import Entry, SubmissionState, key_of, track_digests
+from scorer.live.entry import Entry, key_of, track_digests
 from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
-from scorer.organising.watch import Sources, score
+from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.executors import GoOn, always
 from scorer.settings.loading import TEAMS_FILE as TEAMS
 from scorer.settings.rules import exposure
@@ -140,11 +140,9 @@ def files_of_site(root: Path) -> Iterator[str]:
 def _moment(view: Snapshot, track: Track) -> list[str]:
     """What pages show of the time: the last time of a phase that has passed, and the day of the quota."""
     now = Now.of(view, track)
-    phases, quota = now.phases, now.rules.quota
-    times = [time for phase in phases.all for time in (phase.start, phase.frozen_from, phase.end, phase.closes)]
-    passed = [time for time in times if time is not None and time <= view.now]
+    quota = now.rules.quota
     day = [quota.day(view.now)] if quota.counts_days else []
-    return [*(time.isoformat() for time in sorted(passed)[-1:]), *day]
+    return [*(time.isoformat() for time in now.phases.passed(view.now)[-1:]), *day]
 
 
 def site_notes(view: Snapshot, challenge: Challenge) -> tuple[str, ...]:
@@ -260,7 +258,7 @@ def plan(
 
     doubts = []
     if solution is not None:
-        from scorer.lists.notes import excluded_note  # noqa: PLC0415 (Arrow is slow to load)
+        from scorer.lists.match import excluded_note  # noqa: PLC0415 (Arrow is slow to load)
 
         doubts = [excluded_note(solution), solution.iterations.note(rules.rules.measures)]
     return Work(
@@ -323,22 +321,24 @@ def carry_out(
     work: Work,
     executor: Executor | None = None,
     go_on: GoOn = always,
-    leaves: Callable[[SubmissionState], bool] = lambda _: False,
+    *,
+    leaves_fresh: bool = False,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.
 
     Entries whose admission depends on earlier ones of their team are scored after these. While an erratum is open,
     entries are also scored by its rules. Without an executor, as many processes score as this machine has cores. Once
-    `go_on` is false, no further file is begun; the next run scores the others, and those that this one `leaves`.
+    `go_on` is false, no further file is begun; the next run scores the others. With `leaves_fresh`, what was just
+    handed in is left to the loop of arrivals, unless that lacks the solution.
 
     Yields each submission with its outcome, once it is stored. Results are stored every `STORE_EVERY` seconds, so that
     a run that is killed loses no more than that.
     """
     rules = work.rules
     if work.solution is not None:
-        first = [state for state in work.entries.unscored if not leaves(state)]
-        unscored = unscored_by(store, rules, leaves)
-        yield from score(store, rules, work.solution, work.sources, first, unscored, executor, go_on)
+        queue = Queue(store, rules, leaves_fresh and rules.is_stored(store))
+        first = queue.without_fresh(work.entries.unscored, store.now())
+        yield from score(queue, first, work.sources, work.solution, executor, go_on)
     _complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     record_basis(
@@ -349,13 +349,6 @@ def carry_out(
     )
     score_by_erratum(store, work, executor)
     store.note_run(rules.track.name)
-
-
-def unscored_by(
-    store: Store, rules: RuleSet, leaves: Callable[[SubmissionState], bool] = lambda _: False
-) -> Callable[[], Sequence[SubmissionState]]:
-    """A function that returns the submissions to score now by some rules, without those that a run `leaves`."""
-    return lambda: [state for state in store.read(rules.entries).unscored if not leaves(state)]
 
 
 def _complete_means(store: Store, rules: RuleSet) -> None:
@@ -369,11 +362,10 @@ def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> Non
     if erratum is None:
         return
     rules = work.rules.by(erratum.basis)
-    unscored = unscored_by(store, rules)
-    is_stored = store.read(lambda view: rules.basis.solution in view.solution_digests())
-    first = unscored()
-    if work.sources.pending(first) or not is_stored:
-        for _ in score(store, rules, rules.read_solution(), work.sources, first, unscored, executor):
+    queue = Queue(store, rules)
+    first = queue.unscored()
+    if work.sources.pending(first) or not rules.is_stored(store):
+        for _ in score(queue, first, work.sources, rules.read_solution(), executor):
             pass
     _complete_means(store, rules)
 

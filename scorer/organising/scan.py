@@ -13,7 +13,6 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from scorer.errors import ChallengeError, FileError
 from scorer.files import RefusedError
 from scorer.limits import Limits
 from scorer.live.entries import Entries, Followed, entries
@@ -43,7 +42,7 @@ from scorer.organising.files import (
     why_skipped,
 )
 from scorer.organising.rules import RuleSet
-from scorer.organising.watch import Sources, score
+from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.executors import GoOn
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
@@ -354,6 +353,23 @@ def rechecking(track: Track, limits: Limits) -> Recheck:
     return recheck
 
 
+@dataclass(frozen=True, eq=False, kw_only=True)
+class TeamQueue(Queue):
+    """The entries of some teams that were handed in. Only the events about these teams are read."""
+
+    followed: Followed
+    teams: Collection[str]
+
+    def unscored_in(self, view: Snapshot) -> list[SubmissionState]:
+        """Those that have no outcome, as of a snapshot."""
+        self.followed.follow(view)
+        by_index: dict[int, SubmissionState] = {}
+        for team in self.teams:
+            now = self.followed.now(view, self.rules.track, team).by(self.rules.track, self.rules.basis)
+            by_index |= {state.index: state for state in entries(now).unscored if state.source == SERVICE}
+        return [by_index[index] for index in sorted(by_index)]
+
+
 @dataclass(slots=True)
 class Arrivals:
     """Scores what teams hand in, without a look into the folder: the next run does all else."""
@@ -371,30 +387,16 @@ class Arrivals:
 
         Only by rules by which the track was scored before: otherwise nothing is scored.
         """
-        rules = _rules(self.store, track)
-
-        def unscored(view: Snapshot) -> list[SubmissionState]:
-            self.followed.follow(view)
-            found: dict[int, SubmissionState] = {}
-            for team in teams:
-                own = self.followed.own(view, track, team).by(rules.track, rules.basis)
-                listed = entries(own).unscored
-                found |= {state.index: state for state in listed if state.source == SERVICE}
-            return [found[index] for index in sorted(found)]
-
-        if not _is_stored(self.store, rules):
-            return
-        first = self.store.read(unscored)
+        rules = self.store.read(RuleSet.of(track, self.store).in_force)
+        queue = TeamQueue(self.store, rules, followed=self.followed, teams=teams)
+        first = queue.unscored() if rules.is_stored(self.store) else []
         if not first:
             return
         files = tuple(_with_file(track, state.submission) for state in first)
         sources = Sources(
             files, self.store.kept_submissions(challenge.root), challenge.keep_submissions, challenge.limits
         )
-        solution = self._solution(rules)
-        yield from score(
-            self.store, rules, solution, sources, first, lambda: self.store.read(unscored), self.executor, go_on
-        )
+        yield from score(queue, first, sources, self._solution(rules), self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:
         key = rules.track.name, rules.solution_digest, rules.items_digest
@@ -402,22 +404,6 @@ class Arrivals:
             self._solutions = {other: kept for other, kept in self._solutions.items() if other[0] != key[0]}
             self._solutions[key] = rules.read_solution()
         return self._solutions[key]
-
-
-def is_ready(store: Store, track: Track) -> bool:
-    """Whether arrivals of a track can be scored: a run has stored its solution."""
-    try:
-        return _is_stored(store, _rules(store, track))
-    except (ChallengeError, FileError):  # the run reports it
-        return False
-
-
-def _rules(store: Store, track: Track) -> RuleSet:
-    return store.read(RuleSet.of(track, store).in_force)
-
-
-def _is_stored(store: Store, rules: RuleSet) -> bool:
-    return store.read(lambda view: rules.basis.solution in view.solution_digests())
 
 
 def _with_file(track: Track, submission: Submission) -> WithFile:

@@ -63,11 +63,11 @@ def redeem(store: Store, invitation: str) -> tuple[str, str]:
 
     def changed(view: Snapshot) -> Added:
         nonlocal team
-        found = tokens(view.events()).get(sha256_of(invitation))
-        if found is None or found.use != "invitation" or not found.is_valid(view.now):
+        token = tokens(view.events()).get(sha256_of(invitation))
+        if token is None or token.use != "invitation" or not token.is_valid(view.now):
             raise InvalidTokenError
-        team = found.team
-        return [("token", ended(found)), ("token", issued(text, team, "token", found.label, None))]
+        team = token.team
+        return [("token", ended(token)), ("token", issued(text, team, "token", token.label, None))]
 
     store.record(EVERY_TRACK, changed)
     return team, text

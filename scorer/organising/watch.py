@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from scorer.errors import ScorerError
 from scorer.limits import MB, Limits
@@ -28,7 +28,6 @@ from scorer.organising.files import SubmissionFile, WithFile
 from scorer.organising.rules import RuleSet
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed
-from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge
 from scorer.store.database import ReplacedError
 from scorer.store.events import Event, Submission
@@ -41,6 +40,8 @@ if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.scoring.executors.base import Executor, FileOutcome
 
+
+Answer = TypeVar("Answer")
 
 STORE_EVERY = 0.5
 """Seconds between two transactions that store results."""
@@ -137,24 +138,44 @@ class Sources:
             self.kept.remove(set(stored) - store.read(present_digests))
 
 
+@dataclass(frozen=True, eq=False)
+class Queue:
+    """The entries of a track that are to be scored by some rules. The record is the queue: nothing else is kept."""
+
+    store: Store
+    rules: RuleSet
+    leaves_fresh: bool = False
+    """Whether what was just handed in is left to the loop of arrivals."""
+
+    def unscored(self) -> list[SubmissionState]:
+        """The entries that have no outcome now, and wait for no other entry."""
+        return self.store.read(self.unscored_in)
+
+    def unscored_in(self, view: Snapshot) -> list[SubmissionState]:
+        """The same, as of a snapshot."""
+        return self.without_fresh(self.rules.entries(view).unscored, view.now)
+
+    def without_fresh(self, states: Iterable[SubmissionState], now: datetime) -> list[SubmissionState]:
+        """The entries without those that are left to the loop of arrivals."""
+        return [state for state in states if not self.leaves_fresh or not is_fresh(state, now)]
+
+
 def score(
-    store: Store,
-    rules: RuleSet,
-    solution: Solution,
-    sources: Sources,
+    queue: Queue,
     first: Iterable[SubmissionState],
-    unscored: Callable[[], Iterable[SubmissionState]],
+    sources: Sources,
+    solution: Solution,
     executor: Executor | None,
     go_on: GoOn = always,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
-    """Score by some rules, one wave of entries after the other, until no entry can be scored or `go_on` is false.
+    """Score a queue, one wave of entries after the other, until no entry can be scored or `go_on` is false.
 
-    `first` are those without an outcome, and `unscored` returns those of a later wave. Yields each submission with its
-    outcome, once it is stored. Its bytes are kept before: those that are scored, because both have the digest of the
-    submission.
+    `first` are the entries of the first wave. Yields each submission with its outcome, once it is stored. Its bytes are
+    kept before: those that are scored, because both have the digest of the submission.
     """
     from scorer.scoring.executors.base import FileToScore, Processes  # noqa: PLC0415 (Arrow is slow to load)
 
+    store, rules = queue.store, queue.rules
     queries = rules.store_solution(store, solution)
     solution = solution.with_parts(flagged=rules.basis.flags(queries))
     chosen = executor or Processes(os.cpu_count() or 1)
@@ -174,20 +195,14 @@ def score(
                 reason = why_not(submission.digest)
                 done.append((submission, Failed(reason) if reason else outcome))
                 if time.monotonic() - stored_at > STORE_EVERY:
-                    yield from _stored(store, rules, done)
+                    store.store_results([(stored.digest, result) for stored, result in done], rules.basis)
+                    yield from done
                     done, stored_at = [], time.monotonic()
-        yield from _stored(store, rules, done)
+        store.store_results([(stored.digest, result) for stored, result in done], rules.basis)
+        yield from done
         if not go_on() or not rules.track.quota.limits_anything:  # without a quota, no entry waits for another one
             return
-        wave = tuple(source for source in sources.pending(unscored()) if source[1].digest not in tried)
-
-
-def _stored(
-    store: Store, rules: RuleSet, done: list[tuple[Submission, FileOutcome]]
-) -> list[tuple[Submission, FileOutcome]]:
-    """What is done, once it is stored."""
-    store.store_results([(submission.digest, outcome) for submission, outcome in done], rules.basis)
-    return done
+        wave = tuple(source for source in sources.pending(queue.unscored()) if source[1].digest not in tried)
 
 
 LOOK_EVERY = 0.2
@@ -234,30 +249,19 @@ class Loop:
     _last: str = field(default="", init=False)
     """The last message of an error."""
 
+    def read(self, work: Callable[[Snapshot], Answer], otherwise: Answer) -> Answer:
+        """The result of `work`, which reads one snapshot; `otherwise` if it cannot be read."""
+        answers: list[Answer] = []
+        self.succeeds(lambda: answers.append(self.store.read(work)))
+        return answers[0] if answers else otherwise
+
     def count(self) -> int:
         """The number of events; 0 if they cannot be read."""
-        found = [0]
-        self.succeeds(lambda: found.append(self.store.read(Snapshot.count_events)))
-        return found[-1]
+        return self.read(Snapshot.count_events, 0)
 
     def since(self, known: int) -> Sequence[Event]:
         """The events after so many."""
-        if self.count() == known:
-            return ()
-        found: list[Event] = []
-        self.succeeds(lambda: found.extend(self.store.read(lambda view: view.all_events[known:])))
-        return found
-
-    def slice(self, *, is_alone: bool) -> GoOn:
-        """Whether to begin another file: not once a slice of time has passed, if others wait or were recorded since."""
-        began, recorded = time.monotonic(), self.count()
-
-        def go_on() -> bool:
-            if self.stopped.is_set():
-                return False
-            return time.monotonic() - began < SLICE or (is_alone and self.count() == recorded)
-
-        return go_on
+        return () if self.count() == known else self.read(lambda view: view.all_events[known:], ())
 
     def succeeds(self, work: Callable[[], object]) -> bool:
         """Do some work; after an error, wait a little, and print its message unless it was the last one.
@@ -275,6 +279,24 @@ class Loop:
             self.stopped.wait(SLICE)
             return False
         return True
+
+
+@dataclass
+class Slice:
+    """A slice of the time of a loop: once it is over, no further file is begun."""
+
+    loop: Loop
+    seconds: float
+    recorded: int | None = None
+    """It is prolonged until the record has more events than these; None: it is not."""
+    began: float = field(default_factory=time.monotonic)
+    is_over: bool = False
+
+    def goes_on(self) -> bool:
+        """Whether to begin another file."""
+        if not self.is_over and time.monotonic() - self.began > self.seconds:
+            self.is_over = self.recorded is None or self.loop.count() != self.recorded
+        return not self.is_over and not self.loop.stopped.is_set()
 
 
 @dataclass
@@ -296,8 +318,8 @@ class ArrivalLoop(Loop):
                 self.stopped.wait(LOOK_EVERY)
                 continue
             for track, named in list(teams.items()):
-                go_on = self.slice(is_alone=len(teams) == 1)
-                if self.succeeds(partial(self.score, track, frozenset(named), go_on)) and go_on():
+                turn = Slice(self, SLICE, self.count() if len(teams) == 1 else None)
+                if self.succeeds(partial(self.score, track, frozenset(named), turn.goes_on)) and turn.goes_on():
                     del teams[track]
 
 
@@ -317,7 +339,7 @@ class RunLoop(Loop):
         """Run and render until `stopped` is set."""
         known, run_at, shown = 0, -math.inf, None
         while not self.stopped.is_set():
-            state = self._state()
+            state = self.read(self._state, None)
             if known and state is not None and state != shown and self.succeeds(self.render):
                 shown = state
             events = self.since(known)
@@ -326,39 +348,24 @@ class RunLoop(Loop):
             if began < run_at and not any(_needs_run(event) for event in events):
                 self.stopped.wait(LOOK_EVERY)
                 continue
-            was_cut = self._run()
+            turn = Slice(self, SLICE_OF_RUN)
+            self.succeeds(partial(self.run, turn.goes_on))
             events = self.since(known)
             if not any(_needs_run(event) and event.kind not in _OF_RUNS for event in events):
                 known += len(events)
             ended = time.monotonic()
-            run_at = ended if was_cut else ended + max(self.every, PAUSE * (ended - began))
+            run_at = ended if turn.is_over else ended + max(self.every, PAUSE * (ended - began))
 
-    def _run(self) -> bool:
-        """Run all tracks for a slice of time; return whether files are left."""
-        end, was_cut = time.monotonic() + SLICE_OF_RUN, False
+    def _state(self, view: Snapshot) -> tuple[object, ...] | None:
+        """What decides whether the site may have to be rendered; None if it will change at once.
 
-        def go_on() -> bool:
-            nonlocal was_cut
-            was_cut = was_cut or time.monotonic() > end
-            return not was_cut and not self.stopped.is_set()
-
-        self.succeeds(lambda: self.run(go_on))
-        return was_cut
-
-    def _state(self) -> tuple[object, ...] | None:
-        """What decides whether the site may have to be rendered; None if it cannot be read, or will change at once."""
-        found: list[tuple[object, ...] | None] = []
-        self.succeeds(lambda: found.append(self.store.read(self._read_state)))
-        return found[0] if found else None
-
-    def _read_state(self, view: Snapshot) -> tuple[object, ...] | None:
-        """The revision, and which times have passed."""
+        That is the revision, and which times have passed.
+        """
         for event in view.all_events[-_FEW:]:
             is_new = event.at is not None and view.now - event.at < AT_ONCE
             if is_new and _is_handed_in(event) and not view.has_result(event.body["digest"]):
                 return None
-        phases = [phase for track in self.challenge.tracks for phase in Now.of(view, track).phases.all]
-        passed = sum(time <= view.now for phase in phases for time in _times(phase))
+        passed = [len(Now.of(view, track).phases.passed(view.now)) for track in self.challenge.tracks]
         return view.revision, passed, view.now.date()
 
 
@@ -382,8 +389,3 @@ def _is_handed_in(event: Event) -> bool:
 def _needs_run(event: Event) -> bool:
     """Whether an event may decide what is scored, of any team."""
     return event.kind not in _OF_NO_RUN and event.body.get("source") != SERVICE
-
-
-def _times(phase: Phase) -> tuple[datetime, ...]:
-    times = (phase.start, phase.frozen_from, phase.end, phase.closes)
-    return tuple(time for time in times if time is not None)

@@ -15,7 +15,7 @@ from typing import NamedTuple, Protocol, TypeVar
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Findings, FusionError, ScorerError, SubmissionError
+from scorer.errors import Findings, FusionError, Problem, ScorerError, SubmissionError
 from scorer.files import is_regular, regular_size, shown
 from scorer.lists.detection import opened
 from scorer.lists.match import (
@@ -31,8 +31,7 @@ from scorer.lists.match import (
 from scorer.lists.ranked_lists import RankedLists
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import coded, fingerprints, id_order, joined, take, texts
-from scorer.lists.reading.blocks import Ranked
-from scorer.lists.reading.bytes import BLOCK, UnreadableError
+from scorer.lists.reading.blocks import BLOCK, Ranked, UnreadableError
 from scorer.lists.solution import Source, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, ranges
 from scorer.scoring.submission import Parted
@@ -73,22 +72,13 @@ class Run:
         """The size of the file in bytes; 0 for anything else than a regular file."""
         return regular_size(self.source) or 0 if isinstance(self.source, str | os.PathLike) else 0
 
-    def lists(self, pool: Executor | None = None) -> Iterator[RankedLists]:
-        """The lists in parts, in the order of the file. A query whose rows are not adjacent is in several parts.
+    def lists(self, pool: Executor | None = None, parted: Parted = whole_lists) -> Iterator[RankedLists]:
+        """The lists in the parts that `parted` makes.
 
-        Raises SubmissionError where the run cannot be read or is invalid. All its errors are reported together.
+        Parts of `whole_lists` are in the order of the file, and a query whose rows are not adjacent is in several of
+        them. With `by_query`, all rows of a query are in one part, and the others are in temporary files. Raises
+        SubmissionError where the run cannot be read or is invalid. All its errors are reported together.
         """
-        return self._lists(pool, whole_lists)
-
-    def partitions(self, number: int, pool: Executor | None = None) -> Iterator[RankedLists]:
-        """The lists in this number of partitions at most: all rows of a query are in one of them.
-
-        Memory holds one partition; the others are in temporary files. Raises SubmissionError as `lists`, also where
-        the temporary files cannot be written.
-        """
-        return self._lists(pool, partial(by_query, partitions=number))
-
-    def _lists(self, pool: Executor | None, parted: Parted) -> Iterator[RankedLists]:
         problems = Findings()
         rows = 0
         try:
@@ -365,15 +355,10 @@ def for_each_part(
 
 def _check_second_pass(runs: Sequence[Run]) -> None:
     """Raise SubmissionError for a run that cannot be read twice."""
+    found = "its queries are not in the order of those of the other runs, which needs a second pass"
     for run in runs:
         if not run.can_be_read_again:
-            problems = Findings()
-            problems.add(
-                0,
-                "its queries are not in the order of those of the other runs, which needs a second pass; save the run "
-                "as a file",
-            )
-            raise SubmissionError(run.name, problems)
+            raise SubmissionError(run.name, Findings([Problem(0, f"{found}; save the run as a file")], 1))
 
 
 class _Reader:
@@ -472,7 +457,7 @@ def _length(lists: RankedLists, number: int) -> int:
 def _by_partitions(runs: Sequence[Run], pool: Executor | None) -> Iterator[Chosen]:
     """The lists of some queries at a time, for runs in any orders."""
     partitions = partitions_for(sum(run.file_size for run in runs))
-    readers = [_Reader(run, run.partitions(partitions, pool)) for run in runs]
+    readers = [_Reader(run, run.lists(pool, partial(by_query, partitions=partitions))) for run in runs]
     for number in range(partitions):
         for reader in readers:
             # A run has no part for a partition without any of its queries.

@@ -21,12 +21,9 @@ from scorer.errors import Findings, FusionError, ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.lists.conversion import format_of
 from scorer.lists.detection import DetectedFormat, format_named
-from scorer.lists.formats import parquet, trec
-from scorer.lists.formats.writing import SubmissionContent, UnwritableError, fitting
-from scorer.lists.reading import compute as pc
-from scorer.lists.reading.arrow import take, text_buffers, texts
-from scorer.lists.reading.blocks import Ranked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.formats import SubmissionContent, UnwritableError, fitting, parquet, trec
+from scorer.lists.reading.arrow import from_numpy, pc, take, text_buffers, texts
+from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.reading.memory import Table
 from scorer.measures.matched import Floats, Ints
 from scorer.runs import fusion
@@ -209,14 +206,13 @@ def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
     label, end, space = texts(["Q0", f"{trec.TAG}\n", " "])
     for begin in range(0, lists.rank.size, ROWS):
         rows = slice(begin, begin + ROWS)
-        score = np.ascontiguousarray(lists.score[rows])
         lines = pc.binary_join_element_wise(
             take(lists.queries, lists.query[rows]),
             label,
             take(lists.items, lists.item[rows]),
             take(ranks, lists.rank[rows] - 1),
             # The shortest texts that are read as the same numbers.
-            pc.cast(pa.DoubleArray.from_buffers(pa.float64(), score.size, [None, pa.py_buffer(score)]), pa.string()),
+            pc.cast(from_numpy(lists.score[rows]), pa.string()),
             end,
             space,
         )
@@ -357,12 +353,8 @@ class FusedLists:
             {
                 "query": take(self.queries, self.query),
                 "item": take(self.items, self.item),
-                "score": pa.DoubleArray.from_buffers(
-                    pa.float64(), self.score.size, [None, pa.py_buffer(np.ascontiguousarray(self.score))]
-                ),
-                "rank": pa.Int64Array.from_buffers(
-                    pa.int64(), self.rank.size, [None, pa.py_buffer(np.ascontiguousarray(self.rank))]
-                ),
+                "score": from_numpy(self.score),
+                "rank": from_numpy(self.rank),
             }
         )
 

@@ -16,12 +16,12 @@ import numpy as np
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError
 from scorer.files import shown
 from scorer.lists import Counts
-from scorer.lists.formats.writing import shortest
-from scorer.lists.notes import excluded_note
+from scorer.lists.formats import shortest
+from scorer.lists.match import excluded_note
 from scorer.lists.ranked_lists import RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import reported
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT, Measure, parse, registry
 from scorer.measures.matched import Bools
@@ -689,11 +689,9 @@ def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Out
     """As `score`, for a submission in memory."""
     problems, notes = Findings(), Findings()
     outcome = None
-    try:
+    with reported(problems):
         # Dicts are matched as they are, but for rules that need all ids.
         needs_ids = any(part is not None for part in (solution.candidates, solution.excluded, rules.list_length))
         dicts = None if needs_ids else RankedDicts.of(source, solution)
         outcome = score_parts(solution, [dicts or [memory.ranked(source, problems)]], rules, problems, notes)
-    except UnreadableError as error:
-        problems.add(error.line, str(error))
     return Rejected(problems) if problems or outcome is None else outcome

@@ -206,7 +206,7 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
 
 
 def _too_large(solution: Solution, what: str, query: int) -> str:
-    from scorer.lists.formats.writing import shortest  # noqa: PLC0415 (Arrow is slow to load)
+    from scorer.lists.formats import shortest  # noqa: PLC0415 (Arrow is slow to load)
 
     best = int(solution.first_entry[query])
     item, grade = solution.ids.names(np.array([best]))[0], float(solution.ideal.grade[best])

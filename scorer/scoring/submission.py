@@ -7,7 +7,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 
@@ -19,6 +19,7 @@ from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists.detection import opened
 from scorer.lists.match import (
+    Order,
     ScatteredError,
     TemporarySpaceError,
     by_query,
@@ -27,11 +28,9 @@ from scorer.lists.match import (
     read_batches,
     whole_lists,
 )
-from scorer.lists.notes import Order
 from scorer.lists.ranked_lists import RankedDicts
 from scorer.lists.reading.arrow import coded
-from scorer.lists.reading.blocks import Ranked
-from scorer.lists.reading.bytes import InaccessibleError, LimitError, UnreadableError, is_large
+from scorer.lists.reading.blocks import InaccessibleError, LimitError, Ranked, UnreadableError, is_large
 from scorer.lists.solution import Excluded, Solution
 from scorer.measures.matched import Floats, Matched
 from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Rules, Scored
@@ -64,7 +63,11 @@ def score(
     """
     file_scored = partial(_score_file, solution, path, rules, digest, limits)
     try:
-        return _scored(file_scored, path, threads, limits)
+        parallel = threads > 1 and (is_large(path) or not is_regular(path))
+        with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
+            with suppress(ScatteredError):
+                return file_scored(pool, whole_lists)
+            return _scored_again(file_scored, path, pool, limits)
     except InaccessibleError as error:
         return Failed(str(error))
     except ChangedError:
@@ -83,28 +86,23 @@ def _needs_space(limits: Limits) -> Failed:
     return Failed(f"it took more than {limits.temporary_mb:,} MB of temporary disk space", "space")
 
 
-def _scored(
+def _scored_again(
     file_scored: Callable[[Executor | None, Parted], Scored | Rejected],
     path: str | os.PathLike[str],
-    threads: int,
+    pool: Executor | None,
     limits: Limits,
 ) -> Scored | Rejected:
-    """Score a file in one pass if the rows of each query are adjacent, otherwise in partitions or as a whole."""
-    parallel = threads > 1 and (is_large(path) or not is_regular(path))
-    with ThreadPoolExecutor(threads) if parallel else nullcontext() as pool:
-        try:
-            return file_scored(pool, whole_lists)
-        except ScatteredError:
-            if not is_regular(path):
-                problems = Findings()
-                problems.add(
-                    0, "the rows of a query are not adjacent, which needs a second pass; save the submission as a file"
-                )
-                return Rejected(problems)
-        if is_large(path):
-            partitions = partitions_for(located(path).stat().st_size)
-            return file_scored(pool, partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb))
-        return file_scored(pool, lambda batches: [list(batches)])
+    """Score a file in which the rows of a query are not adjacent, in partitions or as a whole."""
+    if not is_regular(path):
+        problems = Findings()
+        problems.add(
+            0, "the rows of a query are not adjacent, which needs a second pass; save the submission as a file"
+        )
+        return Rejected(problems)
+    if is_large(path):
+        partitions = partitions_for(located(path).stat().st_size)
+        return file_scored(pool, partial(by_query, partitions=partitions, temporary_mb=limits.temporary_mb))
+    return file_scored(pool, lambda batches: [list(batches)])
 
 
 def _score_file(

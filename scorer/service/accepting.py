@@ -92,6 +92,16 @@ second are in order. The name that it had for its team follows, as far as it is 
 
 
 @dataclass(frozen=True, slots=True)
+class Upload:
+    """The bytes of a file that are completely received, on the disk."""
+
+    path: Path
+    digest: str
+    """SHA-256 in hexadecimal."""
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
 class Delivery:
     """A file that a team hands in, completely received."""
 
@@ -100,11 +110,8 @@ class Delivery:
     track: str
     team: str
     """The name of its folder."""
-    path: Path
-    """Where its bytes are, in the folder of incoming files. What is accepted leaves it."""
-    digest: str
-    """SHA-256 of the bytes, in hexadecimal."""
-    size: int
+    upload: Upload
+    """Its bytes, in the folder of incoming files. What is accepted leaves it."""
     received: datetime
     """When its last byte was received, by a clock that the sender cannot set."""
     name: str = ""
@@ -134,17 +141,17 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
 
     Raises RefusedError, StoreError if the database fails, and OSError if the file cannot get its name.
     """
-    ready = delivery.path.with_name(f"{secrets.token_hex(16)}{READY}")
+    ready = delivery.upload.path.with_name(f"{secrets.token_hex(16)}{READY}")
     try:
-        os.utime(delivery.path)
-        delivery.path.replace(ready)
+        os.utime(delivery.upload.path)
+        delivery.upload.path.replace(ready)
     except FileNotFoundError:
         raise RefusedError("unavailable", "the file is not here any more; send it again", retry_after=1) from None
     try:
         return _accept(store, challenge, followed, delivery, ready)
     except RefusedError:
         with suppress(FileNotFoundError):  # a run has put the same bytes in place for another entry
-            ready.replace(delivery.path)
+            ready.replace(delivery.upload.path)
         raise
 
 
@@ -164,14 +171,14 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         known = followed.deliveries.get(key)
         is_new = known is None
         if known is not None:
-            if known.body["digest"] != delivery.digest:
+            if known.body["digest"] != delivery.upload.digest:
                 raise RefusedError("conflict", "a file with other bytes was handed in with this id; use a new id")
             return []
         received = delivery.received.replace(microsecond=0)
         _check(view, track, challenge, followed, delivery, received, solutions)
         name, sent = NAME.format(received=received, index=len(view.all_events) + 1), plain_name(delivery.name)
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
-        submission = Submission(track.name, delivery.team, file, delivery.digest, received)
+        submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         return [("arrival", arrival(submission, SERVICE, delivery.id))]
 
     store.record(track.name, decide)
@@ -205,12 +212,12 @@ def track_called(challenge: Challenge, name: str) -> Track:
 
 def solution_digests(store: Store, challenge: Challenge) -> frozenset[str]:
     """The digests of all solutions, now and before: no submission may have the bytes of one."""
-    found = set(store.archive(challenge.root).digests())
+    digests = set(store.archive(challenge.root).digests())
     for track in challenge.tracks:
         if isinstance(track.solution_path, Path) and is_regular(track.solution_path):
             status = track.solution_path.stat()
-            found.add(_digest(track.solution_path, status.st_ino, status.st_size, status.st_mtime_ns))
-    return frozenset(found)
+            digests.add(_digest(track.solution_path, status.st_ino, status.st_size, status.st_mtime_ns))
+    return frozenset(digests)
 
 
 @lru_cache(maxsize=64)
@@ -230,9 +237,9 @@ def _check(
 ) -> None:
     """Refuse what a run would refuse or not admit. Raises RefusedError."""
     team = delivery.team
-    if delivery.size > challenge.limits.file_mb * MB:
+    if delivery.upload.size > challenge.limits.file_mb * MB:
         raise too_large(challenge.limits.file_mb * MB)
-    if delivery.digest in solutions:
+    if delivery.upload.digest in solutions:
         raise RefusedError("of-a-solution", "the file has the bytes of a solution; hand in a file of your own")
     files = sum(state.present for state in followed.submissions(track.name, team))
     if files >= challenge.limits.files_per_team:
@@ -242,9 +249,9 @@ def _check(
             limit=challenge.limits.files_per_team,
             used=files,
         )
-    own = check_open(view, track, followed, team, received)
-    if not is_baseline(team, own.rules):
-        _check_quota(own, followed.members(track.name, team), received, delivery.digest)
+    now = check_open(view, track, followed, team, received)
+    if not is_baseline(team, now.rules):
+        _check_quota(now, now.merges.members(team), received, delivery.upload.digest)
 
 
 def check_open(view: Snapshot, track: Track, followed: Followed, team: str, moment: datetime) -> Now:
@@ -253,10 +260,10 @@ def check_open(view: Snapshot, track: Track, followed: Followed, team: str, mome
     Returns the track now, with only the submissions of the team. Raises RefusedError.
     """
     check_team(followed.settings(team))
-    own = followed.own(view, track, team)
-    if not is_baseline(team, own.rules):
-        _check_phase(own.phases, moment.replace(microsecond=0))
-    return own
+    now = followed.now(view, track, team)
+    if not is_baseline(team, now.rules):
+        _check_phase(now.phases, moment.replace(microsecond=0))
+    return now
 
 
 def check_team(team: Team) -> None:
@@ -281,12 +288,12 @@ def _check_phase(phases: Phases, received: datetime) -> None:
     )
 
 
-def _check_quota(own: Now, members: Collection[str], received: datetime, digest: str) -> None:
+def _check_quota(now: Now, members: Collection[str], received: datetime, digest: str) -> None:
     """Accept only what is certainly within the quota: an entry without an outcome counts in every limit."""
-    if not own.rules.quota.limits_anything:
+    if not now.rules.quota.limits_anything:
         return
-    found = entries(own)
-    quota = replace(found.quota, claims=(*found.quota.claims, *_that_may_cost(found, digest)))
+    listed = entries(now)
+    quota = replace(listed.quota, claims=(*listed.quota.claims, *_that_may_cost(listed, digest)))
     left = quota.left(members, received)
     full = [limit for limit in left if not limit.left]
     if not full:
@@ -303,21 +310,21 @@ def _check_quota(own: Now, members: Collection[str], received: datetime, digest:
     )
 
 
-def _that_may_cost(found: Entries, digest: str) -> list[Claim]:
+def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
     """The entries that were withdrawn without an outcome, and get one if a file with the same bytes is scored.
 
     `digest` is that of the file that is handed in.
     """
-    waiting = {digest, *(state.submission.digest for state in found.stored if state.is_open)}
+    waiting = {digest, *(state.submission.digest for state in listed.stored if state.is_open)}
     return [
         Claim(
             state.index,
             state.submission.team,
             state.submission.received,
-            found.now.phases.place(state.submission.received)[0],
+            listed.now.phases.place(state.submission.received)[0],
             "open",
         )
-        for state in found.stored
+        for state in listed.stored
         if not state.present and state.result is None and state.submission.digest in waiting
     ]
 
@@ -468,10 +475,10 @@ class _Look:
         known = {*self.followed.teams, *(token.team for token in self.followed.tokens.values())}
         try:
             team = folder_called(printable_name(file.team), known)
-            sha256, size = _copied(file, version, part, self.challenge.limits.file_mb * MB)
+            upload = _copied(file, version, part, self.challenge.limits.file_mb * MB)
             # The place of the folder is no part of the id: it may move, and a file in it is the same entry.
-            delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{sha256}"))
-            delivered = Delivery(delivery, self.track.name, team, part, sha256, size, file.received, name)
+            delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{upload.digest}"))
+            delivered = Delivery(delivery, self.track.name, team, upload, file.received, name)
             return accept(self.store, self.challenge, self.followed, delivered)
         except ChallengeError as error:  # no folder of a team can have this name
             raise RefusedError("invalid", str(error)) from None
@@ -498,8 +505,8 @@ def _why_skipped(file: SubmissionFile | SkippedFile) -> str:
     return ""
 
 
-def _copied(file: SubmissionFile, version: str, part: Path, most: int) -> tuple[str, int]:
-    """Copy a file; returns its SHA-256 and its size. Raises RefusedError, and OSError, also if it changed meanwhile."""
+def _copied(file: SubmissionFile, version: str, part: Path, most: int) -> Upload:
+    """Copy a file. Raises RefusedError, and OSError, also if it changed meanwhile."""
     path, sha256, size = _path(file), hashlib.sha256(), 0
     stated = path.stat().st_size
     if stated <= most:
@@ -518,7 +525,7 @@ def _copied(file: SubmissionFile, version: str, part: Path, most: int) -> tuple[
         raise too_large(most)
     if not size:
         raise RefusedError("invalid", "the file is empty; hand in one with lists")
-    return sha256.hexdigest(), size
+    return Upload(part, sha256.hexdigest(), size)
 
 
 def _failure(error: OSError) -> str:

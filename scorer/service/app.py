@@ -52,7 +52,7 @@ from scorer.service.documents import (
     event_documents,
     quota_document,
 )
-from scorer.service.refusals import STATUS, RefusedError
+from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from scorer.service.submitting import act, receipt, show
 from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, received, small_body
@@ -96,7 +96,7 @@ def problem(status: int, code: str, text: str, **facts: Any) -> JSONResponse:
 async def _refused(service: Service, request: Request, error: RefusedError) -> Response:
     service.metrics.refused.labels(error.code).inc()
     log.info("refused: %s %s: %s", request.method, _shown_path(request), error.code)
-    response = problem(STATUS[error.code], error.code, error.text, **error.facts)
+    response = problem(error.status, error.code, error.text, **error.facts)
     if error.code == "unauthorised":
         response.headers["WWW-Authenticate"] = "Bearer"
     return response
@@ -205,14 +205,14 @@ def application(service: Service) -> Starlette:
         route("/api/v1", _challenge, "GET"),
         route("/api/v1/token", _token, "POST"),
         route("/api/v1/events", _events, "GET"),
-        route(f"{track}/quota", _quota, "GET"),
-        route(f"{track}/picks", _picks, "GET"),
-        route(f"{track}/picks", _pick, "PUT"),
-        route(f"{track}/entries", _entries, "GET"),
+        route(f"{track}/quota", _of_track(_quota), "GET"),
+        route(f"{track}/picks", _of_track(_picks), "GET"),
+        route(f"{track}/picks", _of_track(_pick), "PUT"),
+        route(f"{track}/entries", _of_track(_entries), "GET"),
         route(entry, _deliver, "PUT", seconds=None),
-        route(entry, _entry, "GET"),
-        route(entry, _withdraw, "DELETE"),
-        route(f"{entry}/receipt", _receipt, "GET"),
+        route(entry, _of_track(_entry), "GET"),
+        route(entry, _of_track(_withdraw), "DELETE"),
+        route(f"{entry}/receipt", _of_track(_receipt), "GET"),
         route("/invite", show, "GET"),
         route("/submit", show, "GET"),
         route("/submit", act, "POST", seconds=None),
@@ -235,6 +235,16 @@ def _sender(request: Request) -> str:
 
 async def _team(service: Service, request: Request) -> Token:
     return await service.authenticated(request.headers.get("authorization"), _sender(request))
+
+
+def _of_track(handler: Callable[[Service, Request, Track, str], Awaitable[Response]]) -> Handler:
+    """The handler of a team's request about a track, given one that also takes the track and the team."""
+
+    async def handle(service: Service, request: Request) -> Response:
+        token = await _team(service, request)
+        return await handler(service, request, service.track(request.path_params["track"]), token.team)
+
+    return handle
 
 
 # The interface
@@ -261,8 +271,7 @@ async def _deliver(service: Service, request: Request) -> Response:
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
             at, name = service.store.now(), request.query_params.get("name", "")
-            file = upload.path, upload.digest, upload.size
-            delivery = Delivery(delivery_id, track.name, team, *file, at, name, token.sha256)
+            delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256)
             accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})
@@ -272,17 +281,13 @@ async def _documents(service: Service, track: Track, team: str) -> Mapping[int, 
     return await service.read(lambda view: entry_documents(view, service.challenge, service.followed, track, team))
 
 
-async def _entries(service: Service, request: Request) -> Response:
-    token = await _team(service, request)
-    track = service.track(request.path_params["track"])
-    return JSONResponse({"entries": list((await _documents(service, track, token.team)).values())})
+async def _entries(service: Service, _request: Request, track: Track, team: str) -> Response:
+    return JSONResponse({"entries": list((await _documents(service, track, team)).values())})
 
 
-async def _entry(service: Service, request: Request) -> Response:
-    token = await _team(service, request)
-    track = service.track(request.path_params["track"])
-    state = service.own_entry(track, token.team, request.path_params["entry"])
-    document = (await _documents(service, track, token.team))[state.index]
+async def _entry(service: Service, request: Request, track: Track, team: str) -> Response:
+    state = service.own_entry(track, team, request.path_params["entry"])
+    document = (await _documents(service, track, team))[state.index]
     check = None
     if document["outcome"] == "waiting" and state.present:
         digest = state.submission.digest
@@ -290,48 +295,38 @@ async def _entry(service: Service, request: Request) -> Response:
         document["check"] = known or {"valid": None, "messages": []}
         if known is None:
             path = final_path(track, state.submission.file)
-            check = BackgroundTask(service.checks.begin, service.challenge.root, track.name, path, digest, token.team)
+            check = BackgroundTask(service.checks.begin, service.challenge.root, track.name, path, digest, team)
     return JSONResponse(document, background=check)
 
 
-async def _receipt(service: Service, request: Request) -> Response:
-    token = await _team(service, request)
-    track = service.track(request.path_params["track"])
-    state = service.own_entry(track, token.team, request.path_params["entry"])
+async def _receipt(service: Service, request: Request, track: Track, team: str) -> Response:
+    state = service.own_entry(track, team, request.path_params["entry"])
     return PlainTextResponse(service.followed.issuer.receipt(service.followed.arrivals[state.index]))
 
 
-async def _withdraw(service: Service, request: Request) -> Response:
-    token = await _team(service, request)
-    track = service.track(request.path_params["track"])
-    state = await service.withdraw(track, token.team, request.path_params["entry"])
-    return JSONResponse((await _documents(service, track, token.team))[state.index])
+async def _withdraw(service: Service, request: Request, track: Track, team: str) -> Response:
+    state = await service.withdraw(track, team, request.path_params["entry"])
+    return JSONResponse((await _documents(service, track, team))[state.index])
 
 
-async def _quota(service: Service, request: Request) -> Response:
-    token = await _team(service, request)
-    track = service.track(request.path_params["track"])
-    return JSONResponse(await service.read(lambda view: quota_document(view, service.followed, track, token.team)))
+async def _quota(service: Service, _request: Request, track: Track, team: str) -> Response:
+    return JSONResponse(await service.read(lambda view: quota_document(view, service.followed, track, team)))
 
 
-async def _picks(service: Service, request: Request) -> Response:
-    token = await _team(service, request)
-    track = service.track(request.path_params["track"])
-    documents = await _documents(service, track, token.team)
+async def _picks(service: Service, _request: Request, track: Track, team: str) -> Response:
+    documents = await _documents(service, track, team)
     return JSONResponse({"entries": [index for index, document in documents.items() if document["picked"]]})
 
 
-async def _pick(service: Service, request: Request) -> Response:
-    token = await _team(service, request)
-    track = service.track(request.path_params["track"])
+async def _pick(service: Service, request: Request, track: Track, team: str) -> Response:
     try:
         names = json.loads(await small_body(request))["entries"]
         if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
             raise TypeError  # noqa: TRY301
     except (ValueError, LookupError, TypeError, RecursionError):
         raise RefusedError("invalid", 'the body is not {"entries": [...]} with ids or indexes of entries') from None
-    await service.pick(track, token.team, [str(name) for name in names])
-    return await _picks(service, request)
+    await service.pick(track, team, [str(name) for name in names])
+    return await _picks(service, request, track, team)
 
 
 async def _events(service: Service, request: Request) -> Response:

@@ -90,27 +90,27 @@ def entry_documents(
 
     Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
     """
-    own = followed.own(view, track, team)
-    rules, basis = own.track, own.basis
+    now = followed.now(view, track, team)
+    rules, basis = now.track, now.basis
     # Automatic decimals depend on the results of all teams.
-    whole = own if rules.decimals is not None or basis is None else Now.of(view, track)
-    found = scored_entries(whole)
+    whole = now if rules.decimals is not None or basis is None else Now.of(view, track)
+    scored = scored_entries(whole)
     published = published_scores(challenge, track)
-    slug = slugs(followed.teams).get(followed.final(track.name, team), "")
+    slug = slugs(followed.teams).get(now.merges.final(team), "")
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
-    members = followed.members(track.name, team)
-    together = [entry for entry in found.all if entry.team in members]
-    counting = counting_entry(together, found.track, basis is not None and bool(view.flags(basis).any()))
-    submissions = {state.index: state.submission for state in found.stored}
+    members = now.merges.members(team)
+    together = [entry for entry in scored.all if entry.team in members]
+    counting = counting_entry(together, scored.track, basis is not None and bool(view.flags(basis).any()))
+    submissions = {state.index: state.submission for state in scored.stored}
     listed = {}
-    for entry in found.all:
+    for entry in scored.all:
         if entry.team != team:
             continue
         document = _entry_document(without_solution(entry, queries_are_public=queries_are_public), names)
         document["id"] = followed.arrivals[entry.index].body.get("delivery")
         document["counts"] = entry is counting
-        has_closed = stays(submissions[entry.index], own.phases, rules, view.now)
+        has_closed = stays(submissions[entry.index], now.phases, rules, view.now)
         document["may_withdraw"] = entry.presence == "present" and not has_closed
         if not entry.is_frozen and slug in published.ranks:
             document["rank_of_team"] = published.ranks[slug]
@@ -203,10 +203,10 @@ def _published_scores(board: Path, *_status: int) -> PublishedScores:
 
 def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:
     """What a team has left of its quota, and when it begins again."""
-    own = followed.own(view, track, team)
+    now = followed.now(view, track, team)
     limits = []
-    if own.rules.quota.limits_anything:
-        quota = entries(own).quota
+    if now.rules.quota.limits_anything:
+        quota = entries(now).quota
         limits = [
             {
                 "limit": left.limit,
@@ -215,7 +215,7 @@ def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) 
                 "what": left.what,
                 "resets_at": iso_time(left.resets) if left.resets else None,
             }
-            for left in quota.left(followed.members(track.name, team), view.now)
+            for left in quota.left(now.merges.members(team), view.now)
         ]
     return {"track": track.name, "time": iso_time(view.now), "limits": limits}
 
@@ -224,10 +224,10 @@ def event_documents(
     view: Snapshot, challenge: Challenge, followed: Followed, team: str, since: int
 ) -> Iterator[Document]:
     """The events after one with an index that a team may see: its own, and those that are public."""
-    found: list[Event] = []
+    visible: list[Event] = []
     for track in challenge.tracks:
         erratum_until = Now.of(view, track).public.view.last_index
-        found += (
+        visible += (
             event
             for event in followed.events(track.name, [team])
             if event.index > since
@@ -236,7 +236,7 @@ def event_documents(
                 or (event.kind == "erratum" and event.body["state"] == "applied" and event.index <= erratum_until)
             )
         )
-    for index, event in sorted({event.index: event for event in found}.items()):
+    for index, event in sorted({event.index: event for event in visible}.items()):
         document = {"index": index, "kind": event.kind, "at": iso_time(event.at) if event.at else None}
         document |= {"track": event.track} if event.track else {}
         document |= {key: event.body[key] for key in ("reason", "phase", "end", "number") if key in event.body}

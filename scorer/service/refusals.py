@@ -7,29 +7,9 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any
 
-Code = Literal[
-    "unauthorised",
-    "cross-site",
-    "closed",
-    "excluded",
-    "of-a-solution",
-    "not-found",
-    "invalid",
-    "too-slow",
-    "conflict",
-    "too-late",
-    "too-large",
-    "unsupported",
-    "quota",
-    "too-many-files",
-    "too-fast",
-    "unavailable",
-    "disk-full",
-]
-
-STATUS: Mapping[Code, HTTPStatus] = {
+STATUS: Mapping[str, HTTPStatus] = {
     "unauthorised": HTTPStatus.UNAUTHORIZED,
     "cross-site": HTTPStatus.FORBIDDEN,
     "closed": HTTPStatus.FORBIDDEN,
@@ -48,16 +28,16 @@ STATUS: Mapping[Code, HTTPStatus] = {
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "disk-full": HTTPStatus.INSUFFICIENT_STORAGE,
 }
-"""The status of the answer to a request that is refused for this reason."""
+"""The codes of all reasons, with the status of the answer to a request that is refused for it."""
 
 
 class RefusedError(Exception):
     """A request is not carried out, and leaves nothing."""
 
-    def __init__(self, code: Code, text: str, **facts: Any) -> None:
-        """`facts` are further members of the answer; None is left out."""
+    def __init__(self, code: str, text: str, **facts: Any) -> None:
+        """`code` is a key of `STATUS`, and `facts` are further members of the answer; None is left out."""
         super().__init__(text)
-        self.code = code
+        self.code, self.status = code, STATUS[code]
         self.text = text
         self.facts = {name: value for name, value in facts.items() if value is not None}
 

@@ -164,23 +164,17 @@ class Service:
     async def read(self, work: Callable[[Snapshot], Answer]) -> Answer:
         """The result of `work`, which reads one snapshot of the record."""
 
-        def once() -> Answer:
-            def followed(view: Snapshot) -> Answer:
-                self._follow(view)
-                return work(view)
+        def followed(view: Snapshot) -> Answer:
+            if view.revision != self._revision:
+                self.followed.follow(view)
+                self._revision = view.revision
+            return work(view)
 
-            return self.store.read(followed)
-
-        return await in_thread("read", once)
+        return await in_thread("read", self.store.read, followed)
 
     async def write(self, work: Callable[[], Answer]) -> Answer:
         """The result of `work`, which writes to the record."""
         return await in_thread("write", work)
-
-    def _follow(self, view: Snapshot) -> None:
-        if view.revision != self._revision:
-            self.followed.follow(view)
-            self._revision = view.revision
 
     def reload(self) -> None:
         """Read challenge.toml again if it has changed; while it is invalid, the earlier settings stay."""
@@ -215,7 +209,7 @@ class Service:
         self.metrics.accepting.observe(time.monotonic() - began)
         if accepted.is_new:
             self.metrics.accepted.inc()
-            self.metrics.bytes.inc(delivery.size)
+            self.metrics.bytes.inc(delivery.upload.size)
             log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
         else:
             self.metrics.repeated.inc()

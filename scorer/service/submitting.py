@@ -14,18 +14,18 @@ from urllib.parse import parse_qs, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from scorer.board.site.submit_page import Held, SignInPage, SubmitPage, service_page
+from scorer.board.site.submit_page import Held, service_page
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.live.commitment import receipt_name
 from scorer.live.now import Now
 from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.teams import InvalidTokenError, redeem
-from scorer.service.accepting import Delivery, check_open
+from scorer.service.accepting import Delivery, Upload, check_open
 from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
-from scorer.service.refusals import STATUS, RefusedError
+from scorer.service.refusals import RefusedError
 from scorer.service.state import Service, check_same_origin
-from scorer.service.uploads import Upload, blocks_of, file_form, received, small_body
+from scorer.service.uploads import blocks_of, file_form, received, small_body
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable
 
@@ -57,33 +57,34 @@ async def _page(service: Service, token: Token, name: str | None, problem: str =
     tracks = service.challenge.tracks
     track = next((track for track in tracks if track.name == name), tracks[0])
 
-    def read(view: Snapshot) -> SubmitPage:
+    def read(view: Snapshot) -> dict[str, object]:
         now = Now.of(view, track)
         phase = now.phases.current(view.now)
         own = entry_documents(view, service.challenge, service.followed, track, token.team)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
-        return SubmitPage(
-            team=printable(service.followed.settings(token.team).name or token.team),
-            token_label=token.label,
-            track=now.track,
-            where=track_document(view, track, service.challenge),
-            until=phase.closes if phase is not None else None,
-            quota=quota_document(view, service.followed, track, token.team),
-            entries=[own[index] for index in sorted(own, reverse=True)],
-            counts=counts,
-            held=service.held.of(token.team, view.now),
-            problem=problem,
-            best=published_scores(service.challenge, track).best,
-        )
+        return {
+            "team": printable(service.followed.settings(token.team).name or token.team),
+            "token_label": token.label,
+            "track": now.track,
+            "where": track_document(view, track, service.challenge),
+            "until": phase.closes if phase is not None else None,
+            "quota": quota_document(view, service.followed, track, token.team),
+            "entries": [own[index] for index in sorted(own, reverse=True)],
+            "counts": counts,
+            "held": service.held.of(token.team, view.now),
+            "problem": problem,
+            "best": published_scores(service.challenge, track).best,
+        }
 
-    page = await service.read(read)
-    return _html(service_page(service.challenge, page), status)
+    values = await service.read(read)
+    return _html(service_page(service.challenge, "submit.html", **values), status)
 
 
 def _sign_in_page(
     service: Service, problem: str = "", *, team: str = "", token: str = "", status: int = 200
 ) -> Response:
-    return _html(service_page(service.challenge, SignInPage(problem, token, team)), status)
+    page = service_page(service.challenge, "sign-in.html", problem=problem, token=token, team=team)
+    return _html(page, status)
 
 
 def _html(text: str, status: int = 200) -> Response:
@@ -126,10 +127,9 @@ async def act(service: Service, request: Request) -> Response:
     except InvalidTokenError:
         refusal = RefusedError("unauthorised", "the invitation was used, has expired or was revoked")
     service.metrics.refused.labels(refusal.code).inc()
-    status = STATUS[refusal.code]
     if token is None:
-        return _sign_in_page(service, refusal.text, status=status)
-    return await _page(service, token, _one(fields, "track"), refusal.text, status)
+        return _sign_in_page(service, refusal.text, status=refusal.status)
+    return await _page(service, token, _one(fields, "track"), refusal.text, refusal.status)
 
 
 def _required(token: Token | None) -> Token:
@@ -223,10 +223,10 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
             raise RefusedError("not-found", "this file is not here any more; choose it again")
         if not held.is_valid:
             raise RefusedError("invalid", "the file has errors; correct it and choose it again")
-        file = held.path, held.digest, held.size
+        upload = Upload(held.path, held.digest, held.size)
         service.held.take(token.team)
         try:
-            await service.accept(Delivery(held.id, held.track, token.team, *file, now, held.name, token.sha256))
+            await service.accept(Delivery(held.id, held.track, token.team, upload, now, held.name, token.sha256))
         except RefusedError:
             if service.held.of(token.team, now) is None:
                 service.held.keep(token.team, held)

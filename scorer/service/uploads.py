@@ -15,7 +15,6 @@ import tempfile
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
@@ -28,6 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.organising.files import RESERVE
+from scorer.service.accepting import Upload
 from scorer.service.refusals import RefusedError, too_large
 
 Kind = Literal["read", "write", "disk", "check"]
@@ -63,16 +63,6 @@ _REPR_DIGEST = re.compile(r"(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/=]*):\s*(?:,|$
 """In the header of RFC 9530."""
 
 _FORMS = ("multipart/", "application/x-www-form-urlencoded")
-
-
-@dataclass(frozen=True, slots=True)
-class Upload:
-    """A completely received body, on the disk."""
-
-    path: Path
-    digest: str
-    """SHA-256 in hexadecimal."""
-    size: int
 
 
 def check_headers(headers: Mapping[str, str], folder: Path, most: int) -> None:

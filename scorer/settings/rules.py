@@ -401,7 +401,7 @@ def duration_text(duration: timedelta) -> str:
     return f"{count}{unit}"
 
 
-Time = Annotated[datetime, AfterValidator(_with_offset)]
+Time = Annotated[datetime, AfterValidator(_with_offset), PlainSerializer(datetime.isoformat, when_used="json")]
 """Converted to UTC."""
 
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(_seconds)]
@@ -462,16 +462,7 @@ class Phase(SettingsTable):
 
     def recorded(self) -> dict[str, Any]:
         """The phase as plain values for the record: times in UTC, durations in seconds, no floats."""
-        step = {} if self.ladder_step is None else {"ladder_step": share_text(self.ladder_step)}
-        return {
-            "name": self.name,
-            "start": self.start.isoformat(),
-            "end": self.end.isoformat(),
-            "grace": _seconds(self.grace),
-            "freeze": _seconds(self.freeze),
-            "shows": self.shows,
-            **step,
-        }
+        return self.model_dump(mode="json", exclude_none=True)
 
     @classmethod
     def of_record(cls, values: dict[str, Any]) -> Phase:

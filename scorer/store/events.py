@@ -1,25 +1,25 @@
 """Events, the rows of the record: their kinds and the values of their bodies; and plain values that the store takes
 and returns.
 
-The bodies in a database are as this package wrote them, which checksums show, and are only read. Those of a bundle are
-not trusted: they are checked.
+Each kind of event has a model of its body, which checks what is read from a database or a bundle.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import numpy as np
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from scorer.errors import Findings
 from scorer.lists import Counts
 from scorer.measures.matched import Bools, JudgedItems
-from scorer.options import Split
+from scorer.options import Split, Stage
 from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
 from scorer.settings.rules import SHA256, Phase, QuerySplit, check_order
@@ -145,61 +145,11 @@ class StoredSolution:
     """The graded items, the best of each query first."""
 
 
-@dataclass(frozen=True, slots=True)
-class RecordedBasis:
-    """The basis of a track's board, as recorded."""
-
-    basis: Basis
-    settings: Mapping[str, object] | None
-    """All settings of the track; None if schema 1 recorded it."""
-    generations: Mapping[str, int]
-    at: datetime | None
-    """When it was recorded, in UTC; None if schema 1 recorded it."""
-    items: str | None = None
-    """The digest of the list of candidate items; None without one."""
-
-    @property
-    def key_sha256(self) -> str | None:
-        """The SHA-256 of the key of the split, in hexadecimal; None without a split."""
-        split = (self.settings or {}).get("split")
-        return str(split["key_sha256"]) if isinstance(split, Mapping) else None
-
-    @property
-    def excluded(self) -> str | None:
-        """The SHA-256 of the list of excluded items, in hexadecimal; None without one."""
-        exclude = (self.settings or {}).get("exclude")
-        return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
-
-
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
 
 ABOUT_SUBMISSIONS = frozenset({"withdrawal", "return", "amendment", "forgetting"})
 """The kinds of events that name a submission which has arrived before."""
-
-KEYS: Mapping[str, tuple[str, ...]] = {
-    "arrival": ("team", "file", "digest", "received", "source"),
-    "withdrawal": ("file", "digest"),
-    "return": ("file", "digest"),
-    "amendment": ("file", "digest", "received", "reason"),
-    "forgetting": ("file", "digest", "reason"),
-    "basis": ("solution", "matching", "version_1", "settings", "generations"),
-    "phases": ("phases",),
-    "extension": ("phase", "end", "reason"),
-    "pick": ("team", "picks", "source"),
-    "team": ("team", "settings", "reason"),
-    "erratum": ("number", "state", "reason", "basis"),
-    "commitment": ("sha256", "opening"),
-    "reveal": (),
-    "token": ("state", "sha256", "team"),
-}
-"""What the body of each kind of event has at least."""
-
-OPTIONAL = frozenset({"absent_at", "replaced_by", "reason"})
-"""What the bodies of arrivals, of withdrawals and of picks may have."""
-
-STATES = ("previewed", "applied", "cancelled", "issued", "ended")
-"""Of errata, and of tokens."""
 
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What reading or checking raises for an invalid value."""
@@ -224,36 +174,6 @@ def name_of(body: Mapping[str, Any], key: str) -> str:
     """A name in the body of an arrival, as the system has it: schema 1 and 2 escaped it."""
     name: str = body[key]
     return name if body.get("names") == "raw" else unescaped(name)
-
-
-def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:
-    """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
-    values = json.loads(body)
-    _read_body(kind, values)
-    return Event(index, track, kind, None if at is None else time_of(at), values)
-
-
-def check_event(kind: Kind, body: Mapping[str, Any]) -> None:
-    """Check the kind and the body of an event of a bundle. Raises an error of `INVALID`."""
-    _check_keys(body, KEYS[kind])
-    _check_keys(body, OPTIONAL & body.keys())
-    if kind == "team":
-        TeamSettings.model_validate(body["settings"])
-    if kind == "token" and body["state"] == "issued":
-        need(body["use"] in ("token", "invitation") and type(body["label"]) is str)
-        need(body["expires"] is None or time_of(body["expires"]))
-    if kind == "erratum" and body["state"] == "applied":
-        _check_changes(body["changes"])
-
-
-def _read_body(kind: str, body: Mapping[str, Any]) -> None:
-    for key in (*KEYS.get(kind, ()), *(OPTIONAL & body.keys())):
-        _VALUES[key].read(body[key])
-
-
-def _check_keys(body: Mapping[str, Any], keys: Iterable[str]) -> None:
-    for key in keys:
-        _VALUES[key].check(body[key])
 
 
 def time_of(text: str) -> datetime:
@@ -309,57 +229,191 @@ def _check_settings(settings: Mapping[str, Any] | None) -> None:
         need_digest(split["key_sha256"])
 
 
-def _check_picks(picks: list[Mapping[str, Any]]) -> None:
-    for pick in picks:
-        _check_keys(pick, ("file", "digest"))
+def _checked(check: Callable[[Any], object]) -> AfterValidator:
+    """What refuses a value by the error of a check."""
+
+    def checked(value: Any) -> Any:
+        check(value)
+        return value
+
+    return AfterValidator(checked)
 
 
-def _check_changes(changes: Mapping[str, Any]) -> None:
-    """As `recorded_changes` made them."""
-    need(len(changes["scales"]) == 2 and type(changes["hidden"]) is bool)
-    for measure, decimals, stage in changes["scales"]:
-        need(isinstance(measure, str) and is_whole_number(decimals) and stage in ("preliminary", "final"))
-    for team, baseline, *places in changes["teams"]:
-        need(isinstance(team, str) and type(baseline) is bool and len(places) == 2)
-        for rank, score in places:
-            need((rank is None or is_whole_number(rank)) and isinstance(score, float | int | None))
+Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Time = Annotated[str, _checked(partial(need_time, later=timedelta(0)))]
+EndTime = Annotated[str, _checked(need_time)]
+Count = Annotated[int, Field(strict=True, ge=0)]
+Flag = Annotated[bool, Field(strict=True)]
+Place = tuple[Count | None, Annotated[float | None, Field(strict=True)]]
 
 
-class _Value(NamedTuple):
-    """How a value of a body is read, and how it is checked; either raises an error of `INVALID`."""
+class Body(BaseModel):
+    """The body of an event. Keys that nothing depends on are left out."""
 
-    read: Callable[[Any], object]
-    check: Callable[[Any], object]
+    model_config = ConfigDict(frozen=True)
 
 
-_TEXT = _Value(str.strip, lambda value: need(type(value) is str))
-_DIGEST = _Value(str.strip, need_digest)
-_TIME = _Value(time_of, partial(need_time, later=timedelta(0)))
+class RecordedBasis(Body):
+    """The basis of a track's board, as recorded."""
 
-_VALUES: Mapping[str, _Value] = {
-    **dict.fromkeys(("team", "file", "source", "reason", "phase", "matching", "version_1"), _TEXT),
-    **dict.fromkeys(("digest", "sha256", "solution", "replaced_by"), _DIGEST),
-    **dict.fromkeys(("received", "absent_at"), _TIME),
-    "end": _Value(time_of, need_time),
-    "generations": _Value(dict, lambda value: need(type(value) is dict)),
-    "settings": _Value(lambda settings: dict(settings or {}), _check_settings),
-    "number": _Value(int, lambda value: need(is_whole_number(value) and value > 0)),
-    "state": _Value(str.strip, lambda value: need(value in STATES)),
-    "basis": _Value(partial(_read_body, "basis"), lambda value: _check_keys(value, KEYS["basis"])),
-    "opening": _Value(str.strip, lambda value: need(type(content_of(value)["tracks"]) is dict)),
-    "phases": _Value(
-        lambda phases: list(map(Phase.of_record, phases)),
-        lambda phases: check_order(tuple(map(Phase.of_record, phases))),
-    ),
-    "picks": _Value(lambda picks: [(pick["file"], pick["digest"]) for pick in picks], _check_picks),
+    solution: Digest
+    matching: str
+    version_1: str
+    settings: Annotated[dict[str, Any] | None, _checked(_check_settings)]
+    """All settings of the track; None if schema 1 recorded it."""
+    generations: dict[str, Any]
+    items: str | None = None
+    """The digest of the list of candidate items; None without one."""
+    at: datetime | None = Field(default=None, exclude=True)
+    """When it was recorded, in UTC; None if schema 1 recorded it."""
+
+    @classmethod
+    def of(
+        cls, basis: Basis, settings: Mapping[str, Any] | None, generations: Mapping[str, int], items: str | None = None
+    ) -> Self:
+        """The basis of these results, before it is recorded."""
+        values = {"solution": basis.solution, "matching": basis.matching, "version_1": basis.version_1}
+        return cls.model_validate({**values, "settings": settings, "generations": generations, "items": items})
+
+    @property
+    def basis(self) -> Basis:
+        """What results depend on."""
+        return Basis(self.solution, self.matching, self.version_1)
+
+    @property
+    def body(self) -> dict[str, Any]:
+        """The body of the event that records it."""
+        return self.model_dump(exclude={"items"} if self.items is None else None)
+
+    @property
+    def key_sha256(self) -> str | None:
+        """The SHA-256 of the key of the split, in hexadecimal; None without a split."""
+        split = (self.settings or {}).get("split")
+        return str(split["key_sha256"]) if isinstance(split, Mapping) else None
+
+    @property
+    def excluded(self) -> str | None:
+        """The SHA-256 of the list of excluded items, in hexadecimal; None without one."""
+        exclude = (self.settings or {}).get("exclude")
+        return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
+
+
+class _OfFile(Body):
+    file: str
+    digest: Digest
+    replaced_by: Digest = ""
+    reason: str = ""
+
+
+class _Arrival(_OfFile):
+    team: str
+    received: Time
+    source: str
+    absent_at: Time = ""
+
+
+class _Amendment(_OfFile):
+    received: Time
+
+
+class _Phases(Body):
+    phases: Annotated[list[Annotated[Any, AfterValidator(Phase.of_record)]], _checked(check_order)]
+
+
+class _Extension(Body):
+    phase: str
+    end: EndTime
+    reason: str
+
+
+class _Pick(Body):
+    team: str
+    picks: list[_OfFile]
+    source: str
+    reason: str = ""
+
+
+class _Team(Body):
+    team: str
+    settings: Annotated[dict[str, Any], _checked(TeamSettings.model_validate)]
+    reason: str
+
+
+class _Erratum(Body):
+    number: int = Field(strict=True, ge=1)
+    state: Literal["previewed", "applied", "cancelled"]
+    reason: str
+    basis: RecordedBasis
+
+
+class _Changes(Body):
+    scales: Annotated[list[tuple[str, Count, Stage]], Field(min_length=2, max_length=2)]
+    teams: list[tuple[str, Flag, Place, Place]]
+    hidden: Flag
+
+
+class _AppliedErratum(_Erratum):
+    changes: _Changes
+
+
+class _Commitment(Body):
+    sha256: Digest
+    opening: Annotated[str, _checked(lambda opening: need(type(content_of(opening)["tracks"]) is dict))]
+
+
+class _Token(Body):
+    state: Literal["issued", "ended"]
+    sha256: Digest
+    team: str
+
+
+class _IssuedToken(_Token):
+    use: Literal["token", "invitation"]
+    label: str
+    expires: Time | None
+
+
+BODIES: Mapping[str, type[Body]] = {
+    "arrival": _Arrival,
+    "withdrawal": _OfFile,
+    "return": _OfFile,
+    "amendment": _Amendment,
+    "forgetting": _OfFile,
+    "basis": RecordedBasis,
+    "phases": _Phases,
+    "extension": _Extension,
+    "pick": _Pick,
+    "team": _Team,
+    "erratum": _Erratum,
+    "commitment": _Commitment,
+    "reveal": Body,
+    "token": _Token,
 }
-"""By the keys of bodies."""
+"""What the body of each kind of event has at least."""
+
+
+_WITH_STATE: Mapping[tuple[str, str], type[Body]] = {
+    ("erratum", "applied"): _AppliedErratum,
+    ("token", "issued"): _IssuedToken,
+}
+
+
+def check_body(kind: str, body: Mapping[str, Any]) -> None:
+    """Check the body of an event. Raises an error of `INVALID`."""
+    model = _WITH_STATE.get((kind, body.get("state", "")), BODIES[kind])
+    model.model_validate(body)
+
+
+def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:
+    """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
+    values = json.loads(body)
+    check_body(kind, values)
+    return Event(index, track, kind, None if at is None else time_of(at), values)
 
 
 def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:
-    """The basis that `recorded_body` described."""
-    basis = Basis(body["solution"], body["matching"], body["version_1"])
-    return RecordedBasis(basis, body["settings"], body["generations"], at, body.get("items"))
+    """The basis that the body of an event records."""
+    return RecordedBasis.model_validate({**body, "at": at})
 
 
 def last_basis_event(events: Sequence[Event]) -> Event | None:
@@ -371,15 +425,3 @@ def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[Ki
     """The event that records a basis, given the events of its track; none if the last basis is the same."""
     last = last_basis_event(events)
     return [] if last is not None and encoded(last.body) == encoded(body) else [("basis", body)]
-
-
-def recorded_body(recorded: RecordedBasis) -> dict[str, Any]:
-    """The body of a recorded basis."""
-    body = {
-        "solution": recorded.basis.solution,
-        "matching": recorded.basis.matching,
-        "version_1": recorded.basis.version_1,
-        "settings": recorded.settings,
-        "generations": dict(recorded.generations),
-    }
-    return body if recorded.items is None else {**body, "items": recorded.items}

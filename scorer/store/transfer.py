@@ -44,7 +44,7 @@ from scorer.store.events import (
     INVALID,
     Basis,
     StoredSolution,
-    check_event,
+    check_body,
     is_whole_number,
     need,
     need_digest,
@@ -405,7 +405,7 @@ def _entering(table: Table, row: Mapping[str, Any], number: int, most: int) -> R
 def _check_row(table: Table, row: Any) -> None:
     """Check what the type and the value of one column do not show. Raises an error of `INVALID`."""
     if table is event_table:
-        check_event(row.kind, read_json(row.body))
+        check_body(row.kind, read_json(row.body))
     if table is solution_table:
         check_ids(row.queries, row.flagged)
     if table is result_table:

@@ -15,23 +15,25 @@ import struct
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from io import BufferedReader
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 from zipfile import ZIP_STORED, BadZipFile, ZipFile, ZipInfo
+
+from pydantic import ValidationError
 
 from scorer.errors import ScorerError
 from scorer.files import chunks_of, digest_of
 from scorer.settings.rules import SHA256
+from scorer.store.documents import Manifest
 from scorer.store.log import START, LogLine, chained, iso, secret_of, text_of_fields
 from scorer.verification.log import Verified, break_of, gap, listed, read_log
 from scorer.wording import counted, quoted
 
 FORMAT = "scorer-bundle"
-VERSION = 1
+VERSION: Final = 1
 
 MANIFEST = "manifest.json"
 CHALLENGE = "challenge/"
@@ -82,24 +84,6 @@ _UNREADABLE = (
     *(ValueError, LookupError, TypeError, AttributeError, EOFError, OSError),
 )
 """What reading a damaged archive raises."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What a bundle says about itself."""
-
-    scorer: str
-    """The version that wrote it."""
-    schema: int
-    """The version of the tables."""
-    challenge: str
-    """The name of the challenge."""
-    events: int
-    """How many events the record has."""
-    head: str
-    """The head of its log, in hexadecimal."""
-    members: Mapping[str, str]
-    """The SHA-256 of each member but the manifest, by name."""
 
 
 class Bundle:
@@ -212,19 +196,10 @@ class Bundle:
                 f"has version {version} of the format, but this scorer reads versions up to {VERSION}",
                 f"install scorer {printed(writer)} or later, which wrote it",
             )
-        members = document.get("members")
-        facts = {key: document.get(key) for key in ("scorer", "schema", "challenge", "events", "head")}
-        is_valid = (
-            version == VERSION
-            and all(isinstance(facts[key], str) for key in ("scorer", "challenge", "head"))
-            and all(type(facts[key]) is int for key in ("schema", "events"))
-            and SHA256.fullmatch(str(facts["head"]))
-            and isinstance(members, dict)
-            and all(isinstance(digest, str) and SHA256.fullmatch(digest) for digest in members.values())
-        )
-        if not is_valid:
-            raise self.error(f"{MANIFEST} lacks a value, or has one of another kind", NO_BUNDLE)
-        return Manifest(**facts, members=members)  # type: ignore[arg-type]
+        try:
+            return Manifest.model_validate(document)
+        except ValidationError as error:
+            raise self.error(f"{MANIFEST} lacks a value, or has one of another kind", NO_BUNDLE) from error
 
     def names(self, folder: str) -> list[str]:
         """The names of the members in a folder, sorted."""

@@ -1,124 +1,43 @@
-"""Verifies a commitment: solutions, rules and keys are those of before the start, or an erratum changed them."""
+"""Verifies commitments, splits and receipts.
+
+A commitment: solutions, rules and keys are those of before the start, or an erratum changed them. A split: which
+queries are preliminary. The receipt of an entry: its signature, its event and its place in the log.
+"""
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import json
-import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
 from scorer.errors import ScorerError
-from scorer.settings.rules import SHA256
-from scorer.store.log import LogLine, content_of, leaf_of
-from scorer.verification.log import Verified, invalid, listed, read_bytes, read_document, read_log, text_of, too_short
-from scorer.verification.receipt import read_key
-from scorer.wording import iso_time, quoted, shortened
-
-NONCE = re.compile(r"[0-9a-f]{32}")
-
-
-@dataclass(frozen=True, slots=True)
-class ListedCommitment:
-    """A commitment that the document lists."""
-
-    sha256: str
-    index: int
-    at: object
-    """A time as text, or None."""
+from scorer.files import digest
+from scorer.settings.rules import QuerySplit, share, share_text
+from scorer.store.documents import OF_BODY, VERSION, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
+from scorer.store.log import LogLine, content_of, is_signed, key_of_pem, leaf_of
+from scorer.verification.log import Verified, invalid, listed, read_bytes, read_document, read_log, too_short
+from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
 
-@dataclass(frozen=True, slots=True)
-class CommitmentDocument:
-    """The file commitment.json."""
-
-    path: Path
-    challenge: str
-    receipts: str
-    commitments: Sequence[ListedCommitment]
-    tracks: Mapping[str, Mapping[str, Any]]
-    errata: Sequence[Mapping[str, Any]]
-    not_applied: Sequence[int]
-    """The indexes of the errata that were previewed or cancelled; documents of earlier versions do not have them."""
-    is_revealed: bool
-    event: str
-    """Of the last commitment; empty until it is revealed."""
-    nonce: str
-
-    @classmethod
-    def read(cls, path: Path) -> CommitmentDocument:
-        """Read the file. Raises ScorerError if it is another document."""
-        document = read_document(path)
-        listed = [
-            ListedCommitment(
-                text_of(path, commitment, "sha256", SHA256), _index(path, commitment), commitment.get("at")
-            )
-            for commitment in _objects(path, document, "commitments")
-        ]
-        if not listed:
-            raise invalid(path, "commitments", "at least one commitment")
-        tracks = document.get("tracks")
-        if not isinstance(tracks, dict):
-            raise invalid(path, "tracks", "an object")
-        if not all(isinstance(track, dict) for track in tracks.values()):
-            raise invalid(path, "tracks", "an object for each track")
-        errata = _objects(path, document, "errata")
-        for erratum in errata:
-            _index(path, erratum)
-            if not isinstance(erratum.get("changed"), list):
-                raise invalid(path, "changed", "a list of names for each erratum")
-        is_public = "event" in document
-        return cls(
-            path=path,
-            challenge=text_of(path, document, "challenge", re.compile("(?s).+")),
-            receipts=text_of(path, document, "receipts", SHA256),
-            commitments=listed,
-            tracks=tracks,
-            errata=errata,
-            not_applied=_indexes(path, document, "not_applied"),
-            is_revealed=document.get("revealed") is True,
-            event=text_of(path, document, "event", re.compile(r"\{[ -~]*\}")) if is_public else "",
-            nonce=text_of(path, document, "nonce", NONCE) if is_public else "",
-        )
-
-    def rescheduled(self, track: str) -> list[int]:
-        """The indexes of the events that changed the phases of a track since the commitment."""
-        return _indexes(self.path, self.tracks[track], "rescheduled")
-
-    def errata_of(self, track: str) -> list[Mapping[str, Any]]:
-        """The errata of a track, the earliest first."""
-        return [erratum for erratum in self.errata if erratum.get("track") == track]
-
-
-def _objects(path: Path, document: Mapping[str, Any], key: str) -> Sequence[Mapping[str, Any]]:
-    value = document.get(key)
-    if not isinstance(value, list) or not all(isinstance(member, dict) for member in value):
-        raise invalid(path, key, "a list of objects")
-    return value
-
-
-def _indexes(path: Path, document: Mapping[str, Any], key: str) -> list[int]:
-    value = document.get(key, [])
-    if not isinstance(value, list) or not all(type(index) is int and index >= 1 for index in value):
-        raise invalid(path, key, "a list of indexes of events")
-    return value
-
-
-def _index(path: Path, document: Mapping[str, Any]) -> int:
-    value = document.get("index")
-    if type(value) is not int or value < 1:
-        raise invalid(path, "index", "a whole number from 1")
-    return value
+def read_commitment(path: Path) -> CommitmentDocument:
+    """The file commitment.json of the site. Raises ScorerError if it is another document."""
+    document = CommitmentDocument.read(path, read_document(path))
+    if document.last is None:
+        raise invalid(path, "commitments", "at least one commitment")
+    return document
 
 
 SHOWN = 120
 """Characters of a value that a message has at most."""
-
-PRESENT = ("key_sha256", "solution", "items", "rules", "phases", "rescheduled")
-"""What a revealed document says about each track."""
 
 FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
@@ -152,11 +71,11 @@ def verified_commitment(path: Path, opening: Path | None = None, public: Public 
     Yields each statement of the documents. `opening` is the file commitment.txt; None: it is not published yet. Raises
     ScorerError if a file cannot be read, or is not such a document.
     """
-    document = CommitmentDocument.read(path)
+    document = read_commitment(path)
     yield from _without_opening(document, public)
-    if opening is None or not document.is_revealed:
+    if opening is None or not document.revealed:
         lacking = "not revealed yet; the organiser publishes it after the challenge"
-        if document.is_revealed:
+        if document.revealed:
             lacking = "not verified; download commitment.txt and name it with --opening"
         yield Verified("the commitment is revealed", lacking)
         return
@@ -187,16 +106,16 @@ def _without_opening(document: CommitmentDocument, public: Public) -> Iterator[V
         differs = "" if found == document.receipts else f"the file has {found}, the document {document.receipts}"
         yield Verified("the key of receipts is that of the document", differs)
     if public.log is not None:
-        lines, what = read_log(public.log), ", errata and changes of phases" if document.is_revealed else " and errata"
+        lines, what = read_log(public.log), ", errata and changes of phases" if document.revealed else " and errata"
         statement = f"the log has the commitments{what} of the document at their events, and no others"
         yield Verified(statement, _difference(document, lines))
         unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
         if unproven:
             yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", is_note=True)
     for file in public.splits:
-        split = read_document(file)
-        track, key = str(split.get("track")), text_of(file, split, "key_sha256", SHA256)
-        stated = document.tracks.get(track, {}).get("key_sha256")
+        split = SplitDocument.read(file, read_document(file))
+        track, key = split.track, split.key_sha256
+        stated = document.tracks[track].key_sha256 if track in document.tracks else None
         differs = "" if key == stated else f"{file} has {key}, the document {stated}"
         yield Verified(f"the key of the split of {track} has the SHA-256 of the document", differs)
 
@@ -216,13 +135,13 @@ def _other_copy(document: CommitmentDocument, sha256: str) -> str:
 
 def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
     """The first event that the document or the log has and the other one lacks; empty if they agree."""
-    applied, last = {int(erratum["index"]) for erratum in document.errata}, document.commitments[-1].index
+    applied, last = {erratum.index for erratum in document.errata}, document.commitments[-1].index
     stated: list[tuple[int, tuple[str, ...]]] = [
         (commitment.index, ("commitment",)) for commitment in document.commitments
     ]
-    stated += [(int(erratum["index"]), ("erratum",)) for erratum in document.errata]
+    stated += [(erratum.index, ("erratum",)) for erratum in document.errata]
     stated += [(index, ("erratum",)) for index in document.not_applied]
-    stated += [(index, ("phases", "extension")) for track in document.tracks for index in document.rescheduled(track)]
+    stated += [(index, ("phases", "extension")) for track in document.tracks.values() for index in track.rescheduled]
     for index, kinds in sorted(stated):
         if index > len(lines):
             return too_short(len(lines))
@@ -239,7 +158,7 @@ def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
                 f"event {line.index} has the kind {line.kind}, and the document does not have it; if the log is newer "
                 "than the document, download both again"
             )
-    if document.is_revealed and all(line.kind != "reveal" for line in lines[last:]):
+    if document.revealed and all(line.kind != "reveal" for line in lines[last:]):
         return f"no event after event {last} reveals the commitment; download the log again"
     return ""
 
@@ -249,11 +168,11 @@ def _is_listed(document: CommitmentDocument, lines: Sequence[LogLine], line: Log
     if line.index < document.commitments[-1].index:
         return line.kind == "commitment"
     if line.kind in ("phases", "extension"):
-        return document.is_revealed
+        return document.revealed
     if line.kind == "erratum" and not document.not_applied:
         # Before a basis with another title, say, the next erratum may be the application of this preview.
         following = next((later.index for later in lines[line.index :] if later.kind == "erratum"), None)
-        return _seems_applied(lines, line.index) and all(following != erratum["index"] for erratum in document.errata)
+        return _seems_applied(lines, line.index) and all(following != erratum.index for erratum in document.errata)
     return line.kind not in HARMLESS
 
 
@@ -311,16 +230,14 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
     if present is None:
         yield Verified(f"{track}: the board is based on what was committed", "the document lacks this track")
         return
-    lacking = [name for name in PRESENT if name not in present]
+    lacking = [name for name in CommittedTrack.model_fields if name not in present.model_fields_set]
     if lacking:
         yield Verified(f"{track}: what the board is based on is published", listed("the document lacks", lacking))
         return
-    if not isinstance(present["rules"], dict):
-        raise invalid(document.path, "rules", "an object")
     before = {**committed["rules"], **committed, "split": _committed_split(committed).get("key_sha256")}
-    now = {**present["rules"], **present, "split": present["key_sha256"]}
-    rules = {name for name in committed["rules"].keys() | present["rules"].keys() if before.get(name) != now.get(name)}
-    rules |= {str(name) for erratum in document.errata_of(track) for name in erratum["changed"]} - FILES.keys()
+    now = {**present.rules, **present.values(), "split": present.key_sha256}
+    rules = {name for name in committed["rules"].keys() | present.rules.keys() if before.get(name) != now.get(name)}
+    rules |= {name for each in document.errata if each.track == track for name in each.changed} - FILES.keys()
     for name in (*FILES, *sorted(rules)):
         if (before.get(name), now.get(name)) != (None, None) or name in rules:
             # The share of a split may have changed, and not the key.
@@ -329,13 +246,13 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
             yield _unchanged(subject, before.get(name), now.get(name), changes)
     if not rules:
         yield Verified(f"{track}: the rules are those that were committed")
-    events = [f"event {index}" for index in document.rescheduled(track)]
-    yield _unchanged(f"{track}: the list of phases", committed.get("phases"), present["phases"], events)
+    events = [f"event {index}" for index in present.rescheduled]
+    yield _unchanged(f"{track}: the list of phases", committed.get("phases"), present.phases, events)
 
 
 def _errata(document: CommitmentDocument, track: str, name: str) -> list[str]:
     """The errata that changed a rule or a file of a track."""
-    return [f"erratum {erratum.get('number')}" for erratum in document.errata_of(track) if name in erratum["changed"]]
+    return [f"erratum {each.number}" for each in document.errata if each.track == track and name in each.changed]
 
 
 def _unchanged(subject: str, committed: object, present: object, changes: Sequence[str]) -> Verified:
@@ -368,16 +285,165 @@ def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: s
     if found == committed:
         return Verified(statement)
     changes = _errata(document, track, "solution")
-    if changes and found == document.tracks.get(track, {}).get("solution"):
+    if changes and track in document.tracks and found == document.tracks[track].solution:
         return Verified(f"{track}: {file.name} is the solution of {changes[-1]}")
     return Verified(statement, f"its SHA-256 is {found}, committed was {committed}")
 
 
 def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path) -> Iterator[Verified]:
     """Whether the key and the share of a split are the committed ones, or an erratum changed them."""
-    split = read_document(file)
-    track = str(split.get("track"))
-    committed = _committed_split(content["tracks"].get(track, {}))
-    for key, what in (("key_sha256", "key"), ("preliminary", "share")):
-        changes = _errata(document, track, "split") if committed.get(key) != split.get(key) else []
-        yield _unchanged(f"{track}: the {what} of {file.name}", committed.get(key), split.get(key), changes)
+    split = SplitDocument.read(file, read_document(file))
+    committed = _committed_split(content["tracks"].get(split.track, {}))
+    for key, found, what in (("key_sha256", split.key_sha256, "key"), ("preliminary", split.preliminary, "share")):
+        changes = _errata(document, split.track, "split") if committed.get(key) != found else []
+        yield _unchanged(f"{split.track}: the {what} of {file.name}", committed.get(key), found, changes)
+
+
+def verified_split(
+    path: Path, key_sha256: str | None = None, earlier: Path | None = None, queries: Sequence[str] | None = None
+) -> Iterator[Verified]:
+    """Verify which queries of a track are preliminary, from the revealed key in its file split.json.
+
+    Yields each statement of the file. It is compared with an `earlier` copy, or with `key_sha256`, the SHA-256 of the
+    key in one, and with `queries`, the ids of all queries of the solution; None is not compared. Raises ScorerError if
+    a file is not such a document.
+    """
+    document = SplitDocument.read(path, read_document(path))
+    published = document.key_sha256
+    if key_sha256 is not None:
+        differs = "" if key_sha256 == published else f"the file has {published}, the earlier copy {key_sha256}"
+        yield Verified("the SHA-256 of the key is that of the earlier copy", differs)
+    if earlier is not None:
+        copy, values = read_document(earlier), document.values()
+        changed = (key for key in ("track", "preliminary", "key_sha256") if values[key] != copy.get(key))
+        yield Verified("track, share and SHA-256 of the key are those of the earlier copy", listed("changed:", changed))
+    if not document.key:
+        yield Verified("the key is revealed", "not revealed yet; the organiser publishes it after the challenge")
+        return
+    if document.queries is None:
+        raise invalid(path, "queries", str(SplitDocument.model_fields["queries"].description))
+    split = QuerySplit(document.track, share(document.preliminary), bytes.fromhex(document.key))
+    differs = "" if split.key_sha256 == published else f"its SHA-256 is {split.key_sha256}, not {published}"
+    yield Verified("the key has the published SHA-256", differs)
+    preliminary, rest = document.queries.preliminary, document.queries.rest
+    left_out = [not selected for selected in split.flags(preliminary)]
+    count = counted(len(preliminary), "preliminary query", "preliminary queries")
+    statement = f"with the share {share_text(split.preliminary)}, the key selects the {count}"
+    yield Verified(statement, listed("does not select", compress(preliminary, left_out)))
+    statement = f"the key selects none of the {counted(len(rest), 'other query', 'other queries')}"
+    yield Verified(statement, listed("selects", compress(rest, split.flags(rest))))
+    counts = Counter(preliminary + rest)
+    yield Verified("no query is listed twice", listed("twice:", (query for query in counts if counts[query] > 1)))
+    if earlier is None:
+        yield Verified("the share was not compared with an earlier copy, nor with the commitment", is_note=True)
+    if queries is None:
+        yield Verified("the lists were not compared with all queries of the solution", is_note=True)
+    else:
+        lacking, added = (sorted(some) for some in (set(queries) - counts.keys(), counts.keys() - set(queries)))
+        found = filter(None, (listed("lacks", lacking), listed("adds", added)))
+        yield Verified(
+            f"the lists have the {counted(len(queries), 'query', 'queries')}, and no other", "; ".join(found)
+        )
+
+
+def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path | None = None) -> Iterator[Verified]:
+    """Verify the receipt of an entry with the file receipts.pem of the site.
+
+    Yields each statement of the receipt. Without log.jsonl of the site, its place in the log is not verified; without
+    the submission, the file is not compared. Raises ScorerError if a file cannot be read, or is not such a document.
+    """
+    public = read_key(key)
+    message, line_end, signed = read_bytes(path).partition(b"\n")
+    message += line_end
+    yield Verified("the receipt is signed by the key", _forged(public, message, signed))
+    receipt = _read(path, message)
+    event = receipt.event.encode("ascii")
+    leaf = leaf_of(bytes.fromhex(receipt.nonce), event).hex()
+    differs = "" if leaf == receipt.leaf else f"the leaf of the event is {leaf}, not {receipt.leaf}"
+    yield Verified("the receipt has the leaf of its event", differs)
+    yield Verified("the event says what the receipt says", _said_otherwise(receipt))
+    if log is not None:
+        statement = f"the log has this leaf and this head at event {receipt.index}"
+        yield Verified(statement, _not_in_log(receipt, log))
+    if file is not None:
+        found = _digest(file)
+        differs = "" if found == receipt.digest else f"its SHA-256 is {found}, that of the entry {receipt.digest}"
+        yield Verified("the file is the one that was received", differs)
+    yield Verified(_summary(receipt), is_note=True)
+
+
+def _summary(receipt: Receipt) -> str:
+    """What the receipt is about, for people."""
+    received = receipt.received
+    with suppress(ValueError):
+        received = utc_moment(datetime.fromisoformat(received))
+    phase = f"in the phase {printable(receipt.phase)}" if receipt.phase is not None else "in no phase"
+    return f"{printable(receipt.team)} handed in {printable(receipt.file)}, received {received}, {phase}"
+
+
+def read_key(path: Path) -> bytes:
+    """The public key in a file. Raises ScorerError if it is another file."""
+    try:
+        return key_of_pem(read_bytes(path))
+    except ValueError as error:
+        raise ScorerError(f"{path}: {error}; download receipts.pem again") from error
+
+
+def _forged(public: bytes, message: bytes, signed: bytes) -> str:
+    text = signed.removesuffix(b"\n")
+    try:
+        decoded = base64.b64decode(text, validate=True)
+    except binascii.Error:
+        decoded = b""
+    # Several texts decode to the same bytes; only one of them is the receipt.
+    is_genuine = base64.b64encode(decoded) == text and is_signed(public, message, decoded)
+    return "" if is_genuine else "the signature is wrong; the receipt was changed, or it was signed by another key"
+
+
+def _read(path: Path, message: bytes) -> Receipt:
+    """What the receipt says. Raises ScorerError if it is another document."""
+    try:
+        values = json.loads(message)
+    except (ValueError, RecursionError) as error:
+        raise ScorerError(f"{path}: expected a receipt: a line of JSON, then a line with the signature") from error
+    if not isinstance(values, dict) or values.get("version") != VERSION:
+        raise ScorerError(f"{path}: expected a receipt of version {VERSION}; use the scorer that wrote it")
+    return Receipt.read(path, values, "is this a receipt?")
+
+
+def _said_otherwise(receipt: Receipt) -> str:
+    """What the event says differently; empty if it says the same."""
+    try:
+        event = json.loads(receipt.event)
+    except (ValueError, RecursionError):
+        event = None
+    if not isinstance(event, dict) or not isinstance(event.get("body"), dict):
+        return "the event is no JSON object with a body"
+    said = {name: event.get(name) for name in ("index", "track", "kind")}
+    said |= {name: event["body"].get(name) for name in OF_BODY}
+    wanted = {"index": receipt.index, "track": receipt.track, "kind": "arrival"}
+    wanted |= receipt.model_dump(include=set(OF_BODY))
+    return "; ".join(
+        f"{name}: the event has {quoted(str(said[name]))}, expected {quoted(str(value))}"
+        for name, value in wanted.items()
+        if said[name] != value
+    )
+
+
+def _not_in_log(receipt: Receipt, log: Path) -> str:
+    """What the log has at the index of the receipt instead; empty if it has the same."""
+    lines, index = read_log(log), receipt.index
+    if index > len(lines):
+        return too_short(len(lines))
+    line = lines[index - 1]
+    found = {"index": line.index, "kind": line.kind, "leaf": line.leaf.hex(), "head": line.head.hex()}
+    wanted = {"index": index, "kind": "arrival", "leaf": receipt.leaf, "head": receipt.head}
+    differing = [f"{name} {found[name]} instead of {value}" for name, value in wanted.items() if found[name] != value]
+    return f"found {', '.join(differing)}" if differing else ""
+
+
+def _digest(file: Path) -> str:
+    try:
+        return digest(file)
+    except OSError as error:
+        raise ScorerError(f"{file}: cannot be read: {error.strerror}; name the file that was submitted") from error

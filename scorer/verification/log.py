@@ -59,14 +59,6 @@ def read_document(path: Path) -> Mapping[str, Any]:
     return document
 
 
-def text_of(path: Path, document: Mapping[str, Any], key: str, pattern: re.Pattern[str]) -> str:
-    """The text of a key, of the form of a pattern. Raises ScorerError if it is not."""
-    value = document.get(key)
-    if not isinstance(value, str) or not pattern.fullmatch(value):
-        raise invalid(path, key, f"a text of the form {pattern.pattern}")
-    return value
-
-
 def invalid(path: Path, key: str, expected: str) -> ScorerError:
     """The error of a document whose key has another value than expected."""
     return ScorerError(f"{path}: {key}: expected {expected}; download the file again")

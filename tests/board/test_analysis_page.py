@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from scorer.board.board import ShakeUp
-from scorer.board.site.context import PairMarks, analysis_view
+from scorer.board.site.analysis_page import PairMarks, analysis_view
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.scoring.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.scoring.analysis.kept import Task

@@ -23,7 +23,7 @@ from hypothesis import strategies as st
 from scorer.board.board import Board, rules
 from scorer.board.build import board as build_board
 from scorer.board.build import ranks
-from scorer.board.reports.leaderboard import export_columns, export_rows, to_csv, to_json, to_markdown
+from scorer.board.reports.leaderboard import board_table, export_columns, export_rows, to_csv, to_json
 from scorer.errors import Findings, Problem
 from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
@@ -38,11 +38,11 @@ from scorer.settings.tracks import Track
 from scorer.store.events import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
-from scorer.wording import printable_name
+from scorer.wording import markdown_table, printable_name
 from tests.databases import KINDS, NewPlace, new_places
 from tests.strategies import matched
 
-BASIS = Basis("solution" + "0" * 56, "settings" + "0" * 56)
+BASIS = Basis("50" * 32, "settings" + "0" * 56)
 FLAGGED = np.array([True, False, False, False, False])
 NOTHING = matched({f"q{number}": {} for number in range(5)}, {})
 START = datetime(2011, 4, 18, 10, tzinfo=UTC)
@@ -88,7 +88,7 @@ class Sent:
         self.store = store
         self.flagged = flagged
         store.store_solution(BASIS.solution, [f"q{number}" for number in range(5)], flagged, NOTHING.ideal)
-        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
+        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
 
     def __call__(self, team: str, result: float | Scored | Rejected | None, hours: float = 0, file: str = "") -> None:
         """Record a file of a team; a number is its score on all queries, None means not scored yet."""
@@ -204,13 +204,21 @@ def test_preliminary_ranks_come_from_preliminary_scores(sent: Sent, store: Store
     }
 
 
-def test_without_preliminary_scores_there_are_no_preliminary_ranks(store: Store) -> None:
-    """Where the solution flags no queries, the preliminary rank is None."""
+def test_without_flags_there_are_no_preliminary_scores(store: Store) -> None:
+    """The rules do not mention them, or say why a preliminary board is empty."""
     Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
 
-    (row,) = board(store, track(final="all")).rows
+    found = board(store, track(final="all"))
+    text = " ".join(rules(found))
 
-    assert (row.rank, row.preliminary_rank) == (1, None)
+    assert [(row.rank, row.preliminary_rank) for row in found.rows] == [(1, None)]
+    assert export_columns(found) == ("rank", "team", "baseline", "MARp@5,10", "RR", "entries", "last entry", *CERTAINTY)
+    assert "aseline" not in text
+    assert "reliminary" not in text
+    assert "the 5 queries of the solution." in text
+    found = board(store, track(stage="preliminary"))
+    assert ranking(found) == [(None, "team")]
+    assert "The solution flags no queries for preliminary scores, so there are no scores to show." in rules(found)
 
 
 def test_equal_scores_share_a_rank_and_baselines_take_none(sent: Sent, store: Store) -> None:
@@ -377,7 +385,7 @@ def test_a_preliminary_board_shows_no_final_score(sent: Sent, store: Store) -> N
         "last entry",
         *CERTAINTY,
     )
-    for shown in (repr(found), to_csv(found), to_json(found), to_markdown(found)):
+    for shown in (repr(found), to_csv(found), to_json(found), markdown_table(board_table(found))):
         assert "0.2" in shown
         assert not re.search(r"0\.777|0\.111|0\.66|0\.14", shown)
 
@@ -541,7 +549,7 @@ def hostile(sent: Sent, store: Store) -> Board:
 
 
 def test_exports_show_the_same_rows(hostile: Board) -> None:
-    """Rows have a value for each column; None for a blank."""
+    """None, null or an empty cell for a blank; CSV follows RFC 4180, and an apostrophe guards formulas."""
     first, *_, undefined, broken = export_rows(hostile)
 
     assert first == {
@@ -559,9 +567,6 @@ def test_exports_show_the_same_rows(hostile: Board) -> None:
     assert (undefined["rank"], undefined["MARp@5,10"], undefined["RR"]) == (None, None, 0.25)
     assert (broken["rank"], broken["MARp@5,10"], broken["RR"], broken["entries"]) == (None, None, None, 1)
 
-
-def test_csv_is_read_back_and_has_no_formulas(hostile: Board) -> None:
-    """CSV follows RFC 4180, with fixed decimals and empty blanks; an apostrophe guards formulas."""
     text = to_csv(hostile)
     head, *rows = csv.reader(io.StringIO(text, newline=""), strict=True)
 
@@ -574,14 +579,6 @@ def test_csv_is_read_back_and_has_no_formulas(hostile: Board) -> None:
     assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z", *[""] * 5] in rows
     assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z", *[""] * 5] in rows
 
-
-def without_id(row: dict[str, object]) -> dict[str, object]:
-    """A row of `leaderboard.json` with the columns of every export."""
-    return {name: value for name, value in row.items() if name not in ("id", "status")}
-
-
-def test_json_is_read_back(hostile: Board) -> None:
-    """JSON has a version, the track, its rules, the columns and the rows, with null for blanks."""
     found = json.loads(to_json(hostile))
 
     assert found["version"] == 2
@@ -601,71 +598,50 @@ def test_json_is_read_back(hostile: Board) -> None:
     assert {row["team"] for row in found["rows"]} >= {printable_name(name) for name in HOSTILE}
 
 
+def without_id(row: dict[str, object]) -> dict[str, object]:
+    """A row of `leaderboard.json` with the columns of every export."""
+    return {name: value for name, value in row.items() if name not in ("id", "status")}
+
+
 # Rules
 
 
-@pytest.mark.parametrize(
-    ("settings", "sentence"),
-    [
-        ({}, "The board is ranked by the final MARp@5,10."),
-        ({"stage": "preliminary"}, "The board is ranked by the preliminary MARp@5,10. Final scores are not shown yet."),
-        (
-            {},
-            "Scores are means over the queries for which they are defined: 4 of the 5 queries of the solution for "
-            "MARp@5,10.",
-        ),
-        ({"final": "all"}, "Preliminary scores are means over 1 of them, final scores over all 4."),
-        ({"final": "rest"}, "Preliminary scores are means over 1 of them, final scores over the other 3."),
-        ({"missing": "zero"}, "A query without a list scores 0."),
-        ({"missing": "reject"}, "A file without a list for every query is rejected."),
-        ({"list_length": 10}, "Only the first 10 items of a list count."),
-        ({"ties": "trec"}, "Items with equal run scores are ordered by item id, descending, as in trec_eval."),
-        ({"ties": "order"}, "Items with equal run scores are ordered as listed in the file."),
-        ({"ties": "expected"}, "Items with equal run scores are not ordered: a score is the mean over all orders."),
-        ({"ties": "best"}, "Items with equal run scores are ordered with the highest grade first."),
-        ({"ties": "worst"}, "Items with equal run scores are ordered with the highest grade last."),
-        ({"decimals": 1}, "Scores are rounded to 1 decimal before they are compared."),
-        ({"decimals": 0}, "Scores are rounded to 0 decimals before they are compared."),
-        ({"equal_ranks": "shared"}, "Teams with equal scores share a rank, as in 1, 1, 3."),
-        ({"equal_ranks": "earlier"}, "Of teams with equal scores, the one with the earlier entry ranks higher."),
-        (
-            {"entry": "best"},
-            "Of the entries of a team, the one with the best preliminary MARp@5,10 counts; of equal ones, the "
-            "earliest.",
-        ),
-        ({"entry": "last"}, "Of the entries of a team, the last scored one counts."),
-        ({"baselines": ["random"]}, "Baselines are listed by their scores and have no rank."),
-    ],
-)
-def test_the_rule_sheet_follows_the_settings(
-    sent: Sent, store: Store, settings: dict[str, object], sentence: str
-) -> None:
+SENTENCES: list[tuple[dict[str, object], str]] = [
+    ({}, "The board is ranked by the final MARp@5,10."),
+    ({"stage": "preliminary"}, "The board is ranked by the preliminary MARp@5,10. Final scores are not shown yet."),
+    (
+        {},
+        "Scores are means over the queries for which they are defined: 4 of the 5 queries of the solution for "
+        "MARp@5,10.",
+    ),
+    ({"final": "all"}, "Preliminary scores are means over 1 of them, final scores over all 4."),
+    ({"final": "rest"}, "Preliminary scores are means over 1 of them, final scores over the other 3."),
+    ({"missing": "zero"}, "A query without a list scores 0."),
+    ({"missing": "reject"}, "A file without a list for every query is rejected."),
+    ({"list_length": 10}, "Only the first 10 items of a list count."),
+    ({"ties": "trec"}, "Items with equal run scores are ordered by item id, descending, as in trec_eval."),
+    ({"ties": "order"}, "Items with equal run scores are ordered as listed in the file."),
+    ({"ties": "expected"}, "Items with equal run scores are not ordered: a score is the mean over all orders."),
+    ({"ties": "best"}, "Items with equal run scores are ordered with the highest grade first."),
+    ({"ties": "worst"}, "Items with equal run scores are ordered with the highest grade last."),
+    ({"decimals": 1}, "Scores are rounded to 1 decimal before they are compared."),
+    ({"decimals": 0}, "Scores are rounded to 0 decimals before they are compared."),
+    ({"equal_ranks": "shared"}, "Teams with equal scores share a rank, as in 1, 1, 3."),
+    ({"equal_ranks": "earlier"}, "Of teams with equal scores, the one with the earlier entry ranks higher."),
+    (
+        {"entry": "best"},
+        "Of the entries of a team, the one with the best preliminary MARp@5,10 counts; of equal ones, the earliest.",
+    ),
+    ({"entry": "last"}, "Of the entries of a team, the last scored one counts."),
+    ({"baselines": ["random"]}, "Baselines are listed by their scores and have no rank."),
+]
+
+
+def test_the_rule_sheet_follows_the_settings(sent: Sent, store: Store) -> None:
     """Each setting has its sentence."""
     result = outcome(0.5)
     result.scores[0, 4] = NAN
     sent("team", result)
 
-    assert sentence in rules(board(store, track(**settings)))
-
-
-def test_the_rule_sheet_omits_what_does_not_apply(store: Store) -> None:
-    """Baselines and preliminary scores are not mentioned if the solution flags no query."""
-    Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
-
-    found = board(store, track(final="all"))
-    text = " ".join(rules(found))
-
-    assert export_columns(found) == ("rank", "team", "baseline", "MARp@5,10", "RR", "entries", "last entry", *CERTAINTY)
-    assert "aseline" not in text
-    assert "reliminary" not in text
-    assert "the 5 queries of the solution." in text
-
-
-def test_a_preliminary_board_without_flags_says_why_it_is_empty(store: Store) -> None:
-    """Where the solution flags no queries, a preliminary board has no scores, and the rules say so."""
-    Sent(store, np.zeros(5, dtype=bool))("team", 0.5)
-
-    found = board(store, track(stage="preliminary"))
-
-    assert ranking(found) == [(None, "team")]
-    assert "The solution flags no queries for preliminary scores, so there are no scores to show." in rules(found)
+    for settings, sentence in SENTENCES:
+        assert sentence in rules(board(store, track(**settings)))

@@ -12,10 +12,7 @@ from typing import Any
 import pytest
 
 from scorer.board.board import Board
-from scorer.board.charts.svg import Svg
-from scorer.board.site.figures import Figure
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from scorer.board.site.views import LEADING_TEAMS, board_view, measure_columns
 from scorer.live.rules import TrackInForce
 from scorer.wording import long_time
@@ -23,7 +20,7 @@ from tests.accessibility import has_axe, violations
 from tests.board_certainty import with_certainty
 from tests.boards import HOSTILE, baseline_row, board, board_of, challenge, rejected_row, scored_row, team
 from tests.browser import IN_BROWSER, Page
-from tests.pages import board_row, board_rows, read
+from tests.pages import board_row, board_rows, pages, read
 
 BOARD = "cold-start/index.html"
 
@@ -37,10 +34,17 @@ def page_of(*boards: Board) -> str:
 # What the table shows
 
 
-def test_a_shared_rank_is_marked(site: dict[str, str]) -> None:
-    """Equal scores show the same rank with a sign; the next rank is skipped."""
-    ranks = [row["rank"] for row in board_rows(site[BOARD])]
+def test_ranks_are_marked_and_ignore_baselines(site: dict[str, str]) -> None:
+    """Equal scores show one rank with a sign; a baseline has a badge, no rank, and no part in changes."""
+    table = board_rows(site[BOARD])
+    ranks = [row["rank"] for row in table]
     assert ranks[:6] == ["1", "2", "=3", "=3", "5", "6"]
+    index = next(index for index, row in enumerate(table) if "most popular" in row["team"])
+    assert ranks[index - 1 : index + 2] == ["8", "–", "9"]
+    assert table[index]["team"] == "most popular baseline"
+    changes = {row["rank"]: row["change"] for row in table}
+    assert changes["6"] == "▼ down 1"
+    assert changes["11"].startswith("same")
 
 
 def test_a_row_shows_its_tier_and_the_ranks_that_it_may_have(site: dict[str, str]) -> None:
@@ -57,8 +61,8 @@ def test_a_row_shows_its_tier_and_the_ranks_that_it_may_have(site: dict[str, str
 
 
 def test_a_row_shows_its_scores(site: dict[str, str]) -> None:
-    """Score and interval, other measures, preliminary score and rank, the change of rank, and the last entry."""
-    row = board_row(site[BOARD], "north-window")
+    """Score, interval, measures, preliminary score, change of rank and last entry; or why it has none."""
+    row, empty = (board_row(site[BOARD], name) for name in ("north-window", "quiet-harbour"))
     certainty = next(row for row in board(challenge().tracks[0]).rows if row.team.name == "north-window").certainty[0]
     assert certainty is not None
     assert certainty.interval is not None
@@ -67,22 +71,10 @@ def test_a_row_shows_its_scores(site: dict[str, str]) -> None:
     assert (row["score"], row["nDCG@10"]) == ("0.3004", "0.4206")
     assert (row["preliminary"], row["before"], row["change"]) == ("0.2751", "4", "▲ up 2")
     assert (row["entries"], row["last"]) == ("4", "8 May")
-
-
-def test_a_baseline_is_listed_by_score_without_a_rank(site: dict[str, str]) -> None:
-    """A baseline has a badge and no rank; the ranks around it are consecutive."""
-    table = board_rows(site[BOARD])
-    index = next(index for index, row in enumerate(table) if "most popular" in row["team"])
-    ranks = [row["rank"] for row in table]
-    assert ranks[index - 1 : index + 2] == ["8", "–", "9"]
-    assert table[index]["team"] == "most popular baseline"
-
-
-def test_a_change_of_rank_ignores_baselines(site: dict[str, str]) -> None:
-    """Preliminary ranks skip baselines, as final ranks do."""
-    changes = {row["rank"]: row["change"] for row in board_rows(site[BOARD])}
-    assert changes["6"] == "▼ down 1"
-    assert changes["11"].startswith("same")
+    assert empty["strip"] == "Nothing scored. The file of 26 Apr, 08:28 was rejected: 12 errors. See why"
+    assert empty["last"] == "26 Apr"
+    one = board_of(challenge().tracks[0], scored_row("solo", -0.0, -0.0, 5))
+    assert board_row(page_of(one), "solo")["score"] == "0.0000"
 
 
 @pytest.mark.parametrize(
@@ -110,14 +102,8 @@ def test_a_preliminary_board_shows_no_final_score(site: dict[str, str]) -> None:
     assert "by preliminary scores" in next(each.words() for each in read(page).all("p") if "caption" in each.classes())
 
 
-def test_negative_zero_is_zero() -> None:
-    """A negative score that rounds to zero is printed without a sign."""
-    one = board_of(challenge().tracks[0], scored_row("solo", -0.0, -0.0, 5))
-    assert board_row(page_of(one), "solo")["score"] == "0.0000"
-
-
 def test_marks_are_attributes(site: dict[str, str]) -> None:
-    """The content policy allows no inline style: positions are attributes of SVG, equal to those of the view."""
+    """The content policy allows no inline style; positions are those of the view. Each picture has a text."""
     view = board_view(one := board(challenge().tracks[0]), measure_columns([one]))
     rows = {row.attributes.get("id"): row for row in read(site[BOARD]).all("tr")}
     for each in view.rows:
@@ -132,20 +118,9 @@ def test_marks_are_attributes(site: dict[str, str]) -> None:
         if each.strip.band:
             assert (marks["band",]["x"], marks["band",]["width"]) == (each.strip.band.x, each.strip.band.width)
     assert " style=" not in site[BOARD]
-
-
-def test_pictures_have_a_text(site: dict[str, str]) -> None:
-    """A picture has a label, or its values are in the row and readers skip it."""
-    for each in read(site[BOARD]).all("svg"):
-        titled = [child.tag for child in each.children[:2]] == ["title", "desc"]
-        assert titled or each.attributes.get("aria-label") or each.attributes.get("aria-hidden") == "true"
-
-
-def test_a_row_without_a_score_says_why(site: dict[str, str]) -> None:
-    """With the number of errors, and a link to them."""
-    shown = board_row(site[BOARD], "quiet-harbour")
-    assert shown["strip"] == "Nothing scored. The file of 26 Apr, 08:28 was rejected: 12 errors. See why"
-    assert shown["last"] == "26 Apr"
+    for picture in read(site[BOARD]).all("svg"):
+        titled = [child.tag for child in picture.children[:2]] == ["title", "desc"]
+        assert titled or picture.attributes.get("aria-label") or picture.attributes.get("aria-hidden") == "true"
 
 
 def test_the_year_is_in_the_heading_if_all_last_entries_have_it() -> None:
@@ -182,8 +157,8 @@ def test_the_page_says_when_the_last_entry_was_received(site: dict[str, str]) ->
     assert "Last entry" not in read(page_of(board_of(challenge().tracks[0]))).words()
 
 
-def test_an_empty_board_says_so() -> None:
-    """Without a table, controls, a scale, a number of queries or a box of baselines."""
+def test_an_empty_board_says_so(site: dict[str, str]) -> None:
+    """Without a table, controls, or a number of queries. Only a board with baselines has a box for them."""
     track = challenge().tracks[0]
     empty = Board(TrackInForce.of(track), tuple(map(str, track.all_measures)), (), 0, 0, 0, None)
     page = page_of(empty)
@@ -191,10 +166,6 @@ def test_an_empty_board_says_so() -> None:
     assert "0 queries" not in read(page).words()
     assert not {"form"} & {each.tag for each in read(page).all()}
     assert 'id="board"' not in page
-
-
-def test_there_is_a_box_for_baselines_only_where_there_are_some(site: dict[str, str]) -> None:
-    """It would do nothing on other boards."""
     assert 'name="baselines"' in site[BOARD]
     assert 'name="baselines"' not in page_of(board_of(challenge().tracks[0], scored_row("solo", 0.1, 0.1, 5)))
 
@@ -210,14 +181,6 @@ def test_interleaving_tiers_are_explained(site: dict[str, str]) -> None:
     )
     assert "tiers interleave" not in site[BOARD]
     assert "tiers interleave" in page_of(replace(one, certainty=(swapped, *one.certainty[1:])))
-
-
-def test_figures_are_below_the_table() -> None:
-    """With a number and a caption, which is escaped."""
-    declared = challenge()
-    one = board(declared.tracks[0])
-    view = board_view(one, measure_columns([one]), (Figure(Svg("<svg id='x'></svg>"), "A < B."),))
-    assert view.figures[0].caption == "A < B."
 
 
 def test_the_front_page_shows_the_first_tiers(site: dict[str, str]) -> None:

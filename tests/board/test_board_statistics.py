@@ -241,9 +241,9 @@ def test_ids_of_queries_are_hidden_unless_they_are_public(folder: Path, tmp_path
     public = board_of(tmp_path / "challenge")
     scores = dict(zip(QUERIES, scores_of(tmp_path / "challenge", public, "MARp@5,10")[0], strict=True))
 
-    assert {each.query for row in hidden.rows for each in row.best_queries} == {""}
+    assert hidden.query_ids == ()
     assert [each.score for each in public.rows[0].best_queries] == [
-        scores[each.query] for each in public.rows[0].best_queries
+        scores[public.query_ids[each.query]] for each in public.rows[0].best_queries
     ]
     assert [replaced.score for replaced in hidden.rows[0].best_queries] == [
         each.score for each in public.rows[0].best_queries

@@ -12,7 +12,9 @@ import pytest
 
 from scorer.board.site import templates
 from scorer.board.site.folder import write
-from scorer.board.site.pages import SHIPPED, pages, site_files
+from scorer.board.site.pages import SiteContent, site_files
+from scorer.board.site.submit_page import service_page
+from scorer.board.site.templates import SHIPPED
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.loading import read_challenge
@@ -21,7 +23,7 @@ from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge, scored_row
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
-from tests.pages import Element, html_of, read
+from tests.pages import Element, html_of, pages, read
 from tests.paths import DOCS
 
 SETTINGS = """
@@ -194,10 +196,10 @@ def test_without_settings_nothing_is_added() -> None:
 # Logo, footer and links
 
 
-def test_a_logo_is_an_image_on_every_page(make: Make) -> None:
-    """It is copied as it is and shown by an img element, never as part of the page."""
+def test_the_logo_is_an_image_on_every_page(make: Make) -> None:
+    """It is copied as it is and shown by an img element; without such a file the message names the key."""
     declared = make({"templates/static/logo.svg": SVG}, logo="logo.svg")
-    site = site_files(declared, [board_of(track) for track in declared.tracks])
+    site = site_files(SiteContent(declared, [board_of(track) for track in declared.tracks]))
     assert site["static/logo.svg"] == SVG
     for path, root in (("index.html", ""), ("cold-start/index.html", "../")):
         page = site[path]
@@ -205,12 +207,11 @@ def test_a_logo_is_an_image_on_every_page(make: Make) -> None:
         assert first(page, "img").attributes == {"class": "logo", "src": f"{root}static/logo.svg", "alt": ""}
         assert "onload" not in page
 
-
-def test_a_logo_that_does_not_exist_is_an_error(make: Make) -> None:
-    """The message names the key and the path."""
-    declared = make(logo="logo.svg")
-    with pytest.raises(ScorerError, match=r"challenge\.toml: site\.logo: names .*logo\.svg, but there is no such file"):
-        site_files(declared, [])
+    declared = make(logo="other.svg")
+    with pytest.raises(
+        ScorerError, match=r"challenge\.toml: site\.logo: names .*other\.svg, but there is no such file"
+    ):
+        site_files(SiteContent(declared, []))
 
 
 def test_the_footer_and_its_links_are_on_every_page(make: Make) -> None:
@@ -337,7 +338,7 @@ def test_static_files_are_copied_as_they_are(make: Make, tmp_path: Path) -> None
     """Also in folders, and also if they are not text."""
     content = bytes(range(256))
     declared = make({"templates/static/a/b.bin": content, "templates/static/x.html": "<script>"})
-    site = site_files(declared, [board_of(track) for track in declared.tracks])
+    site = site_files(SiteContent(declared, [board_of(track) for track in declared.tracks]))
     assert {path: site[path] for path in site if path.startswith("static/")} == {
         "static/a/b.bin": content,
         "static/x.html": b"<script>",
@@ -347,7 +348,7 @@ def test_static_files_are_copied_as_they_are(make: Make, tmp_path: Path) -> None
 
 
 def test_hidden_files_and_symbolic_links_are_not_copied(make: Make, tmp_path: Path) -> None:
-    """A link could lead to the solution."""
+    """A link could lead to the solution; the same for the whole folder."""
     (tmp_path / "solutions").mkdir()
     (tmp_path / "solutions" / "secret.txt").write_text("secret")
     declared = make({"templates/static/a.txt": "a", "templates/static/.git/b": "b", "templates/static/.c": "c"})
@@ -356,26 +357,18 @@ def test_hidden_files_and_symbolic_links_are_not_copied(make: Make, tmp_path: Pa
     (folder / "folder").symlink_to(tmp_path / "solutions")
     assert templates.static_files(declared.root) == {"static/a.txt": b"a"}
 
-
-def test_a_folder_that_is_a_symbolic_link_is_not_copied(tmp_path: Path) -> None:
-    """The same for the whole folder."""
-    (tmp_path / "solutions").mkdir()
-    (tmp_path / "solutions" / "secret.txt").write_text("secret")
-    (tmp_path / "templates").mkdir()
-    (tmp_path / "templates" / "static").symlink_to(tmp_path / "solutions")
+    folder.rename(tmp_path / "aside")
+    folder.symlink_to(tmp_path / "solutions")
     assert templates.static_files(tmp_path) == {}
 
 
-def test_static_files_have_a_limit(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The message names the folder and the limit."""
+def test_static_files_are_limited(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The message names the folder and the limit; the suffix of files in progress is for these only."""
     declared = make({"templates/static/a": "x" * 60, "templates/static/b": "x" * 60})
     monkeypatch.setattr(templates, "MOST_TOGETHER", 100)
     with pytest.raises(ScorerError, match=r"templates/static: has more than 100 bytes"):
         templates.static_files(declared.root)
 
-
-def test_a_static_file_with_the_suffix_of_a_file_in_progress_is_an_error(make: Make) -> None:
-    """The folder of the site could not keep the two apart."""
     declared = make({"templates/static/a.part": "x"})
     with pytest.raises(ScorerError, match=r"a\.part: files that end with \.part"):
         templates.static_files(declared.root)
@@ -400,11 +393,13 @@ def test_one_block_of_a_shipped_template_can_be_replaced(make: Make) -> None:
     """The rest of the page is the shipped one, which extends the organiser's layout."""
     own = f'{{% extends "{SHIPPED}/board.html" %}}{{% block footer %}}<p>Prizes: none.</p>{{% endblock %}}'
     layout = f'{{% extends "{SHIPPED}/layout.html" %}}{{% block navigation %}}<li>Ours</li>{{% endblock %}}'
-    site = rendered(make({"templates/board.html": own, "templates/layout.html": layout}))
+    declared = make({"templates/board.html": own, "templates/layout.html": layout})
+    site = rendered(declared)
     page = site["cold-start/index.html"]
     assert "<p>Prizes: none.</p>" in page
     assert 'id="board"' in page
     assert all("<li>Ours</li>" in text for path, text in html_of(site).items() if path != "404.html")
+    assert "<li>Ours</li>" in service_page(declared, "sign-in.html", problem="", token="", team="")
 
 
 @pytest.mark.parametrize("block", ["title", "head", "main", "footer"])
@@ -467,7 +462,7 @@ def test_a_preview_has_the_address_and_the_logo_if_they_are_known(make: Make) ->
 
 
 def test_the_page_for_missing_pages_works_at_any_depth(make: Make) -> None:
-    """It has no relative address at all: its style is in it, and links are absolute or left out."""
+    """Its style is in it, allowed by its digest; links are absolute or left out."""
     page = rendered(make())["404.html"]
     addresses = [each.attributes.get(name) for each in read(page).all() for name in ("href", "src")]
     assert set(addresses) == {None}
@@ -480,10 +475,6 @@ def test_the_page_for_missing_pages_works_at_any_depth(make: Make) -> None:
     }
     assert "--accent: #7a0a2e" in first(page, "style").text
 
-
-def test_the_style_of_the_page_for_missing_pages_is_allowed_by_its_digest(make: Make) -> None:
-    """The content policy allows this style only."""
-    page = rendered(make(accent="#7a0a2e"))["404.html"]
     (style,) = re.findall(r"<style>(.*?)</style>", page, re.DOTALL)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert f"style-src 'sha256-{digest}'" in page
@@ -510,7 +501,7 @@ class TestInBrowser:
             footer="<script>document.title = 1</script>",
         )
         boards = [board_of(track, scored_row("solo", 0.3, 0.2, 5)) for track in declared.tracks[:1]]
-        write(site_files(declared, boards), tmp_path / "site")
+        write(site_files(SiteContent(declared, boards)), tmp_path / "site")
         return (tmp_path / "site").as_uri()
 
     def test_nothing_runs(self, tab: Page, address: str) -> None:

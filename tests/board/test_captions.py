@@ -69,8 +69,8 @@ def test_the_caption_states_what_was_found(board: Board, caption: str) -> None:
     assert table_caption(board) == caption
 
 
-def test_the_caption_of_a_board_without_ranks_says_why() -> None:
-    """No submissions, none scored, only baselines scored, or undefined scores."""
+def test_a_board_without_ranks_or_queries_says_so() -> None:
+    """No submissions, none scored, only baselines scored, or undefined scores; nothing is counted then."""
     track = challenge().tracks[0]
     undefined = entry("solo", 1, (None,) * 5, (None,) * 5, counting=True)
     assert table_caption(board_of(track)) == "No submissions yet."
@@ -79,6 +79,9 @@ def test_the_caption_of_a_board_without_ranks_says_why() -> None:
     assert table_caption(with_baseline) == "Baselines only; no entry of a team is scored yet."
     row = replace(scored_row("solo", 0.1, 0.1, 5), entry=undefined, entries=(undefined,))
     assert table_caption(board_of(track, row)) == "No team has a score yet."
+    empty = replace(board_of(challenge().tracks[0]), queries=0, scored_queries=0, preliminary_queries=0)
+    assert " 0 " not in what_is_ranked(empty)
+    assert [str(count) for count in counts(empty)] == ["0 teams", "0 entries"]
 
 
 @pytest.mark.parametrize(
@@ -112,8 +115,7 @@ def test_the_caption_of_a_board_without_ranks_says_why() -> None:
 )
 def test_a_board_says_how_sure_it_is(board: Board, statement: str) -> None:
     """The number of tiers and what they mean, the smallest separable difference, or why there are no statistics."""
-    found = how_sure(board)
-    assert found.lead + found.rest == statement
+    assert "".join(how_sure(board)) == statement
 
 
 def pair(row: int, other: int, *, separable: bool, needed: int | None) -> Pair:
@@ -125,13 +127,13 @@ def test_a_board_says_what_would_separate_the_first_neighbours_that_are_not() ->
     """The number of queries in all, to two digits, next to the number of queries that the board has."""
     board = board_with((0, 1), (2, 3))
     first = replace(board, pairs=(pair(0, 1, separable=False, needed=1649),))
-    assert how_sure(first).rest.endswith("Separating ranks 1 and 2 would take about 1,600 queries instead of 484.")
+    assert how_sure(first)[1].endswith("Separating ranks 1 and 2 would take about 1,600 queries instead of 484.")
     second = replace(board, pairs=(pair(0, 1, separable=True, needed=None), pair(2, 3, separable=False, needed=90_000)))
-    assert how_sure(second).rest.endswith("Separating ranks 3 and 4 would take about 90,000 queries instead of 484.")
+    assert how_sure(second)[1].endswith("Separating ranks 3 and 4 would take about 90,000 queries instead of 484.")
     without_difference = replace(board, pairs=(pair(0, 1, separable=False, needed=None),))
-    assert "would take" not in how_sure(without_difference).rest
+    assert "would take" not in how_sure(without_difference)[1]
     preliminary = replace(board_with((0, 1), preliminary=True), pairs=(pair(0, 1, separable=False, needed=970),))
-    assert how_sure(preliminary).rest.endswith("about 970 queries instead of 97.")
+    assert how_sure(preliminary)[1].endswith("about 970 queries instead of 97.")
 
 
 def test_a_board_says_how_far_teams_moved_since_the_preliminary_ranking() -> None:
@@ -157,7 +159,7 @@ def test_teams_that_share_a_rank_are_not_called_by_two_ranks() -> None:
         certainty=(Certainty(484, (Tier((0, 1, 2), 0.06),), 0, 0.06),),
         pairs=(pair(0, 1, separable=False, needed=9000), pair(1, 2, separable=False, needed=800)),
     )
-    assert "ranks 1 and 3 would take about 800 queries" in how_sure(board).rest
+    assert "ranks 1 and 3 would take about 800 queries" in how_sure(board)[1]
 
 
 @pytest.mark.parametrize(
@@ -198,13 +200,6 @@ def test_the_front_page_sums_a_board_up(board: Board, summary: str) -> None:
 def test_a_board_says_what_is_ranked(settings: dict[str, Any], text: str) -> None:
     """The meaning of the primary measure, the number of queries, and the rule for equal scores that share no rank."""
     assert what_is_ranked(board_with(teams=2, **settings)) == text
-
-
-def test_a_board_without_scored_queries_does_not_count_them() -> None:
-    """Before anything is scored, the number of queries is unknown."""
-    empty = replace(board_of(challenge().tracks[0]), queries=0, scored_queries=0, preliminary_queries=0)
-    assert " 0 " not in what_is_ranked(empty)
-    assert [str(count) for count in counts(empty)] == ["0 teams", "0 entries"]
 
 
 def parts(board: Board) -> list[tuple[str, str]]:
@@ -263,18 +258,14 @@ def test_numbers_of_sentences_have_two_digits(number: float, text: str) -> None:
     assert significant(number) == text
 
 
-def test_small_numbers_are_words() -> None:
-    """Up to twelve; larger ones are figures."""
+def test_numbers_and_times_of_sentences_are_in_english() -> None:
+    """Up to twelve they are words; times are in UTC, regardless of the language of the machine."""
     assert [in_words(count) for count in (0, 1, 2, 12, 13, 1300)] == ["no", "one", "two", "twelve", "13", "1,300"]
     assert [ordinal(count) for count in (1, 3, 12, 13, 21, 22, 23, 111, 112)] == [
         *("first", "third", "twelfth", "13th", "21st", "22nd", "23rd", "111th", "112th")
     ]
     assert sentence("two nDCG") == "Two nDCG"
     assert sentence("") == ""
-
-
-def test_times_in_sentences_are_in_english_and_utc() -> None:
-    """Regardless of the language of the machine."""
     when = datetime(2011, 7, 8, 12, 5, tzinfo=UTC)
     assert long_time(when) == "8 July 2011, 12:05 UTC"
     assert day_and_month(when) == "8 Jul"

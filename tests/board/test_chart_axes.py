@@ -47,23 +47,15 @@ def test_a_crowd_is_centred_on_what_it_wants() -> None:
     assert spread([50] * 4, 40, 0, 100) == [0, 40, 80, 120]
 
 
-def test_names_are_shortened_to_a_width() -> None:
-    """The end is cut; the complete name is kept."""
+def test_names_and_heads_fit() -> None:
+    """The end of a name is cut, and the complete one is kept; in sentences it moves no words around it."""
     label = fitted("a-very-long-name-of-a-team", 80)
     assert label.shown.endswith("…")
     assert text_width(label.shown) <= 80
     assert label.full == "a-very-long-name-of-a-team"
     assert fitted("short", 80).shown == "short"
-
-
-def test_heads_are_broken_at_spaces() -> None:
-    """A word that is too long stays whole."""
     assert wrapped("mean of the ranks", 50) == ["mean of", "the", "ranks"]
     assert wrapped("significance", 10) == ["significance"]
-
-
-def test_names_in_sentences_are_printable() -> None:
-    """They are short, and a name that is written from right to left does not move the words around it."""
     assert spoken("x" * 300) == "x" * 37 + "..."
     assert spoken("a\u202eb") == "a\\u202eb"
     assert spoken("שלום") == "\u2068שלום\u2069"
@@ -87,22 +79,14 @@ def test_ticks_cover_their_values(low: float, width: float, most: int) -> None:
     assert len({text for _, text in found}) == len(found)
 
 
-def test_axes_of_scores_begin_at_0() -> None:
-    """Unless the lowest score is far from it."""
+def test_axes_of_scores_begin_at_0_and_ranks_at_1() -> None:
+    """Unless the lowest score is far from it; many ranks have round ones only. No zero has a minus sign."""
     assert [text for _, text in score_ticks(0.1, 0.46)] == ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]
     assert [text for _, text in score_ticks(0.92, 0.97)] == ["0.92", "0.93", "0.94", "0.95", "0.96", "0.97"]
     assert [text for _, text in score_ticks(-0.4, 0.1)] == ["−0.4", "−0.3", "−0.2", "−0.1", "0", "0.1"]
     assert [text for _, text in score_ticks(0.0, 0.0)] == ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]
-
-
-def test_ranks_begin_at_1() -> None:
-    """Many ranks have round ones only."""
     assert [text for _, text in rank_ticks(4)] == ["1", "2", "3", "4"]
     assert [text for _, text in rank_ticks(60)] == ["1", "10", "20", "30", "40", "50", "60"]
-
-
-def test_numbers_have_a_minus_sign() -> None:
-    """Never before a zero."""
     assert number(-0.25, 2) == "−0.25"
     assert number(-0.001, 2) == "0.00"
 

@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.site.pages import pages
 from scorer.live.errata import ChangedFile, PublishedErratum, Scale
 from scorer.live.rules import SaltedDigest, value_text
 from scorer.organising.teams import merge, rename
 from tests.boards import HOSTILE, board, challenge, digest, erratum, timeline
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, SOLUTION, Live, day
-from tests.pages import read
+from tests.pages import pages, read
 
 PAGE = "main/errata/1.html"
 
@@ -49,8 +48,8 @@ def corrected(live: Live, number: int = 12) -> Live:
     return live
 
 
-def test_the_table_has_every_team_before_and_after() -> None:
-    """In the order after the erratum; shared ranks are marked, and rows that changed, by a sign and a word."""
+def test_the_tables_have_every_team_and_what_changed() -> None:
+    """In the order after the erratum; shared ranks and rows that changed are marked. Of a file, the salted digests."""
     page = site(erratum())["cold-start/errata/1.html"]
 
     assert table(page, "erratum") == [
@@ -60,26 +59,22 @@ def test_the_table_has_every_team_before_and_after() -> None:
         ["", "–", "–", "–", "most popular baseline", "0.1215", "0.1215", "0.0000"],
         ["", "–", "–", "–", "quiet-harbour", "–", "–", "–"],
     ]
-
-
-def test_other_measures_have_no_difference() -> None:
-    """The columns name them, and each has its decimals."""
-    shown = erratum()
-    changes = replace(shown.changes, before=Scale("AP", 2, "preliminary"))
-    page = site(replace(shown, changes=changes))["cold-start/errata/1.html"]
-
-    assert [row[5:] for row in table(page, "erratum")[:1]] == [["0.3127", "0.30", "–"]]
-    assert "AP before" in page
-
-
-def test_what_changed_is_listed_with_the_values_before_and_after() -> None:
-    """Of a file, the salted digests."""
-    page = site(erratum())["cold-start/errata/1.html"]
-
     assert table(page, "changed") == [
         ["list_length", "30", "20"],
         ["solution (salted digest)", digest("before"), digest("after")],
     ]
+
+
+def test_other_measures_and_files_have_no_difference() -> None:
+    """The columns name the measures, each with its decimals; a list of items may have been added."""
+    shown = erratum()
+    changes = replace(shown.changes, before=Scale("AP", 2, "preliminary"))
+    files = (ChangedFile("items", None, SaltedDigest(digest("items"))),)
+    page = site(replace(shown, changes=changes, files=files))["cold-start/errata/1.html"]
+
+    assert [row[5:] for row in table(page, "erratum")[:1]] == [["0.3127", "0.30", "–"]]
+    assert "AP before" in page
+    assert table(page, "changed")[1] == ["items (salted digest)", "none", digest("items")]
 
 
 def test_hostile_texts_are_text() -> None:
@@ -120,14 +115,6 @@ def test_teams_link_to_pages_that_exist() -> None:
     assert "../../teams/north-window.html" in links
 
 
-def test_a_list_of_items_may_have_been_added() -> None:
-    """Then there was none before."""
-    files = (ChangedFile("items", None, SaltedDigest(digest("items"))),)
-    page = site(replace(erratum(), files=files))["cold-start/errata/1.html"]
-
-    assert table(page, "changed")[1] == ["items (salted digest)", "none", digest("items")]
-
-
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -150,7 +137,7 @@ def test_values_are_shown_as_people_write_them(value: object, text: str) -> None
 
 
 def test_the_page_of_an_applied_erratum(live: Live) -> None:
-    """It has the reason on one line, the salted digests, and the boards at that time."""
+    """It has the reason on one line, the salted digests, and the boards at that time, also after the end."""
     live.render(day(13))
     page = live.page(PAGE)
 
@@ -165,6 +152,17 @@ def test_the_page_of_an_applied_erratum(live: Live) -> None:
         ["•changed", "2", "1", "▼ down 1"],
         ["", "3", "3", "same·"],
     ]
+
+    before = {path: live.page(path) for path in (PAGE, "main/errata.html", "timeline.html", "feed.xml")}
+    live.render(day(14))
+
+    assert {path: live.page(path) for path in before} == before
+
+    live.run(day(31))
+    live.render(day(31))
+
+    assert "Final scores." in live.page("main/index.html")
+    assert table(live.page(PAGE), "erratum") == table(page, "erratum")
 
 
 def test_a_revealed_solution_reveals_both_digests(tmp_path: Path) -> None:
@@ -194,17 +192,6 @@ def test_a_frozen_board_shows_no_later_erratum(tmp_path: Path) -> None:
     assert "the first solution was right" in live.page("main/errata/2.html")
 
 
-def test_the_tables_never_have_final_scores_that_were_not_public(live: Live) -> None:
-    """After the end, they are still those of the time of the erratum."""
-    live.render(day(13))
-    before = live.page(PAGE)
-    live.run(day(31))
-    live.render(day(31))
-
-    assert "Final scores." in live.page("main/index.html")
-    assert table(live.page(PAGE), "erratum") == table(before, "erratum")
-
-
 def test_an_erratum_after_the_end_compares_final_scores(tmp_path: Path) -> None:
     """Both were public."""
     live = corrected(Live.graded(tmp_path / "live"), 31)
@@ -230,12 +217,3 @@ def test_teams_have_their_present_names(live: Live) -> None:
     live.render(day(14))
 
     assert [row[4] for row in table(live.page(PAGE), "erratum")] == ["birch", "Ámber", "cedar"]
-
-
-def test_a_second_render_changes_nothing(live: Live) -> None:
-    """The pages depend on the record only."""
-    live.render(day(13))
-    before = {path: live.page(path) for path in (PAGE, "main/errata.html", "timeline.html", "feed.xml")}
-    live.render(day(14))
-
-    assert {path: live.page(path) for path in before} == before

@@ -61,19 +61,14 @@ def test_the_feed_has_what_the_standard_requires() -> None:
         assert datetime.fromisoformat(text(each, "updated")).utcoffset() == timedelta(0)
 
 
-def test_the_time_of_the_feed_is_that_of_the_last_happening() -> None:
-    """Entries are the latest first."""
+def test_entries_are_the_latest_first_with_track_and_reason() -> None:
+    """What concerns all tracks has no track; without a reason, the title is the content."""
     root = parsed()
-    times = [text(each, "updated") for each in root.findall(f"{ATOM}entry")]
+    entries = root.findall(f"{ATOM}entry")
+    times = [text(each, "updated") for each in entries]
 
     assert times == sorted(times, reverse=True)
     assert text(root, "updated") == times[0] == "2011-07-20T01:30:00Z"
-
-
-def test_titles_name_the_track_and_entries_have_their_reasons() -> None:
-    """What concerns all tracks has no track. Without a reason, the title is the content."""
-    entries = parsed().findall(f"{ATOM}entry")
-
     assert [(text(each, "title"), text(each, "content"), links(each)["alternate"]) for each in entries[:2]] == [
         ("Cold start: Erratum 1 applied", "Two grades were swapped.", "cold-start/errata/1.html"),
         ("Team tea renamed to tea-kettle", "Why.", "teams/tea-kettle.html"),

@@ -13,13 +13,14 @@ from pathlib import Path
 import pytest
 
 from scorer.board.board import rule_sections
-from scorer.board.site.captions import status
+from scorer.board.build import board
+from scorer.board.site.captions import track_status
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import quota_line
 from scorer.organising import render as organising_boards
 from scorer.organising.commitment import reveal
 from scorer.organising.picks import pick
-from scorer.organising.render import boards, closing_board
+from scorer.organising.render import at_close, boards
 from scorer.organising.teams import record_teams
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
@@ -62,9 +63,9 @@ def paths(site: dict[str, str], page: str) -> list[str]:
 # The status
 
 
-@pytest.mark.parametrize(
-    ("now", "lead"),
-    [
+def test_status_has_the_phase_its_state_and_the_time_of_the_next_change(live: Live) -> None:
+    """At the exact second of each change; times are absolute and have a zone."""
+    for now, lead in [
         (day(9), "Not started: phase one starts 10 January 2027, 00:00 UTC"),
         (day(10, 0), "Phase one is open until 20 January 2027, 00:00 UTC"),
         (day(19, 23, 59, 59), "Phase one is open until 20 January 2027, 00:00 UTC"),
@@ -76,14 +77,10 @@ def paths(site: dict[str, str], page: str) -> list[str]:
         (day(20, 1), "Between phases: phase two starts 25 January 2027, 00:00 UTC"),
         (day(25, 0), "Phase two is open until 30 January 2027, 00:00 UTC"),
         (day(30, 0), "The track is over: phase two closed 30 January 2027, 00:00 UTC"),
-    ],
-)
-def test_status_has_the_phase_its_state_and_the_time_of_the_next_change(live: Live, now: datetime, lead: str) -> None:
-    """At the exact second of each change; times are absolute and have a zone."""
-    found = status(live.board(now))
-
-    assert found is not None
-    assert found.phase.striptags() == lead
+    ]:
+        found = track_status(live.board(now))
+        assert found is not None
+        assert found.phase.striptags() == lead
 
 
 def test_status_has_the_numbers_of_entries_and_teams_and_the_last_change(live: Live) -> None:
@@ -165,21 +162,17 @@ def test_a_phase_that_shows_nothing_lists_teams_without_scores(build: Callable[.
     ]
 
 
-@pytest.mark.parametrize(
-    ("now", "sentence"),
-    [
+def test_no_board_is_blank(live: Live) -> None:
+    """It says why it shows no scores in one sentence, and so does the front page."""
+    for now, sentence in [
         (day(9), "No scores yet: phase one starts 10 January 2027, 00:00 UTC."),
         (day(11), "No entries yet."),
         (day(19, 12), "No entries were recorded before the board was frozen."),
         (day(31), "No entries were received."),
-    ],
-)
-def test_no_board_is_blank(live: Live, now: datetime, sentence: str) -> None:
-    """It says why it shows no scores in one sentence, and so does the front page."""
-    site = live.site(now)
-
-    assert sentence in words(site[BOARD])
-    assert sentence in words(site["index.html"])
+    ]:
+        site = live.site(now)
+        assert sentence in words(site[BOARD])
+        assert sentence in words(site["index.html"])
 
 
 def test_the_front_page_has_one_status_of_tracks_in_the_same_phase_and_each_date_once(tmp_path: Path) -> None:
@@ -340,7 +333,7 @@ def with_late(build: Callable[..., Live]) -> Live:
 
 
 def test_late_board_lists_entries_outside_of_the_phases_without_ranks(with_late: Live) -> None:
-    """How late or early each was; the ranks of the board do not depend on them."""
+    """How late or early each was; no rank depends on them. JSON follows its schema, and links have targets."""
     site = with_late.site(day(30))
 
     table = rows(site[LATE], "listed")
@@ -355,6 +348,31 @@ def test_late_board_lists_entries_outside_of_the_phases_without_ranks(with_late:
     assert LATE in [path.removeprefix("../") for path in paths(site, BOARD)]
     ranks = {row.team.name: row.rank for row in with_late.board(day(30)).rows}
     assert ranks == {"birch": 1, "alder": 2, "cedar": None}
+
+    document, schema = json.loads(site["main/leaderboard.json"]), json.loads(site["leaderboard-schema.json"])
+
+    assert document.keys() == schema["properties"].keys() == set(schema["required"])
+    assert document["phase"].keys() == schema["properties"]["phase"]["anyOf"][0]["properties"].keys()
+    assert all(each.keys() == schema["properties"]["late"]["items"]["properties"].keys() for each in document["late"])
+    assert {(each["team"], each["admission"], each["phase"]) for each in document["late"]} == {
+        ("alder", "early", None),
+        ("birch", "late", "one"),
+        ("cedar", "late", "one"),
+    }
+
+    for path, text in html_of(site).items():
+        page = read(text)
+        ids = [each.attributes["id"] for each in page.all() if "id" in each.attributes]
+        assert len(ids) == len(set(ids)), path
+        assert len(list(page.all("h1"))) == 1, path
+        for link in paths(site, path):
+            target, _, anchor = link.partition("#")
+            if "://" in link or path == "404.html":
+                continue
+            folder = Path("/site") / Path(path).parent
+            found = (folder / target).resolve().relative_to("/site").as_posix() if target else path
+            assert found in site, (path, link)
+            assert not anchor or anchor == "main" or f'id="{anchor}"' in site[found], (path, link)
 
 
 def test_late_board_appears_when_the_last_phase_has_closed(with_late: Live) -> None:
@@ -401,7 +419,7 @@ def test_the_board_of_a_close_has_no_statistics_and_one_measure(live: Live) -> N
     (track,) = live.challenge.tracks
     phase = live.board(day(26)).phases.all[0]
     with live.store(day(26)) as store:
-        found = store.read(lambda view: closing_board(view, track, phase))
+        found = store.read(lambda view: board(at_close(view, track, phase)))
 
     assert found.columns == ("nDCG@5",)
     assert found.certainty == ()
@@ -414,7 +432,7 @@ def test_past_boards_are_computed_once(live: Live, monkeypatch: pytest.MonkeyPat
     live.run(day(11))
     live.site(day(21))
     with monkeypatch.context() as patch:
-        patch.setattr(organising_boards, "closing_board", None)
+        patch.setattr(organising_boards, "_computed_board", lambda *_: pytest.fail("computed again"))
         live.site(day(26))
     live.put("birch/20270115T120000Z-1.txt", BEST, day(26))
     site = live.run_and_render(day(27))
@@ -543,9 +561,9 @@ def test_the_best_pick_counts(build: Callable[..., Live]) -> None:
 # leaderboard.json
 
 
-@pytest.mark.parametrize(
-    ("now", "name", "state", "frozen"),
-    [
+def test_json_has_the_phase(live: Live) -> None:
+    """Its times, the state of the track, and since when the board is frozen; null for a track without phases."""
+    for now, name, state, frozen in [
         (day(9), "one", "not started", None),
         (day(11), "one", "open", None),
         (day(19, 1), "one", "open", "2027-01-19T00:00:00Z"),
@@ -553,31 +571,12 @@ def test_the_best_pick_counts(build: Callable[..., Live]) -> None:
         (day(22), "two", "between phases", None),
         (day(26), "two", "open", None),
         (day(30), "two", "over", None),
-    ],
-)
-def test_json_has_the_phase(live: Live, now: datetime, name: str, state: str, frozen: str | None) -> None:
-    """Its times, the state of the track, and since when the board is frozen; null for a track without phases."""
-    phase = json.loads(live.site(now)["main/leaderboard.json"])["phase"]
-
-    assert (phase["name"], phase["state"], phase["frozen_since"]) == (name, state, frozen)
-    if name == "one":
-        assert phase["start"] == "2027-01-10T00:00:00Z"
-        assert (phase["end"], phase["closes"]) == ("2027-01-20T00:00:00Z", "2027-01-20T01:00:00Z")
-
-
-def test_json_has_the_entries_of_the_late_board_and_follows_its_schema(with_late: Live) -> None:
-    """Every key of the document is in the schema, and the other way round."""
-    site = with_late.site(day(30))
-    document, schema = json.loads(site["main/leaderboard.json"]), json.loads(site["leaderboard-schema.json"])
-
-    assert document.keys() == schema["properties"].keys() == set(schema["required"])
-    assert document["phase"].keys() == schema["properties"]["phase"]["anyOf"][0]["properties"].keys()
-    assert all(each.keys() == schema["properties"]["late"]["items"]["properties"].keys() for each in document["late"])
-    assert {(each["team"], each["admission"], each["phase"]) for each in document["late"]} == {
-        ("alder", "early", None),
-        ("birch", "late", "one"),
-        ("cedar", "late", "one"),
-    }
+    ]:
+        phase = json.loads(live.site(now)["main/leaderboard.json"])["phase"]
+        assert (phase["name"], phase["state"], phase["frozen_since"]) == (name, state, frozen)
+        if name == "one":
+            assert phase["start"] == "2027-01-10T00:00:00Z"
+            assert (phase["end"], phase["closes"]) == ("2027-01-20T00:00:00Z", "2027-01-20T01:00:00Z")
 
 
 # scorer check --team
@@ -637,25 +636,6 @@ def test_check_exits_with_1_for_an_invalid_file_also_with_a_team(tmp_path: Path,
 
 
 # All pages
-
-
-def test_pages_are_well_formed_and_every_link_has_a_target(with_late: Live) -> None:
-    """Also from the archive, which is two folders deep; no id is there twice."""
-    site = with_late.site(day(30))
-
-    for path, text in html_of(site).items():
-        page = read(text)
-        ids = [each.attributes["id"] for each in page.all() if "id" in each.attributes]
-        assert len(ids) == len(set(ids)), path
-        assert len(list(page.all("h1"))) == 1, path
-        for link in paths(site, path):
-            target, _, anchor = link.partition("#")
-            if "://" in link or path == "404.html":
-                continue
-            folder = Path("/site") / Path(path).parent
-            found = (folder / target).resolve().relative_to("/site").as_posix() if target else path
-            assert found in site, (path, link)
-            assert not anchor or anchor == "main" or f'id="{anchor}"' in site[found], (path, link)
 
 
 @pytest.fixture(scope="module")

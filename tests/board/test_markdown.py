@@ -147,18 +147,14 @@ def test_tables_have_no_inline_style() -> None:
     assert '<td class="center">2</td>' in html
 
 
-def test_the_first_paragraph_and_the_others() -> None:
-    """A text is split after the paragraph that it begins with; one that begins otherwise has no first paragraph."""
+def test_a_text_has_a_first_paragraph_and_others() -> None:
+    """One that begins otherwise has none; a description is the first one without markup, shortened."""
     text = "One *two*\nthree.\n\nFour.\n\n- five"
     assert str(templates.first_paragraph(text)) == "<p>One <em>two</em>\nthree.</p>\n"
     assert str(templates.further_paragraphs(text)).startswith("<p>Four.</p>\n<ul>")
     assert str(templates.first_paragraph("# A\n\nB")) == ""
     assert str(templates.further_paragraphs("# A\n\nB")) == "<h2>A</h2>\n<p>B</p>\n"
     assert str(templates.first_paragraph("")) == str(templates.further_paragraphs("")) == ""
-
-
-def test_the_text_of_a_description() -> None:
-    """It is the first paragraph without markup, on one line and shortened."""
     assert templates.to_text("# A\n\nOne *two* [three](a.html)\n`four` <b>five</b>.\n\nSix.") == (
         "One two three four <b>five</b>."
     )

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from scorer.board.board import BINS, Board, Certainty, Row, RowCertainty, Tier
+from scorer.board.site.captions import are_interleaved
 from scorer.board.site.figures import (
     HISTOGRAM_HEIGHT,
     SPARK_HEIGHT,
@@ -58,21 +59,10 @@ def test_an_axis_goes_from_zero_to_a_round_number(values: list[float], labels: l
     assert [label for _, label in axis_for(values).ticks] == labels
 
 
-def test_positions_are_percentages_of_the_axis() -> None:
-    """Short enough for a page with many rows, and inside the picture."""
-    axis = axis_for([0.5])
-    assert [axis.percent(value) for value in (0, 0.25, 1 / 3, 0.5, 9, -1)] == [
-        "0%",
-        "50%",
-        "66.67%",
-        "100%",
-        "100%",
-        "0%",
-    ]
-
-
-def test_every_value_is_on_the_axis() -> None:
-    """For values of any size, the axis includes them with at most seven steps."""
+def test_every_value_has_its_place_on_the_axis() -> None:
+    """As a short percentage inside the picture; an axis includes values of any size with at most seven steps."""
+    places = [axis_for([0.5]).percent(value) for value in (0, 0.25, 1 / 3, 0.5, 9, -1)]
+    assert places == ["0%", "50%", "66.67%", "100%", "100%", "0%"]
     for exponent in range(-6, 7):
         for digit in (1.0, 1.37, 2.0, 3.3, 7.0, 9.99):
             axis = axis_for([digit * 10.0**exponent])
@@ -134,15 +124,11 @@ def test_a_band_reaches_from_the_best_score_of_a_tier_to_what_is_separable() -> 
     assert (without.x, without.width) == ("90%", "6%")
 
 
-def test_a_line_goes_from_the_best_dot_of_a_tier_to_the_last() -> None:
-    """A tier of one team has no line."""
+def test_a_tier_has_a_line_a_beginning_and_an_end() -> None:
+    """The line goes from its best dot to the last; a tier of one team has none. The letter is in every row."""
     view = view_of(tiered((0, 1, 2), (3,), scores=(0.48, 0.47, 0.46, 0.3)))
     lines = [band.line for row in view.rows if row.strip and (band := row.strip.band)]
     assert lines == ["from", "through", "to", ""]
-
-
-def test_a_tier_opens_and_closes_with_its_first_and_last_row() -> None:
-    """The letter is in every row, for those who read only one of them."""
     view = view_of(tiered((0, 1), (2,), scores=(0.48, 0.47, 0.3)))
     assert [row.css for row in view.rows] == ["in-tier opens", "in-tier closes", "in-tier opens closes"]
     assert [row.tier for row in view.rows] == ["A", "A", "B"]
@@ -164,11 +150,14 @@ def test_a_baseline_inside_a_tier_has_its_band_but_no_letter() -> None:
 def test_tiers_may_interleave() -> None:
     """Each row has the band of its tier; the line ends with the first run of the tier."""
     view = view_of(tiered((0, 1, 3), (2, 4), scores=(0.48, 0.47, 0.46, 0.45, 0.44)))
-    assert view.has_interleaved_tiers
+    assert view.board.primary_certainty
+    assert are_interleaved(view.board.primary_certainty)
     assert [row.tier for row in view.rows] == ["A", "A", "B", "A", "B"]
     assert [row.place.opens for row in view.rows] == [True, False, True, True, True]
     assert [strip_of(view, at).band.line for at in range(5)] == ["from", "to", "", "", ""]  # type: ignore[union-attr]
-    assert not view_of(tiered((0, 1), (2, 3), scores=(0.48, 0.47, 0.46, 0.45))).has_interleaved_tiers
+    apart = tiered((0, 1), (2, 3), scores=(0.48, 0.47, 0.46, 0.45)).primary_certainty
+    assert apart
+    assert not are_interleaved(apart)
 
 
 def test_ranges_are_in_words() -> None:
@@ -208,15 +197,21 @@ def test_the_highest_bar_of_each_histogram_has_the_full_height() -> None:
     assert (first.value, second.value) == (100, 0)
 
 
-def test_a_row_without_histogram_has_no_mark() -> None:
-    """As where the scores of queries are hidden; then the board has no column for them."""
-    one = with_histograms((), ())
-    assert histograms(one) == (None, None)
-    assert not view_of(one).cells["queries"]
+def test_a_mark_is_left_out_without_histograms_and_on_a_long_board() -> None:
+    """Where the scores of queries are hidden; with more than 300 rows there are no sparklines either."""
+    hidden = with_histograms((), ())
+    assert (histograms(hidden), view_of(hidden).cells["queries"]) == ((None, None), "")
+    one = with_histograms((5, *(1,) * (BINS - 1)), (5, *(1,) * (BINS - 1)))
+    assert view_of(one).cells["queries"]
+    assert view_of(one).cells["best"]
+    many = replace(one, rows=one.rows * (MARKED_ROWS // 2 + 1))
+    assert view_of(many).lacks_marks
+    assert not view_of(many).cells["queries"]
+    assert not view_of(many).cells["best"]
 
 
 def test_a_sparkline_rises_with_each_better_entry() -> None:
-    """Entries that were not the best leave it level; it ends at the right edge at the best score."""
+    """Entries that were not the best leave it level, and those that cannot count are left out."""
     track = challenge().tracks[0]
     solo = scored_row("solo", 0.3, 0.3, 5)
     sent = tuple(
@@ -232,12 +227,6 @@ def test_a_sparkline_rises_with_each_better_entry() -> None:
     heights = [float(at) for at in re.findall(r"(?:M[\d.]+ |V)([\d.]+)", mark.path)]
     assert heights == sorted(heights, reverse=True)
     assert max(heights) <= SPARK_HEIGHT
-
-
-def test_a_sparkline_leaves_out_what_cannot_count() -> None:
-    """Rejected and withdrawn entries, and entries whose time of receipt is not confirmed."""
-    track = challenge().tracks[0]
-    solo = scored_row("solo", 0.3, 0.3, 5)
     gone = entry("solo", 7, (0.9,) * 5, (0.9,) * 5, state="withdrawn")
     (mark,) = sparklines(board_of(track, replace(solo, entries=(gone, *solo.entries))))
     assert mark is not None
@@ -279,11 +268,18 @@ def test_the_first_three_measures_that_differ_are_shown_at_first() -> None:
     assert all(column.toggle for column in columns.values() if column.kind == "measure")
 
 
-def test_a_board_without_statistics_has_no_columns_for_them() -> None:
-    """Neither tiers nor ranges nor intervals."""
-    columns = layout(board_of(challenge().tracks[0], scored_row("a", 0.3, 0.3, 5), scored_row("b", 0.2, 0.2, 5)))
+def test_a_board_has_the_columns_that_it_needs() -> None:
+    """No tiers, ranges and intervals without statistics; affiliations, at first not shown, if a team has one."""
+    one = board_of(challenge().tracks[0], scored_row("aa", 0.2, 0.2, 5), scored_row("bb", 0.1, 0.1, 5))
+    columns = layout(one)
     assert not {"tier", "range", "interval", "queries"} & set(columns)
     assert {"rank", "team", "score", "strip"} <= set(columns)
+
+    assert view_of(one).cells["affiliation"] == ""
+    first = one.rows[0]
+    known = replace(first, team=replace(first.team, affiliation="University"))
+    (column,) = (each for each in view_of(replace(one, rows=(known, one.rows[1]))).layout if each.kind == "affiliation")
+    assert (column.label, column.shown) == ("Affiliation", False)
 
 
 def test_a_narrow_window_leaves_columns_out_in_order() -> None:
@@ -307,32 +303,17 @@ def test_the_style_sheet_has_every_width_and_window() -> None:
         assert column.width == 0 or f".w{column.width} {{" in style
 
 
-def test_a_long_board_leaves_marks_out() -> None:
-    """With more than 300 rows, no histograms and no sparklines."""
-    one = with_histograms((5, *(1,) * (BINS - 1)), (5, *(1,) * (BINS - 1)))
-    assert view_of(one).cells["queries"]
-    assert view_of(one).cells["best"]
-    many = replace(one, rows=one.rows * (MARKED_ROWS // 2 + 1))
-    assert view_of(many).lacks_marks
-    assert not view_of(many).cells["queries"]
-    assert not view_of(many).cells["best"]
-
-
 # The front page
 
 
 def test_the_front_page_has_whole_tiers_until_five_teams() -> None:
-    """A tier is shown whole, up to ten teams."""
+    """A tier is shown whole, up to ten teams; teams that share the last rank are not separated."""
     small = view_of(tiered((0, 1), (2, 3, 4), (5,), scores=(0.48, 0.47, 0.46, 0.45, 0.44, 0.3)))
     assert len(small.leading) == 5
     wide = view_of(tiered((0, 1), (2, 3, 4, 5), (6,), scores=(0.48, 0.47, 0.46, 0.45, 0.44, 0.43, 0.3)))
     assert len(wide.leading) == 6
     huge = view_of(tiered((*range(15),), scores=tuple(0.48 - at / 100 for at in range(15))))
     assert len(huge.leading) == 10
-
-
-def test_without_tiers_the_front_page_has_five_teams_and_those_that_share_the_last_rank() -> None:
-    """Equal teams are not separated."""
     scores = (0.5, 0.4, 0.3, 0.2, 0.1, 0.1, 0.05)
     rows = [scored_row(f"t{number}", score, score, 5) for number, score in enumerate(scores)]
     assert len(view_of(board_of(challenge().tracks[0], *rows)).leading) == 6
@@ -382,13 +363,3 @@ def test_with_the_last_entry_counting_a_lower_score_counts() -> None:
         "bbbb: 0.4000, took the lead",
         "aa: 0.2000, now first",
     ]
-
-
-def test_a_board_has_a_column_of_affiliations_if_a_team_has_one() -> None:
-    """It is not shown at first."""
-    one = board_of(challenge().tracks[0], scored_row("aa", 0.2, 0.2, 5), scored_row("bb", 0.1, 0.1, 5))
-    assert view_of(one).cells["affiliation"] == ""
-    first = one.rows[0]
-    known = replace(first, team=replace(first.team, affiliation="University"))
-    (column,) = (each for each in view_of(replace(one, rows=(known, one.rows[1]))).layout if each.kind == "affiliation")
-    assert (column.label, column.shown) == ("Affiliation", False)

@@ -12,23 +12,30 @@ from hypothesis import strategies as st
 import scorer
 from scorer.board.site.folder import write
 from scorer.board.site.measure_page import WorkedExample, worked_example
-from scorer.board.site.pages import pages
 from scorer.measures import KINDS, Kind
 from scorer.settings.tracks import Track
 from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge
 from tests.browser import IN_BROWSER, Page
-from tests.pages import read
+from tests.pages import Element, pages, read
 from tests.strategies import examples
 
 CUTOFF = {"none": "", "optional": "", "required": "@10", "list": "@5,10", "level": "@0.1", "multiple": "@0.5"}
 """A cut-off for each rule."""
+
+EVERY = [kind.name + CUTOFF[kind.cutoff] for kind in KINDS]
 
 
 def page_of(**changes: object) -> str:
     """The page of measures of a challenge; `changes` are keys of its first track."""
     declared = challenge(Path("nowhere"), **changes)
     return pages(declared, [board_of(track) for track in declared.tracks])["measures.html"]
+
+
+@pytest.fixture(scope="module")
+def every() -> Element:
+    """The page of measures of a challenge with all of them."""
+    return read(page_of(measures=EVERY))
 
 
 def track_of(cutoffs: list[int], *measures: str, list_length: int = 30, primary: str = "MARp") -> Track:
@@ -45,23 +52,13 @@ def scores_by_hand(example: WorkedExample, name: str) -> float:
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_every_measure_is_explained(kind: Kind) -> None:
+def test_every_measure_is_explained(every: Element, kind: Kind) -> None:
     """The page has the title, the formula, the edge cases, the parameters and the source of every kind."""
-    text = page_of(measures=[kind.name + CUTOFF[kind.cutoff]])
-    tree = read(text)
-    words = tree.words()
+    words = every.words()
     for wanted in (kind.title, kind.summary, kind.edge_cases, kind.source):
         assert " ".join(wanted.split()) in words
     assert all(parameter.about.description in words for parameter in kind.parameters)
-    assert kind.formula in [each.attributes.get("alttext") for each in tree.all("math")]
-
-
-def test_the_page_defines_m_z_and_the_relevant_set() -> None:
-    """The symbols of VL.NET's metric are defined in words."""
-    defined = [each.words() for each in read(page_of()).all("dd")]
-    assert any(text.startswith("A cut-off that limits the relevant items too.") for text in defined)
-    assert "The number of relevant items of the query, in the list or not." in defined
-    assert any(text.startswith("The relevant set at") for text in defined)
+    assert kind.formula in [each.attributes.get("alttext") for each in every.all("math")]
 
 
 # Worked examples
@@ -89,13 +86,18 @@ def test_the_shown_counts_give_the_scores(cutoffs: list[int], list_length: int, 
 
 
 def test_the_example_has_the_cut_offs_of_the_track() -> None:
-    """The cut-offs are those of the track's measures, and the scores are those of the library."""
+    """The scores are those of the library; a track without cut-offs shows the list and the scores only."""
     track = track_of([5, 10], "Rp@7", "nDCG@3", "P", "RR")
     example = worked_example(track)
     assert [each.z for each in example.cutoffs] == [5, 7, 10]
     assert [str(measure) for measure, _ in example.scores] == [str(each) for each in track.all_measures]
     for measure, score in example.scores:
         assert score == round(scores_by_hand(example, str(measure)), track.decimals), measure
+
+    example = worked_example(track_of([], "P@3", primary="nDCG@10"))
+    assert not example.cutoffs
+    assert not example.means
+    assert [str(measure) for measure, _ in example.scores] == ["nDCG@10", "P@3"]
 
 
 def test_the_example_shows_a_tie() -> None:
@@ -107,14 +109,6 @@ def test_the_example_shows_a_tie() -> None:
     assert "From z = 10, relevant(z) has all 8 relevant items, and the divisor is m." in example.remarks
 
 
-def test_the_example_without_cut_offs_has_no_relevant_sets() -> None:
-    """A track without R-precision at cut-offs shows the list and the scores."""
-    example = worked_example(track_of([], "P@3", primary="nDCG@10"))
-    assert not example.cutoffs
-    assert not example.means
-    assert [str(measure) for measure, _ in example.scores] == ["nDCG@10", "P@3"]
-
-
 def test_the_mean_is_written_with_its_terms() -> None:
     """Equal terms are written once with their number; the text alternative has each term."""
     (mean,) = worked_example(track_of([5, 10, 15])).means
@@ -123,7 +117,7 @@ def test_the_mean_is_written_with_its_terms() -> None:
 
 
 def test_the_page_shows_the_examples_of_all_tracks() -> None:
-    """Each track has its cut-offs, with the numbers of its example."""
+    """Each track has its cut-offs, with the numbers of its example; the symbols of R-precision are defined in words."""
     tree = read(page_of())
     tables = [each for each in tree.all("table") if each.classes() == ["cutoffs"]]
     for track, table in zip(challenge().tracks, tables, strict=True):
@@ -135,10 +129,13 @@ def test_the_page_shows_the_examples_of_all_tracks() -> None:
     captions = [each.words() for each in tree.all("caption")]
     assert [re.findall(r"^Table (\d+)\.", text) for text in captions] == [[str(n)] for n in range(1, 7)]
 
+    defined = [each.words() for each in tree.all("dd")]
+    assert any(text.startswith("A cut-off that limits the relevant items too.") for text in defined)
+    assert "The number of relevant items of the query, in the list or not." in defined
+    assert any(text.startswith("The relevant set at") for text in defined)
+
 
 # In a browser
-
-EVERY = [kind.name + CUTOFF[kind.cutoff] for kind in KINDS]
 
 
 class TestInBrowser:

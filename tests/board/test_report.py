@@ -193,18 +193,8 @@ def test_the_result_has_the_documented_structure() -> None:
     assert list(document) == ["version", "tasks", "consensus", "seed", "resamples"]
     assert (document["version"], document["seed"], document["resamples"]) == (1, 1, 10_000)
     task = tasks(document)["c_random"]
-    assert list(task) == [
-        "task",
-        "cases",
-        "algorithms",
-        "rules",
-        "pairwise",
-        "intervals",
-        "ranks",
-        "tiers",
-        "stability",
-        "agreement",
-    ]
+    names = "task cases algorithms rules pairwise intervals ranks tiers stability agreement"
+    assert list(task) == names.split()
     assert task["algorithms"] == ["A1", "A2", "A4", "A5", "A3"]
     assert list(task["rules"]) == list(document["consensus"]) == list(RULES)
     assert list(task["pairwise"]) == ["wilcoxon", "t", "randomisation"]
@@ -221,13 +211,17 @@ def keys(document: Any, names: set[str]) -> set[str]:
 
 
 def test_every_key_is_documented(tmp_path: Path, terminal: Terminal) -> None:
-    """In docs/report.md, in backquotes."""
+    """In docs/report.md, in backquotes. Tukey is added on request; its p-values are symmetric, and adjusted already."""
     text = (DOCS / "report.md").read_text(encoding="utf-8")
     document = reported(terminal, table(tmp_path, CLEAR), "--tukey")
 
     found = keys(document, set(CLEAR["clear"]))
     assert len(found) > 30
     assert {key for key in found if f"`{key}`" not in text} == set()
+
+    tukey = document["tasks"][0]["pairwise"]["tukey"]
+    assert tukey["high"]["low"] == tukey["low"]["high"]
+    assert tukey["high"]["low"]["p"] < 0.001
 
 
 # Properties
@@ -237,6 +231,7 @@ def test_ranges_and_tiers_agree(tmp_path: Path, terminal: Terminal) -> None:
     """Each algorithm is better on every case, so each has its rank and its tier."""
     task = only(terminal, tmp_path, CLEAR)
 
+    assert "tukey" not in task["pairwise"]
     assert task["algorithms"] == ["high", "middle", "low"]
     assert task["tiers"] == [["high"], ["middle"], ["low"]]
     assert [task["ranks"][each]["simultaneous"] for each in task["algorithms"]] == [[1, 1], [2, 2], [3, 3]]
@@ -267,8 +262,8 @@ def test_smaller_values_can_be_better(tmp_path: Path, terminal: Terminal) -> Non
     assert smaller["pairwise"] == mirrored["pairwise"]
 
 
-def test_the_order_of_the_rows_changes_nothing(tmp_path: Path, terminal: Terminal) -> None:
-    """Algorithms and cases are sorted by name."""
+def test_the_order_of_the_rows_changes_nothing_and_the_seed_does(tmp_path: Path, terminal: Terminal) -> None:
+    """Algorithms and cases are sorted by name; the same seed gives the same bytes, another one other intervals."""
     file = table(tmp_path, CLEAR)
     first = terminal.run("report", file, "--format", "json").out
     head, *lines = file.read_text(encoding="utf-8").splitlines()
@@ -276,24 +271,11 @@ def test_the_order_of_the_rows_changes_nothing(tmp_path: Path, terminal: Termina
 
     assert terminal.run("report", file, "--format", "json").out == first
 
-
-def test_the_seed_decides_the_random_numbers(tmp_path: Path, terminal: Terminal) -> None:
-    """The same seed gives the same bytes, another one other intervals."""
     values: Values = {"t": {"a": [0.1, 0.4, 0.2, 0.9], "b": [0.3, 0.1, 0.8, 0.2]}}
     one, same, other = (only(terminal, tmp_path, values, "--seed", seed) for seed in ("7", "7", "8"))
 
     assert one == same
     assert one["intervals"] != other["intervals"]
-
-
-def test_the_tukey_test_is_added_on_request(tmp_path: Path, terminal: Terminal) -> None:
-    """Its p-values are symmetric, and adjusted already."""
-    task = only(terminal, tmp_path, CLEAR, "--tukey")
-    tukey = task["pairwise"]["tukey"]
-
-    assert tukey["high"]["low"] == tukey["low"]["high"]
-    assert tukey["high"]["low"]["p"] < 0.001
-    assert "tukey" not in only(terminal, tmp_path, CLEAR)["pairwise"]
 
 
 def many(count: int) -> Values:
@@ -388,16 +370,12 @@ def test_identical_values(tmp_path: Path, terminal: Terminal) -> None:
     assert task["stability"]["tau_mean"] is None
 
 
-def test_constant_values(tmp_path: Path, terminal: Terminal) -> None:
-    """An algorithm with the same value on each case has no BCa interval."""
+def test_constant_and_equal_values(tmp_path: Path, terminal: Terminal) -> None:
+    """The same value on each case has no BCa interval; the same values in another order have the same mean."""
     task = only(terminal, tmp_path, {"t": {"a": [1, 1, 1, 1], "b": [0, 1, 0, 1]}})
-
     assert task["intervals"]["a"] == {"mean": 1.0, "percentile": [1.0, 1.0], "bca": None}
     assert task["intervals"]["b"]["bca"] is not None
 
-
-def test_means_that_differ_by_rounding_only_are_equal(tmp_path: Path, terminal: Terminal) -> None:
-    """The same values in another order have exactly the same mean."""
     values = [0.1, 0.7, 0.3, 0.2, 1e-17, 0.6, 0.4]
     task = only(terminal, tmp_path, {"t": {"a": values, "b": values[::-1], "c": sorted(values)}})
 

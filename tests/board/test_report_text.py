@@ -47,28 +47,26 @@ MIXED = [0.3, 0.2, 0.6, 0.7, 0.4, 0.1, 0.8, 0.7] * 3
 # Sentences about certainty
 
 
-def test_separable_algorithms_are_called_separable() -> None:
-    """The number of tiers, of neighbours and of pairs that are separable."""
+def test_the_text_says_how_many_tiers_are_separable() -> None:
+    """Algorithms that are not separable share a tier; all others may be worse than the first."""
     found = analysis(EVEN, HIGH)
-
+    assert "Undefined results" not in {section.title for section in task_sections(found)}
     assert found.better.tolist() == [[False, True], [False, False]]
     assert "2 algorithms are in 2 tiers; the two are separable." in text(found)
     assert "Of 1 pair, 1 is separable" in text(found)
     assert "Of 1 other algorithm, 1 is significantly worse than B." in text(found)
 
-
-def test_algorithms_that_are_not_separable_are_not_called_so() -> None:
-    """They share a tier."""
     found = analysis(EVEN, MIXED)
-
     assert not found.better.any()
     assert "The two algorithms are in one tier: none is significantly worse than the first." in text(found)
     assert "Of 1 pair, 0 are separable" in text(found)
     assert "significantly worse than A" not in text(found)
+    assert f"significant from about {found.smallest_difference:.4f} (the median over all pairs)" in text(found)
+    assert "significant from about" not in text(analysis(EVEN, EVEN))
+    share = comparisons.share(float(found.resampling.first.max()))
+    often = found.names[int(found.resampling.first.argmax())]
+    assert f"In {share} of the resamples, {often} has the best mean" in text(found)
 
-
-def test_three_tiers_are_counted() -> None:
-    """All others are worse than the first."""
     found = analysis([value - 0.9 for value in HIGH], EVEN, HIGH)
 
     assert "3 algorithms are in 3 tiers; 2 of 2 pairs of neighbours are separable." in text(found)
@@ -87,14 +85,6 @@ def test_tiers_that_interleave_are_reported() -> None:
     assert "Tiers interleave" not in text(analysis(EVEN, HIGH))
 
 
-def test_the_smallest_significant_difference_is_that_of_the_analysis() -> None:
-    """The median over all pairs, with the decimals of the means; without a difference there is no sentence."""
-    found = analysis(EVEN, MIXED)
-
-    assert f"significant from about {found.smallest_difference:.4f} (the median over all pairs)" in text(found)
-    assert "significant from about" not in text(analysis(EVEN, EVEN))
-
-
 def test_equal_means_share_the_first_rank() -> None:
     """In the sentence about the leader."""
     assert "All algorithms have the same mean, 0.4750, and share the first rank." in text(analysis(EVEN, EVEN[::-1]))
@@ -108,15 +98,6 @@ def test_the_lead_is_the_difference_of_the_first_two() -> None:
     assert "First is A with a mean of 0.4750, 0.2500 above B." in text(analysis(EVEN, low))
     assert "First is B with a mean of 0.2250, 0.2500 below A." in text(analysis(EVEN, low, larger_is_better=False))
     assert "smaller values are better" in text(analysis(EVEN, low, larger_is_better=False))
-
-
-def test_the_share_of_first_ranks_is_that_of_the_resamples() -> None:
-    """Of the algorithm that is first most often, also if another one is first over all cases."""
-    found = analysis(EVEN, MIXED)
-    share = comparisons.share(float(found.resampling.first.max()))
-    often = found.names[int(found.resampling.first.argmax())]
-
-    assert f"In {share} of the resamples, {often} has the best mean" in text(found)
 
 
 def test_the_agreement_of_rules_is_stated() -> None:
@@ -176,11 +157,6 @@ def test_rank_ranges_contain_the_rank() -> None:
 def test_undefined_results_have_a_reason(columns: list[list[float]], sentence: str) -> None:
     """In the text."""
     assert sentence in text(analysis(*columns))
-
-
-def test_defined_results_need_no_reason() -> None:
-    """The section is left out."""
-    assert "Undefined results" not in {section.title for section in task_sections(analysis(EVEN, HIGH))}
 
 
 def test_many_algorithms_are_tested_in_part() -> None:
@@ -262,8 +238,8 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "report.html"
 
 
-def test_hostile_names_are_text(hostile_page: Path) -> None:
-    """No element and no attribute comes from a name."""
+def test_the_page_of_hostile_names_is_closed(hostile_page: Path) -> None:
+    """No element and no attribute comes from a name, and no address leads out of the page; ids are unique."""
     page = Elements(hostile_page.read_text(encoding="utf-8"))
 
     assert {tag for tag, _ in page.tags}.isdisjoint({"script", "img", "iframe", "object", "link", "foreignObject"})
@@ -271,49 +247,37 @@ def test_hostile_names_are_text(hostile_page: Path) -> None:
     assert "<script>alert(1)</script>" in page.text
     assert "\u202e" not in page.text
 
-
-def test_the_significance_map_of_a_table_is_about_algorithms(hostile_page: Path) -> None:
-    """Not about teams."""
-    page = Elements(hostile_page.read_text(encoding="utf-8"))
-
-    assert "Filled: the algorithm of the row is better." in page.text
-    assert "Which algorithm is significantly better than which other" in page.text
-
-
-def test_the_page_needs_no_other_file(hostile_page: Path) -> None:
-    """All addresses are within the page; its policy forbids anything else."""
-    page = Elements(hostile_page.read_text(encoding="utf-8"))
-
     addresses = [value or "" for _, each in page.tags for name, value in each.items() if name in ("href", "src")]
     assert addresses
     assert all(address.startswith("#") for address in addresses)
     assert "url(" not in page.text.replace("url(data:", "")
     assert any("default-src 'none'" in (each.get("content") or "") for tag, each in page.tags if tag == "meta")
 
-
-def test_anchors_and_ids_are_unique(hostile_page: Path) -> None:
-    """Also of the charts of tasks with equal values."""
-    page = Elements(hostile_page.read_text(encoding="utf-8"))
     ids = [each["id"] for _, each in page.tags if "id" in each]
-
     links = [(value or "").removeprefix("#") for _, each in page.tags for name, value in each.items() if name == "href"]
     assert set(links) <= set(ids)
     assert len(ids) == len(set(ids))
 
+    assert "Filled: the algorithm of the row is better." in page.text
+    assert "Which algorithm is significantly better than which other" in page.text
 
-def test_every_chart_of_the_text_exists() -> None:
-    """And every chart is in the text."""
+
+def test_every_chart_and_table_of_the_text_has_its_place() -> None:
+    """Every chart is in the text; tables and charts have captions, so that a reader knows what they show."""
     found = analysis(EVEN, MIXED, HIGH)
-    named = [block.chart for each in task_sections(found) for block in each.blocks if isinstance(block, Figure)]
+    blocks = [block for each in task_sections(found) for block in each.blocks]
 
-    assert sorted(named) == sorted(CHARTS)
+    assert sorted(block.chart for block in blocks if isinstance(block, Figure)) == sorted(CHARTS)
+    assert all(block.caption for block in blocks if isinstance(block, Captioned | Figure))
 
 
 def test_numbers_of_the_page_are_those_of_the_analysis(tmp_path: Path, terminal: Terminal) -> None:
-    """Means and intervals of the table, and of JSON."""
+    """Means and intervals of JSON; Markdown has the same sentences. Each form is the same every time."""
     file = table(tmp_path, CLEAR)
-    document = json.loads(terminal.run("report", file, "--format", "json").out)
-    page = terminal.run("report", file, "-o", "-").out
+    page, markdown, text = (
+        terminal.run("report", file, "-o", "-", "--format", form).out for form in ("html", "markdown", "json")
+    )
+    document = json.loads(text)
     rows = [re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row) for row in re.findall(r"<tr>(.*?)</tr>", page, re.DOTALL)]
 
     (task,) = document["tasks"]
@@ -322,25 +286,13 @@ def test_numbers_of_the_page_are_those_of_the_analysis(tmp_path: Path, terminal:
         shown = [name, f"{interval['mean']:.4f}", f"{interval['bca'][0]:.4f} to {interval['bca'][1]:.4f}"]
         assert any(row[1] == str(rank) and row[3:6] == shown for row in rows), shown
 
-
-def test_the_page_is_the_same_every_time(tmp_path: Path, terminal: Terminal) -> None:
-    """In every form."""
-    file = table(tmp_path, CLEAR)
-    for form in ("html", "markdown", "json"):
-        first, second = (terminal.run("report", file, "-o", "-", "--format", form).out for _ in range(2))
-        assert first == second != ""
-
-
-def test_markdown_has_the_sentences_and_tables_of_the_page(tmp_path: Path, terminal: Terminal) -> None:
-    """Without charts."""
-    file = table(tmp_path, CLEAR)
-    markdown = terminal.run("report", file, "--format", "markdown").out
-    page = Elements(terminal.run("report", file, "-o", "-").out)
-
     assert markdown.startswith("# Analysis of values.csv\n\n## Summary\n")
     assert "3 algorithms are in 3 tiers; 2 of 2 pairs of neighbours are separable." in markdown
-    assert "3 algorithms are in 3 tiers; 2 of 2 pairs of neighbours are separable." in page.text
+    assert "3 algorithms are in 3 tiers; 2 of 2 pairs of neighbours are separable." in Elements(page).text
     assert "| A | 1 | 1 only | high | 0.8925 |" in markdown
+
+    for form, first in {"html": page, "markdown": markdown, "json": text}.items():
+        assert terminal.run("report", file, "-o", "-", "--format", form).out == first
 
 
 def test_hostile_names_are_text_in_markdown(tmp_path: Path, terminal: Terminal) -> None:
@@ -463,11 +415,3 @@ class TestInBrowser:
 
         violations = answer["result"]["value"]["violations"]
         assert [(each["id"], each["nodes"][0]["html"][:200]) for each in violations] == []
-
-
-def test_tables_of_the_text_have_captions() -> None:
-    """So that a reader knows what they show."""
-    found = analysis(EVEN, MIXED, HIGH)
-    blocks = [block for each in task_sections(found) for block in each.blocks]
-
-    assert all(block.caption for block in blocks if isinstance(block, Captioned | Figure))

@@ -46,7 +46,7 @@ def results(
 THREE = {"good": GOOD, "fair": FAIR, "poor": POOR}
 
 
-def test_a_table_has_a_row_for_each_submission() -> None:
+def test_a_table_has_a_row_for_each_submission_or_measure() -> None:
     """Scores have four decimals, aligned to the right."""
     assert written("table", results(THREE)).splitlines() == [
         "submission      RR     P@2",
@@ -54,10 +54,6 @@ def test_a_table_has_a_row_for_each_submission() -> None:
         "fair        0.5000  0.5000",
         "poor        0.3333  0.0000",
     ]
-
-
-def test_side_by_side_has_a_row_for_each_measure() -> None:
-    """It has a column for each submission."""
     assert written("table", results(THREE, side_by_side=True)).splitlines() == [
         "measure    good    fair    poor",
         "RR       1.0000  0.5000  0.3333",
@@ -98,7 +94,7 @@ def test_csv_has_all_digits_and_no_formula() -> None:
 
 
 def test_latex_has_the_rules_of_booktabs_and_the_best_in_bold() -> None:
-    """All equal printed scores of a column are the best."""
+    """All equal printed scores are the best; one submission is not, and Markdown is as GitHub has it."""
     lines = written("latex", results({"a": GOOD, "b": FAIR, "c": GOOD}, ("RR", "P@3"))).splitlines()
 
     assert lines[0].startswith("%")
@@ -114,15 +110,9 @@ def test_latex_has_the_rules_of_booktabs_and_the_best_in_bold() -> None:
         r"\end{tabular}",
     ]
 
-
-def test_one_submission_is_not_the_best() -> None:
-    """No other submission scores lower."""
     assert "textbf" not in written("latex", results({"a": GOOD}))
     assert "**" not in written("markdown", results({"a": GOOD}))
 
-
-def test_markdown_is_a_table_of_github() -> None:
-    """Numbers are aligned to the right, the best is bold."""
     assert written("markdown", results({"a": GOOD, "b": FAIR}, ("RR",))).splitlines() == [
         "| submission | RR |",
         "| :--- | ---: |",
@@ -182,7 +172,7 @@ def test_no_delimiter_makes_a_formula_of_text(delimiter: str, rows: list[tuple[s
 
 
 def test_trec_has_three_columns() -> None:
-    """trec_eval's names and widths; the queries first if requested, the means last."""
+    """Queries first if requested, means last; a path is above the scores of each of several submissions."""
     asked = results({"a": GOOD}, ("RR", "nDCG@10", "NumRet"), per_query=True)
     lines = written("trec", asked).splitlines()
 
@@ -194,12 +184,7 @@ def test_trec_has_three_columns() -> None:
     assert lines[-1] == "num_ret               \tall\t36"
     assert len(lines) == 3 * (QUERIES + 1)
 
-
-def test_trec_separates_submissions_and_omits_undefined_scores() -> None:
-    """A line with its path is above the scores of each submission."""
-    asked = results({"a": GOOD, "b": FAIR}, ("RR", "AP(rel=9)"))
-
-    assert written("trec", asked).splitlines() == [
+    assert written("trec", results({"a": GOOD, "b": FAIR}, ("RR", "AP(rel=9)"))).splitlines() == [
         "runid                 \tall\ta",
         "recip_rank            \tall\t1.0000",
         "runid                 \tall\tb",
@@ -268,7 +253,7 @@ def test_json_has_counts_and_notes(terminal: Terminal, files: Path) -> None:
 
 
 def test_letters_mark_what_is_significantly_higher() -> None:
-    """Each submission has a letter; a score has the letters of submissions with significantly lower scores."""
+    """A score has the letters of submissions with significantly lower scores; decimal points stay in one column."""
     lines = written("latex", results(THREE, ("RR",), significance=0.05)).splitlines()
 
     assert lines[6:9] == [
@@ -279,11 +264,7 @@ def test_letters_mark_what_is_significantly_higher() -> None:
     assert "level 0.05; two-sided paired randomisation test over the queries (10,000 rounds), Holm's" in lines[1]
     assert "**1.0000**<sup>bc</sup>" in written("markdown", results(THREE, ("RR",), significance=0.05))
 
-
-def test_letters_do_not_disturb_the_alignment_of_numbers() -> None:
-    """The decimal points are in one column."""
     lines = written("table", results(THREE, ("RR",), significance=0.05)).splitlines()
-
     assert [line.index(".") for line in lines[1:4]] == [13, 13, 13]
     assert lines[1].endswith("1.0000 bc")
     assert lines[-1].startswith("letters: significantly higher")
@@ -333,22 +314,15 @@ def test_letters_after_z_are_explained(form: str) -> None:
 # The comparisons behind the letters
 
 
-def test_pairs_are_compared_in_order() -> None:
-    """Each pair once; differences are of means over the queries with a score, as the means themselves."""
+def test_pairs_are_compared_in_order_with_enough_rounds() -> None:
+    """Each pair once, over the queries with a score; the smallest adjusted p-value is a tenth of the level."""
     scores = np.array([[1.0, 0.5, np.nan], [0.5, 0.25, np.nan], [1.0, 0.5, np.nan]])
     found = compare_pairs(scores, 0.05)
 
-    assert [(each.first, each.second, each.difference) for each in found] == [
-        (0, 1, 0.375),
-        (0, 2, 0.0),
-        (1, 2, -0.375),
-    ]
+    differences = [(each.first, each.second, each.difference) for each in found]
+    assert differences == [(0, 1, 0.375), (0, 2, 0.0), (1, 2, -0.375)]
     assert not any(each.significant for each in found)
     assert compare_pairs(scores[:1], 0.05) == compare_pairs(scores[:0], 0.05) == ()
-
-
-def test_rounds_suffice_for_the_corrected_level() -> None:
-    """The smallest p-value, adjusted over all pairs, is at most a tenth of the level."""
     assert rounds_needed(2, 0.05) == 10_000
     assert rounds_needed(100, 0.01) == 10 * 4_950 * 100
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.site.pages import pages
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Challenge
 from tests.boards import board, erratum, published_log, timeline
 from tests.boards import challenge as settings
 from tests.commands import Terminal
+from tests.pages import pages
 
 OWN = "templates/page.html"
 

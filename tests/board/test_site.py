@@ -13,7 +13,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from scorer.board.charts.over_time import TimedScore, timeline
-from scorer.board.site.pages import ASSETS, pages
+from scorer.board.site.pages import ASSETS
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Track
@@ -21,13 +21,13 @@ from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
 from tests.commands import Terminal
-from tests.pages import board_row, board_rows, html_of, read
+from tests.pages import board_row, board_rows, html_of, pages, read
 
 # Structure
 
 
 def test_every_page_is_well_formed(site: dict[str, str]) -> None:
-    """Every element is closed by its own end tag; each page has a language, a title and one h1."""
+    """Elements are closed by their own end tags; a page has a language, a title, one h1, and no id twice."""
     for path, text in html_of(site).items():
         page = read(text)
         assert [each.attributes.get("lang") for each in page.all("html")] == ["en"], path
@@ -95,15 +95,11 @@ def test_the_same_boards_give_the_same_bytes(site: dict[str, str]) -> None:
 # Escaping
 
 
-def test_hostile_names_are_shown_as_they_are(site: dict[str, str]) -> None:
-    """The full name is text on the board and the heading of the team's page."""
+def test_hostile_names_are_text_in_every_page(site: dict[str, str]) -> None:
+    """The full name is on the board and in the heading; it adds no element, and paths are safe."""
     for name in HOSTILE:
         assert any(name in row["team"] for row in board_rows(site["cold-start/index.html"]))
         assert next(read(site[f"teams/{team(name).slug}.html"]).all("h1")).words() == name
-
-
-def test_hostile_text_adds_no_element(site: dict[str, str]) -> None:
-    """Names and messages add no script, image, event handler or inline style."""
     for path, text in html_of(site).items():
         elements = list(read(text).all())
         scripts = [each.attributes.get("src") for each in elements if each.tag == "script"]
@@ -112,10 +108,6 @@ def test_hostile_text_adds_no_element(site: dict[str, str]) -> None:
         assert not any(each.tag == "b" and each.words() == "of" for each in elements)
         attributes = {name for each in elements for name in each.attributes}
         assert not any(name.startswith("on") or name == "style" for name in attributes), path
-
-
-def test_paths_come_from_slugs(site: dict[str, str]) -> None:
-    """Paths consist of safe characters only."""
     assert all(
         re.fullmatch(r"([a-z0-9-]+/)?[a-z0-9-]+(\.[0-9]+)?\.(html|css|js|csv|jsonl?|bib|cff)", path) for path in site
     )
@@ -169,12 +161,6 @@ def test_no_two_measures_share_an_anchor() -> None:
 # Templates of the organiser
 
 
-def test_the_shipped_templates_are_found() -> None:
-    """The folder of shipped templates holds every template and asset."""
-    names = {path.name for path in shipped_templates().iterdir()}
-    assert {*ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
-
-
 def own(folder: Path, name: str, content: bytes) -> Callable[[], dict[str, str]]:
     """A function that renders a challenge with this file in its folder of templates."""
     (folder / "templates").mkdir()
@@ -184,16 +170,15 @@ def own(folder: Path, name: str, content: bytes) -> Callable[[], dict[str, str]]
 
 
 def test_an_organisers_template_comes_first(tmp_path: Path) -> None:
-    """A template next to challenge.toml replaces the shipped one of the same name, and may extend the others."""
+    """It may extend shipped ones; a style sheet is copied without rendering. The shipped folder has the others."""
     render = own(tmp_path, "measures.html", b'{% extends "layout.html" %}{% block main %}<h1>Ours</h1>{% endblock %}')
     site = render()
     assert "<h1>Ours</h1>" in site["measures.html"]
     assert "<h1>Cold start</h1>" in site["cold-start/index.html"]
-
-
-def test_an_organisers_style_sheet_comes_first(tmp_path: Path) -> None:
-    """A style sheet replaces the shipped one, and is copied without rendering."""
-    assert own(tmp_path, "style.css", b"p { color: {{ red }} }")()["style.css"] == "p { color: {{ red }} }"
+    (tmp_path / "templates" / "style.css").write_bytes(b"p { color: {{ red }} }")
+    assert render()["style.css"] == "p { color: {{ red }} }"
+    names = {path.name for path in shipped_templates().iterdir()}
+    assert {*ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
 
 
 @pytest.mark.parametrize(
@@ -220,30 +205,20 @@ def points(*scores: float, label: str = "") -> list[TimedScore]:
     return [TimedScore(START.replace(month=4 + n), score, label, n == 0) for n, score in enumerate(scores)]
 
 
-def test_a_timeline_has_a_description() -> None:
-    """The description gives the first, the best and the last score; the marked point has a class."""
+def test_a_timeline_draws_its_scores() -> None:
+    """Higher is up and later is right, in any order of the points; equal scores are level, and texts are escaped."""
     drawing = ET.fromstring(timeline(points(0.1, 0.3, 0.2), "Score over time", 2).text)
     assert drawing.findtext("title") == "Score over time"
     assert drawing.findtext("desc") == "First 0.10 on 2011-04-18, best 0.30 on 2011-05-18, last 0.20 on 2011-06-18."
     assert [dot.get("class") for dot in drawing.iter("circle")] == ["marked", None, None]
 
-
-def test_a_timeline_rises_with_the_score() -> None:
-    """Higher scores are drawn higher and later scores further right, in any order of the points."""
     drawing = ET.fromstring(timeline(points(0.1, 0.3, 0.2)[::-1], "", 2).text)
     across, down = ([float(dot.get(axis, "")) for dot in drawing.iter("circle")] for axis in ("cx", "cy"))
     assert across == sorted(across)
     assert down[1] < down[2] < down[0]
+    level = ET.fromstring(timeline(points(0.2, 0.2), "", 2).text)
+    assert len({dot.get("cy") for dot in level.iter("circle")}) == 1
 
-
-def test_a_timeline_of_equal_scores_is_level() -> None:
-    """Equal scores are drawn at one height."""
-    drawing = ET.fromstring(timeline(points(0.2, 0.2), "", 2).text)
-    assert len({dot.get("cy") for dot in drawing.iter("circle")}) == 1
-
-
-def test_text_in_a_chart_is_escaped() -> None:
-    """Labels and titles add no elements."""
     drawing = ET.fromstring(timeline(points(0.1, label="</svg><script>"), "<b>", 2).text)
     assert drawing.find(".//script") is None
     assert drawing.findtext("title") == "<b>"

@@ -14,12 +14,13 @@ import pytest
 
 from scorer.board.site import folder as site_folder
 from scorer.board.site.folder import LOCK, MANIFEST, write
-from scorer.board.site.pages import ASSETS, pages
+from scorer.board.site.pages import ASSETS
 from scorer.errors import ScorerError
 from scorer.files.writing import locked
 from tests.boards import board, board_of, challenge
 from tests.commands import Terminal
 from tests.databases import removed
+from tests.pages import pages
 
 BEFORE = {"index.html": "one", "old/index.html": "gone", "teams/a.html": "A", "teams/b.html": "B"}
 AFTER = {"index.html": "two", "new/index.html": "come", "teams/a.html": "A"}
@@ -37,23 +38,17 @@ def tree(folder: Path) -> dict[str, str | None]:
 # Which files are written
 
 
-def test_the_folder_holds_the_pages(tmp_path: Path) -> None:
-    """After a render the folder holds the pages and the manifest; pages of earlier renders are deleted."""
-    write(BEFORE, tmp_path / "site")
-    write(AFTER, tmp_path / "site")
-    found = tree(tmp_path / "site")
-    assert {path: text for path, text in found.items() if text is not None and path != MANIFEST} == AFTER
-    assert [path for path, text in found.items() if text is None] == ["new", "teams"]
-
-
 def test_only_changes_are_written(tmp_path: Path) -> None:
-    """A page with the same content is not written; the result lists the files that were written or deleted."""
+    """Earlier pages are deleted, a page with the same content is not written, and the result lists what was."""
     write(BEFORE, tmp_path)
     unchanged = (tmp_path / "teams/a.html").stat()
     assert write(AFTER, tmp_path) == ["index.html", "new/index.html", "old/index.html", "teams/b.html"]
     assert (tmp_path / "teams/a.html").stat().st_mtime_ns == unchanged.st_mtime_ns
     assert (tmp_path / "teams/a.html").stat().st_ino == unchanged.st_ino
     assert write(AFTER, tmp_path) == []
+    found = tree(tmp_path)
+    assert {path: text for path, text in found.items() if text is not None and path != MANIFEST} == AFTER
+    assert [path for path, text in found.items() if text is None] == ["new", "teams"]
 
 
 def test_files_of_the_organiser_are_not_changed(tmp_path: Path) -> None:
@@ -157,36 +152,27 @@ def test_links_have_targets_during_a_render(tmp_path: Path, monkeypatch: pytest.
 # Snapshots
 
 
-def test_an_older_render_writes_nothing(tmp_path: Path) -> None:
-    """A render of an earlier snapshot than the folder shows returns None and changes nothing."""
+def test_a_snapshot_is_rendered_again_and_an_older_one_is_not(tmp_path: Path) -> None:
+    """It returns None and changes nothing; templates may change while the database does not."""
     write(AFTER, tmp_path, "eighth")
     shown = tree(tmp_path)
     assert write(BEFORE, tmp_path, "seventh", lambda name: name == "eighth") is None
     assert tree(tmp_path) == shown
-
-
-def test_the_same_snapshot_may_be_rendered_again(tmp_path: Path) -> None:
-    """Templates and settings may change while the database does not."""
     write(BEFORE, tmp_path, "seventh")
     assert write(AFTER, tmp_path, "seventh", lambda _: True)
     assert (tmp_path / "index.html").read_text() == "two"
 
 
 def test_a_new_database_may_be_rendered(new_challenge: Path, terminal: Terminal) -> None:
-    """A database that is made again, or restored from a backup, has fewer changes than the site shows."""
-    assert terminal.run("run", new_challenge).code == 0
-    assert terminal.run("run", new_challenge).code == 0
-    removed(new_challenge / "scores.db")
-    answer = terminal.run("run", new_challenge)
-    assert "later state" not in answer.err
-
-
-def test_the_manifest_does_not_count_changes(new_challenge: Path, terminal: Terminal) -> None:
-    """The number of changes of the database would say what arrives during a freeze."""
+    """It has fewer changes than the site shows. The manifest does not count them, as a freeze hides them."""
     assert terminal.run("run", new_challenge).code == 0
     document = json.loads((new_challenge / "site" / MANIFEST).read_text())
     assert document.keys() == {"written by scorer", "snapshot"}
     assert re.fullmatch("[0-9a-f]{64}", document["snapshot"])
+    assert terminal.run("run", new_challenge).code == 0
+    removed(new_challenge / "scores.db")
+    answer = terminal.run("run", new_challenge)
+    assert "later state" not in answer.err
 
 
 def test_a_manifest_of_an_earlier_version_is_accepted(tmp_path: Path) -> None:
@@ -230,18 +216,23 @@ def _dying(change: Callable[..., object], left: Iterator[int]) -> Callable[..., 
     return changed
 
 
-def test_a_killed_render_is_completed_by_the_next(tmp_path: Path) -> None:
-    """Killed before or during any change to the disk, the next render ends like an undisturbed one."""
-    write(BEFORE, tmp_path / "undisturbed")
-    write(AFTER, tmp_path / "undisturbed")
+@pytest.mark.parametrize("is_first", [False, True])
+def test_a_killed_render_is_completed_by_the_next(tmp_path: Path, is_first: bool) -> None:
+    """Killed before or during any change to the disk, the next one ends like an undisturbed one.
+
+    The pages may change after a first one, whose files are not taken for files of the organiser.
+    """
+    for site in [AFTER] if is_first else [BEFORE, AFTER]:
+        write(site, tmp_path / "undisturbed")
     wanted = tree(tmp_path / "undisturbed")
     for moment in range(1000):
         folder = tmp_path / f"site-{moment}"
-        write(BEFORE, folder)
+        if not is_first:
+            write(BEFORE, folder)
         with pytest.MonkeyPatch.context() as patched:
             dying(patched, moment)
             try:
-                write(AFTER, folder)
+                write(BEFORE if is_first else AFTER, folder)
             except Killed:
                 pass
             except StopIteration:
@@ -252,25 +243,6 @@ def test_a_killed_render_is_completed_by_the_next(tmp_path: Path) -> None:
         assert all(
             text in (None, BEFORE.get(path), AFTER.get(path)) for path, text in half_done.items() if path != MANIFEST
         )
-        write(AFTER, folder)
-        assert tree(folder) == wanted, moment
-    assert moment > 10
-
-
-def test_a_killed_first_render_is_completed_by_the_next(tmp_path: Path) -> None:
-    """Files of a killed first render are not taken for files of the organiser, also if the pages change."""
-    write(AFTER, tmp_path / "undisturbed")
-    wanted = tree(tmp_path / "undisturbed")
-    for moment in range(1000):
-        folder = tmp_path / f"site-{moment}"
-        with pytest.MonkeyPatch.context() as patched:
-            dying(patched, moment)
-            try:
-                write(BEFORE, folder)
-            except Killed:
-                pass
-            else:
-                break
         write(AFTER, folder)
         assert tree(folder) == wanted, moment
     assert moment > 10

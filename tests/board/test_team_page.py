@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import BINS, Board, Certainty, Pair, QueryScore, Row, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Pair, Row, RowCertainty, Tier
 from scorer.board.site.folder import write
-from scorer.board.site.neighbours import distribution, field_of, neighbours, query_table
-from scorer.board.site.pages import pages
+from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
 from scorer.board.site.team_pages import entries_in_words, heading, hidden, reasons, summary
 from scorer.errors import LONGEST, Problem
 from scorer.errors import SHOWN as MOST_SHOWN
 from scorer.lists import Counts
 from scorer.live.entry import State
 from scorer.live.teams import Team
+from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.wording import day_and_month, printable_name
 from tests.accessibility import has_axe, violations
 from tests.board import test_site as structure
@@ -34,7 +34,7 @@ from tests.boards import (
     without_final,
 )
 from tests.browser import IN_BROWSER, Page
-from tests.pages import Element, board_row, read, rows
+from tests.pages import Element, board_row, pages, read, rows
 
 COLUMNS = 5
 HISTOGRAM = (6, 1, *(0,) * (BINS - 3), 3)
@@ -92,17 +92,14 @@ def three() -> Board:
 # Why this rank
 
 
-def test_the_first_team_is_compared_with_the_second(three: Board) -> None:
-    """The first has no team above it; the difference is that of the pair."""
+def test_a_ranked_team_is_compared_with_its_neighbours(three: Board) -> None:
+    """The first has no team above it; baselines are no neighbours; without tests there are only gaps."""
     assert heading(three.rows[0]) == "Why first"
     assert plain(three, 0) == "It scores 0.1000 more than two in second place."
     assert plain(certain(three, pair(0, 1, 0.0987)), 0) == (
         "It scores 0.0987 more than two in second place. The 484 queries do not separate it from two."
     )
 
-
-def test_a_team_in_the_middle_is_compared_with_both_neighbours(three: Board) -> None:
-    """Baselines are no neighbours in the ranking."""
     tested = certain(three, pair(0, 1, 0.1, is_separable=True), pair(1, 3, 0.1))
     assert heading(tested.rows[1]) == "Why second"
     assert plain(tested, 1) == (
@@ -110,13 +107,15 @@ def test_a_team_in_the_middle_is_compared_with_both_neighbours(three: Board) -> 
         "The 484 queries separate it from one, but not from three."
     )
 
-
-def test_the_last_team_is_compared_with_the_one_above(three: Board) -> None:
-    """It may be separable from all."""
-    tested = certain(three, pair(0, 3, 0.2, is_separable=True), pair(1, 3, 0.1, is_separable=True))
-    assert plain(tested, 3) == (
+    last = certain(three, pair(0, 3, 0.2, is_separable=True), pair(1, 3, 0.1, is_separable=True))
+    assert plain(last, 3) == (
         "It scores 0.1000 less than two in second place. The 484 queries separate it from one and two."
     )
+
+    assert "separate" not in plain(three, 1)
+    assert neighbours(field_of(three), 1) is None
+    assert distribution(field_of(three), 1) is None
+    assert hidden(field_of(three), 1) == "Intervals and tests are not computed for this board."
 
 
 def test_teams_that_share_a_rank_are_named() -> None:
@@ -151,19 +150,19 @@ def test_the_number_of_queries_that_would_separate_neighbours(three: Board, need
     assert text.partition("from two. ")[2] == sentence
 
 
-def test_the_only_team_has_no_neighbours() -> None:
-    """A sentence says so; there is no table of nearest teams."""
+def test_a_team_without_neighbours_or_a_score_says_so() -> None:
+    """The only team has no table of nearest teams; an entry may be scored with an undefined primary score."""
     board = board_of(challenge().tracks[0], row_of("one", 0.3), baseline_row("random", 0.1, 0.1, COLUMNS))
     assert plain(board, 0) == "No other team has a rank."
     assert neighbours(field_of(board), 0) is None
 
+    board = board_of(challenge().tracks[0], baseline_row("x", 0.1, 0.1, COLUMNS))
+    assert plain(board, 0) == "A baseline of the organisers has no rank. No team has a rank yet."
 
-def test_without_statistics_there_are_only_gaps(three: Board) -> None:
-    """A measure that is a sum has no tests; the pages have no empty table."""
-    assert "separate" not in plain(three, 1)
-    assert neighbours(field_of(three), 1) is None
-    assert distribution(field_of(three), 1) is None
-    assert hidden(field_of(three), 1) == "Intervals and tests are not computed for this board."
+    row = row_of("solo", 0.3)
+    blank = replace(row.entries[0], final=(None, *row.entries[0].final[1:]))
+    board = board_of(challenge().tracks[0], replace(row, entry=blank, entries=(blank,)))
+    assert plain(board, 0) == "Its score is undefined, so it has no rank."
 
 
 @pytest.mark.parametrize(
@@ -183,12 +182,6 @@ def test_a_baseline_has_no_rank(score: float, wanted: str) -> None:
     position = next(position for position, row in enumerate(board.rows) if row.baseline)
     assert heading(board.rows[position]) == "Why no rank"
     assert plain(board, position) == f"A baseline of the organisers has no rank. {wanted}"
-
-
-def test_a_baseline_without_ranked_teams() -> None:
-    """There is nothing to compare it with."""
-    board = board_of(challenge().tracks[0], baseline_row("x", 0.1, 0.1, COLUMNS))
-    assert plain(board, 0) == "A baseline of the organisers has no rank. No team has a rank yet."
 
 
 def with_states(*states: State) -> Row:
@@ -215,14 +208,6 @@ def test_a_team_without_a_scored_entry_sees_why(states: tuple[State, ...], wante
     board = board_of(challenge().tracks[0], with_states(*states))
     assert plain(board, 0) == wanted
     assert summary(field_of(board), 0) == "no score in Cold start"
-
-
-def test_an_undefined_score_has_no_rank() -> None:
-    """The entry is scored, but its primary score is not defined."""
-    row = row_of("solo", 0.3)
-    blank = replace(row.entries[0], final=(None, *row.entries[0].final[1:]))
-    board = board_of(challenge().tracks[0], replace(row, entry=blank, entries=(blank,)))
-    assert plain(board, 0) == "Its score is undefined, so it has no rank."
 
 
 def test_a_preliminary_board_says_that_final_scores_are_hidden() -> None:
@@ -260,58 +245,48 @@ def test_the_entries_are_counted_in_words(states: tuple[State, ...], wanted: str
 # The nearest teams
 
 
-def test_differences_are_those_of_the_other_team(three: Board) -> None:
-    """A pair is turned where this team is its first row: difference, interval, and counts of queries."""
+def test_the_table_of_nearest_teams_is_that_of_the_pairs(three: Board) -> None:
+    """A pair is turned where this team is its first row; the parts of a bar follow each other."""
     tested = certain(three, pair(0, 1, 0.1), pair(1, 2, 0.05, is_separable=None, p_value=0.0004), pair(1, 3, 0.09))
-    table = neighbours(field_of(tested), 1)
-    assert table is not None
-    assert [each.position for each in table.rows] == [0, 1, 2, 3]
-    assert [each.difference for each in table.rows] == [0.1, None, -0.05, -0.09]
-    assert table.rows[0].interval == pytest.approx((0.08, 0.13))
-    assert table.rows[2].interval == pytest.approx((-0.08, -0.03))
-    assert [each.shares.counts if each.shares else None for each in table.rows] == [
-        (5, 3, 2), None, (2, 3, 5), (2, 3, 5),
-    ]  # fmt: skip
-    assert [each.p_value for each in table.rows] == ["0.200", "", "< 0.001", "0.200"]
-    assert [each.separable for each in table.rows] == ["no", "", "–", "no"]
-    assert (table.has_shares, table.has_baselines) == (True, True)
+    found, _ = neighbours(field_of(tested), 1) or ([], None)
+    assert [each.position for each in found] == [0, 1, 2, 3]
+    assert [each.difference for each in found] == [0.1, None, -0.05, -0.09]
+    assert found[0].interval == pytest.approx((0.08, 0.13))
+    assert found[2].interval == pytest.approx((-0.08, -0.03))
+    assert [[count for count, _, _ in each.shares] for each in found] == [[5, 3, 2], [], [2, 3, 5], [2, 3, 5]]
+    assert [p_text(each.pair, tested) for each in found if each.pair] == ["0.200", "< 0.001", "0.200"]
+    page = pages(challenge(), [tested])["teams/two.html"]
+    assert [row[-1] for row in rows(page, "nearest")] == ["no", "", "–", "no"]
+    assert "Baselines are not among them." in page
+
+    assert found[0].shares == ((5, "0%", "50%"), (3, "50%", "30%"), (2, "80%", "20%"))
 
 
 def test_the_table_has_the_leader_and_the_nearest_teams() -> None:
     """Of many compared teams it has the best one, three above and three below."""
     board = board_of(challenge().tracks[0], *(row_of(f"team-{n:02}", 0.5 - 0.02 * n) for n in range(12)))
     pairs = [pair(min(n, 7), max(n, 7), 0.1) for n in range(12) if n != 7]
-    table = neighbours(field_of(certain(board, *pairs)), 7)
-    assert table is not None
-    assert [each.position for each in table.rows] == [0, 4, 5, 6, 7, 8, 9, 10]
+    found, _ = neighbours(field_of(certain(board, *pairs)), 7) or ([], None)
+    assert [each.position for each in found] == [0, 4, 5, 6, 7, 8, 9, 10]
 
 
 def test_counts_of_queries_are_left_out_where_they_are_hidden(three: Board) -> None:
     """The column disappears, and a sentence says why there is no distribution."""
     hidden_pair = pair(0, 1, 0.1, wins=None, ties=None, losses=None)
     tested = certain(three, hidden_pair, histogram=())
-    table = neighbours(field_of(tested), 0)
-    assert table is not None
-    assert not table.has_shares
+    found, _ = neighbours(field_of(tested), 0) or ([], None)
+    assert [each.shares for each in found] == [(), ()]
     page = pages(challenge(), [tested])["teams/one.html"]
     assert 'class="shares"' not in page
     assert "The organisers do not show the scores of single queries." in page
     assert 'class="distribution"' not in page
 
 
-def test_the_parts_of_a_bar_fill_it(three: Board) -> None:
-    """Their widths are in proportion to the counts; they follow each other."""
-    table = neighbours(field_of(certain(three, pair(0, 1, 0.1))), 1)
-    assert table is not None
-    assert table.rows[0].shares is not None
-    assert table.rows[0].shares.bars == (("0%", "50%"), ("50%", "30%"), ("80%", "20%"))
-
-
 # The queries
 
 
 def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
-    """A baseline is compared with all ranked teams, a ranked team with the others."""
+    """A baseline is compared with all ranked teams, a ranked team with the others, and the only team with nothing."""
     board = certain(three)
     changed = replace(board.rows[0].certainty[0], histogram=(0,) * (BINS - 1) + (10,))  # type: ignore[type-var]
     first = replace(board.rows[0], certainty=(changed, *board.rows[0].certainty[1:]))
@@ -323,16 +298,11 @@ def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
     assert "Mean of the other teams: 3.0, 0.5, 0.0" in own.description
     assert "Mean of the other teams: 4.0, 0.7, 0.0" in baseline.description
     assert own.description.startswith("Queries from 0 to 1 in 20 steps of 0.05: 6, 1, 0,")
-    assert (own.total, own.lead, len(own.bars)) == (10, "6", 3)
+    assert (sum(own.counts), own.counts[0], len(own.bars)) == (10, 6, 3)
 
-
-def test_the_distribution_of_the_only_team_has_no_line() -> None:
-    """There is no other team."""
-    board = certain(board_of(challenge().tracks[0], row_of("one", 0.3)))
-    figure = distribution(field_of(board), 0)
-    assert figure is not None
-    assert figure.line == ""
-    assert "Mean" not in figure.description
+    only = distribution(field_of(certain(board_of(challenge().tracks[0], row_of("one", 0.3)))), 0)
+    assert only is not None
+    assert (only.line, "Mean" in only.description) == ("", False)
 
 
 @pytest.mark.parametrize(
@@ -345,10 +315,10 @@ def test_ids_of_queries_are_shown_only_if_they_are_public(
     """Without ids the table has no column of queries; an id is text."""
     first = replace(
         three.rows[0],
-        best_queries=(QueryScore(query, 0.9, 0.1), QueryScore(query, 0.8, 0.1)),
-        worst_queries=(QueryScore(query, 0.0, 1.0),),
+        best_queries=(ExtremeQuery(0, 0.9, 0.1), ExtremeQuery(0, 0.8, 0.1)),
+        worst_queries=(ExtremeQuery(0, 0.0, 1.0),),
     )
-    board = replace(certain(three), rows=(first, *certain(three).rows[1:]))
+    board = replace(certain(three), rows=(first, *certain(three).rows[1:]), query_ids=(query,) if query else ())
     page = pages(challenge(), [board])["teams/one.html"]
     found = rows(page, "queries")
     assert [row[:-1] for row in found] == [
@@ -357,10 +327,9 @@ def test_ids_of_queries_are_shown_only_if_they_are_public(
         [*shown, "0.0000", "1.0000", "−1.0000"],
     ]
     assert f"Bar: the median of the other ranked teams.{note}<" in page
-    table = query_table(field_of(board), 0)
-    assert table is not None
-    assert table.caption == "Its two best and one worst queries against the field."
-    assert [row.is_first_worst for row in table.rows] == [False, False, True]
+    assert "Its two best and one worst queries against the field." in page
+    table = next(each for each in read(page).all("table") if "queries" in each.classes())
+    assert [row.classes() for body in table.all("tbody") for row in body.children] == [[], [], ["worst"]]
 
 
 @pytest.mark.parametrize(
@@ -389,20 +358,16 @@ def result_of(page: str) -> Element:
     return read(page).of_class("result")
 
 
-def test_the_result_has_rank_range_tier_and_interval(three: Board) -> None:
-    """The numbers are those of the board."""
+def test_the_page_shows_the_result_and_the_nearest_teams(three: Board) -> None:
+    """The numbers are those of the board and of its pairs; the row of the team itself has none."""
     result = result_of(pages(challenge(), [certain(three, pair(0, 1, 0.1))])["teams/two.html"])
     assert result.of_class("place").words() == "Rank 2 1 to 3, of three Tier A"
     assert result.of_class("among").words().startswith("Final MARp 0.2000 0.180 to 0.220")
     assert "Tall tick: its preliminary score, 0.1900, rank 2 (same)." in result.words()
     assert result.of_class("reasons").words().startswith("Why second It scores 0.1000 less than one in first place")
 
-
-def test_the_table_of_nearest_teams_shows_the_numbers_of_the_pairs(three: Board) -> None:
-    """The row of the team itself has no numbers."""
     tested = certain(three, pair(0, 1, 0.1), pair(1, 2, 0.05, is_separable=None), pair(1, 3, 0.0987, is_separable=True))
-    found = rows(pages(challenge(), [tested])["teams/two.html"], "nearest")
-    assert found == [
+    assert rows(pages(challenge(), [tested])["teams/two.html"], "nearest") == [
         ["1", "one", "0.3000", "+0.1000", "+0.080 to +0.130", "", "5 3 2", "0.200", "no"],
         ["2", "two", "0.2000", "", "", "", "", "", ""],
         ["", "most popular baseline", "0.1500", "−0.0500", "−0.080 to −0.030", "", "2 3 5", "0.200", "–"],
@@ -410,55 +375,51 @@ def test_the_table_of_nearest_teams_shows_the_numbers_of_the_pairs(three: Board)
     ]
 
 
-def test_tables_and_figures_are_numbered_in_order(site: dict[str, str]) -> None:
-    """Over all tracks of the page."""
-    page = site["teams/tea-kettle.html"]
-    for word in ("Table", "Figure"):
-        numbers = [int(number) for number in re.findall(rf"<b>{word} (\d+)\.</b>", page)]
-        assert numbers == list(range(1, len(numbers) + 1))
-        assert len(numbers) > 2
-
-
 # Entries
 
 
 def test_a_team_page_shows_every_entry(site: dict[str, str]) -> None:
-    """All entries are listed, latest first, with final and preliminary scores, and the whole SHA-256."""
-    found = rows(site["teams/tea-kettle.html"], "entries")
+    """The latest first, with both scores and the whole SHA-256; captions are numbered in order."""
+    page = site["teams/tea-kettle.html"]
+    found = rows(page, "entries")
     assert [row[0] for row in found] == ["6", "5", "4", "3", "2", "1"]
     assert [row[1].split()[-1] for row in found] == ["counts"] + ["scored"] * 5
     assert found[0][4:] == ["0.3127", "0.3290", "498 of 500"]
     assert re.fullmatch(r"cold-start/tea-kettle/6\.txt [0-9a-f]{64}", found[0][2])
     assert found[0][3].startswith("3 unknown queries, ignored 2 repeated items, counted once 4 further measures")
     assert "AP0.2502, preliminary 0.2632" in found[0][3]
+    for word in ("Table", "Figure"):
+        numbers = [int(number) for number in re.findall(rf"<b>{word} (\d+)\.</b>", page)]
+        assert numbers == list(range(1, len(numbers) + 1))
+        assert len(numbers) > 2
+    assert found[-1][3].startswith("1 note line 3 a repeated item")
+    assert "on the entry that counts" not in page
 
 
-def test_an_entry_without_remarks_has_nothing_to_report() -> None:
-    """Neither findings nor counts of what was ignored."""
-    row = row_of("solo", 0.3)
-    clean = replace(row.entries[0], counts=Counts(500, 500, 0, 15_000, 0, 0), findings=(), findings_count=0)
-    board = board_of(challenge().tracks[0], replace(row, entry=clean, entries=(clean,)))
-    assert rows(pages(challenge(), [board])["teams/solo.html"], "entries")[0][3].startswith("Nothing.")
-
-
-def test_notes_on_the_entry_that_counts_are_linked() -> None:
-    """The result links to the counting entry, which lists its notes."""
+def test_remarks_on_an_entry_are_errors_notes_or_nothing() -> None:
+    """The result links to the notes of the entry that counts; a rejected entry that was withdrawn has errors."""
     declared = challenge()
+
+    def page_of(row: Row) -> str:
+        return pages(declared, [board_of(declared.tracks[0], row)])["teams/solo.html"]
+
+    scored = scored_row("solo", 0.3, 0.3, 5)
+    clean = replace(scored.entries[0], counts=Counts(500, 500, 0, 15_000, 0, 0), findings=(), findings_count=0)
+    shown = rows(page_of(replace(scored, entry=clean, entries=(clean,))), "entries")[0]
+    assert shown[3].startswith("Nothing.")
+
     scores = (0.3, 0.2, 0.2, 0.2, 0.2)
     noted = entry("solo", 1, scores, scores, counting=True, findings=ERRORS[:1], more=1)
-    row = replace(scored_row("solo", 0.3, 0.3, 5), entry=noted, entries=(noted,))
-    page = pages(declared, [board_of(declared.tracks[0], row)])["teams/solo.html"]
+    page = page_of(replace(scored, entry=noted, entries=(noted,)))
     assert rows(page, "entries")[0][3].startswith(f"2 notes {ERRORS[0].text} and 1 more")
     which = read(page).of_class("which")
     assert which.words().endswith("There are 2 notes on the entry that counts.")
     assert [each.attributes["href"] for each in which.all("a")][1:] == ["#entry-cold-start-1"]
 
-
-def test_notes_on_other_entries_do_not_change_the_result(site: dict[str, str]) -> None:
-    """A note on an earlier entry is in its row only."""
-    page = site["teams/tea-kettle.html"]
-    assert rows(page, "entries")[-1][3].startswith("1 note line 3 a repeated item")
-    assert "on the entry that counts" not in page
+    gone = entry("solo", 2, (None,) * 5, (None,) * 5, state="withdrawn", findings=ERRORS)
+    shown = rows(page_of(replace(scored, entries=(gone, *scored.entries))), "entries")[0]
+    assert shown[1].endswith("withdrawn")
+    assert shown[3].startswith("3 errors")
 
 
 def with_entries(row: Row, *states: State) -> Row:
@@ -503,20 +464,6 @@ def test_an_entry_without_a_possible_time_is_explained() -> None:
     assert (shown["entries"], shown["last"], shown["strip"]) == (
         *("1", "–", "Nothing scored. The time of receipt is not confirmed. See why"),
     )
-
-
-def test_findings_of_an_entry_that_has_no_scores_are_errors() -> None:
-    """A rejected entry that was withdrawn has errors, not notes."""
-    declared = challenge()
-    blank = (None,) * 5
-    gone = entry("solo", 2, blank, blank, state="withdrawn", findings=ERRORS)
-    row = scored_row("solo", 0.3, 0.3, 5)
-    page = pages(declared, [board_of(declared.tracks[0], replace(row, entries=(gone, *row.entries)))])[
-        "teams/solo.html"
-    ]
-    shown = rows(page, "entries")[0]
-    assert shown[1].endswith("withdrawn")
-    assert shown[3].startswith("3 errors")
 
 
 # Pages of a team with many entries
@@ -582,7 +529,7 @@ def test_the_entries_of_a_team_are_on_several_pages(long: dict[str, str]) -> Non
 
 
 def test_the_pages_of_a_team_are_linked(long: dict[str, str]) -> None:
-    """Each page names its number and links to its neighbours; every link has a target, and ids are unique."""
+    """Each names its number and its neighbours; links have targets, and ids and landmarks differ."""
     structure.test_every_link_has_a_target(long)
     structure.test_ids_are_unique(long)
     structure.test_every_page_is_well_formed(long)
@@ -600,9 +547,6 @@ def test_the_pages_of_a_team_are_linked(long: dict[str, str]) -> None:
     ]
     assert 'class="pages"' not in long["teams/short.html"]
 
-
-def test_landmarks_have_different_names(long: dict[str, str]) -> None:
-    """The navigation at the beginning and at the end, and the sections of the tracks."""
     for path in SOLO:
         page = read(long[path])
         labels = [each.attributes.get("aria-label") for each in page.all("nav")]
@@ -612,7 +556,7 @@ def test_landmarks_have_different_names(long: dict[str, str]) -> None:
 
 
 def test_the_first_page_has_the_result_and_the_chart(long: dict[str, str]) -> None:
-    """Other pages have entries only. The result links to the entry that counts on its page."""
+    """Others have entries only. The result links to the entry that counts; a long chart is bounded."""
     assert [sum("result" in each.classes() for each in read(long[path]).all("div")) for path in SOLO] == [2, 0, 0]
     first = result_of(long[SOLO[0]])
     assert first.of_class("place").words() == "Rank 2 of two"
@@ -621,9 +565,6 @@ def test_the_first_page_has_the_result_and_the_chart(long: dict[str, str]) -> No
     assert 'id="entry-cold-start-3" class="counts"' in long[SOLO[2]]
     assert [long[path].count("<figure") for path in SOLO] == [2, 0, 0]
 
-
-def test_a_chart_has_the_latest_entries_and_the_one_that_counts(long: dict[str, str]) -> None:
-    """A long chart is bounded, and its caption says what it shows."""
     figure = next(read(long[SOLO[0]]).all("figure"))
     assert len(list(figure.all("circle"))) == 101
     assert [dot.words() for dot in figure.all("circle") if "class" in dot.attributes] == ["Entry 3: 0.0003"]
@@ -631,23 +572,23 @@ def test_a_chart_has_the_latest_entries_and_the_one_that_counts(long: dict[str, 
 
 
 def test_the_size_of_a_page_is_bounded() -> None:
-    """A thousand rejected entries with the most and the longest errors give 20 pages of similar size."""
+    """Two hundred rejected entries with the most and the longest errors give four pages of similar size."""
     declared = challenge()
     blank = (None,) * 5
     errors = tuple(Problem(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
     sent = tuple(
-        entry("solo", number, blank, blank, state="rejected", findings=errors, more=9) for number in range(1000, 0, -1)
+        entry("solo", number, blank, blank, state="rejected", findings=errors, more=9) for number in range(200, 0, -1)
     )
     site = pages(declared, [board_of(declared.tracks[0], Row(None, None, team("solo"), False, None, sent))])
     sizes = [len(text.encode()) for path, text in site.items() if path.startswith("teams/")]
-    assert len(sizes) == 20
+    assert len(sizes) == 4
     assert max(sizes) < 50 * MOST_SHOWN * (len("&lt;") * LONGEST + 100)
 
 
 def test_the_marks_of_many_teams_are_few() -> None:
     """Marks that would cover each other are drawn once, so the pages of a long board stay small."""
-    board = certain(board_of(challenge().tracks[0], *(row_of(f"team-{n:03}", 0.9 - n / 1000) for n in range(600))))
-    page = pages(challenge(), [board])["teams/team-300.html"]
+    board = certain(board_of(challenge().tracks[0], *(row_of(f"team-{n:03}", 0.9 - n / 1000) for n in range(260))))
+    page = pages(challenge(), [board])["teams/team-130.html"]
     assert 0 < page.count('class="other"') <= 201
 
 

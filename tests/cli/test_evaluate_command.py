@@ -11,7 +11,6 @@ import pytest
 from scorer.cli.evaluate import DEFAULT
 from scorer.lists.detection import TAG_BYTES, roles, run_tag
 from scorer.measures import DEFAULT as DEFAULT_MEASURES
-from scorer.measures import registry
 from tests.commands import Terminal, process
 
 QRELS = "q1 0 a 1\nq2 0 b 1\n"
@@ -37,26 +36,6 @@ def rows(text: str) -> list[str]:
 
 
 # Measures
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("AP", ["AP"]),
-        ("AP,nDCG@10,RR", ["AP", "nDCG@10", "RR"]),
-        ("P@5,10,RR", ["P@5,10", "RR"]),
-        ("MARp@5,10", ["MARp@5,10"]),
-        ("ndcg.1=3.5,2=9,map", ["ndcg.1=3.5,2=9", "map"]),
-        ("nDCG(gain={1:2,2:5},discount=jk)@10,AP(rel=2)", ["nDCG(gain={1:2,2:5},discount=jk)@10", "AP(rel=2)"]),
-        ("iprec_at_recall_0.1,.5,11pt_avg", ["iprec_at_recall_0.1,.5", "11pt_avg"]),
-        ("map@5-l2,10-l2,P", ["map@5-l2,10-l2", "P"]),
-        (" AP , P@5, 10 ", ["AP", "P@5, 10"]),
-        ("10,AP", ["10", "AP"]),
-    ],
-)
-def test_a_list_of_measures_is_split_at_commas(text: str, names: list[str]) -> None:
-    """But for commas within brackets, and before a number, which belongs to the name before it."""
-    assert registry.listed(text) == names
 
 
 def test_a_few_measures_are_the_default(folder: Path, terminal: Terminal) -> None:
@@ -216,19 +195,8 @@ def test_an_undefined_score_is_sorted_last(folder: Path, terminal: Terminal) -> 
     (folder / "second.txt").write_text("q2 Q0 b 1 1 t\n", encoding="utf-8")
 
     answer = terminal.run(
-        *(
-            "evaluate",
-            "qrels.txt",
-            "second.txt",
-            "low.txt",
-            "-m",
-            "AP",
-            "--missing",
-            "skip",
-            "--sort",
-            "--names",
-            "path",
-        )
+        *("evaluate", "qrels.txt", "second.txt", "low.txt", "-m", "AP"),
+        *("--missing", "skip", "--sort", "--names", "path"),
     )
 
     assert rows(answer.out) == ["low.txt", "second.txt"]

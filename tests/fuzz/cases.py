@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from scorer.lists.reading.bytes import GZIP, XZ, ZSTD
+from scorer.lists.reading.blocks import GZIP, XZ, ZSTD
 from scorer.scoring.outcomes import Rules
 from tests.fuzz.files import File, Kind, Table
 from tests.fuzz.model import RULES, SOME_RULES, Model

@@ -18,8 +18,17 @@ from scorer.errors import LONGEST, SHOWN, Findings, SolutionError
 from scorer.limits import Limits
 from scorer.lists.detection import opened
 from scorer.lists.reading import memory
-from scorer.lists.reading.blocks import BYTE_ORDER_MARK, checked
-from scorer.lists.reading.bytes import BLOCK, GZIP, XZ, ZSTD, LimitError, UnreadableError, open_bytes
+from scorer.lists.reading.blocks import (
+    BLOCK,
+    BYTE_ORDER_MARK,
+    GZIP,
+    XZ,
+    ZSTD,
+    LimitError,
+    UnreadableError,
+    checked,
+    open_bytes,
+)
 from scorer.lists.reading.tables import DECIDE
 from scorer.lists.solution import Solution
 from scorer.scoring.outcomes import Failed, Rejected, Scored
@@ -288,7 +297,7 @@ def _ordered_alike(path: Path, name: str, block: int) -> bool:
 @contextmanager
 def small_blocks(size: int) -> Iterator[None]:
     """Read files in blocks of this many bytes, and collect scattered lists in several parts."""
-    with patch("scorer.lists.reading.bytes.BLOCK", size), patch("scorer.lists.match.PARTITION_BYTES", 2 * size):
+    with patch("scorer.lists.reading.blocks.BLOCK", size), patch("scorer.lists.match.PARTITION_BYTES", 2 * size):
         yield
 
 

@@ -22,33 +22,22 @@ file_mb = 8
 files_per_team = {FILES_PER_TEAM}
 """
 
+THIRTY_LISTS = b"".join(b"q%d:plum\n" % number for number in range(30))
+
+
+def errors(text: bytes) -> bytes:
+    """Thirty lists, and as many lines with this text that are none."""
+    return THIRTY_LISTS + (b"q1;" + text + b"\n") * 30
+
+
 ATTACKS: dict[str, Attack] = {
     "sparse-file-of-1-TB": Attack(None, "refused", "the limit is 8 (limits.file_mb)", make_sparse),
     "file-of-9-MB": Attack(lambda: b"\n" * 9_000_000, "refused", "the limit is 8 (limits.file_mb)"),
     "100,000-errors": Attack(lambda: b"no list\n" * 100_000, "rejected"),
-    "100,000-errors-behind-lists": Attack(
-        lambda: b"".join(b"q%d:plum\n" % n for n in range(30)) + b"no list\n" * 100_000, "rejected", "and "
-    ),
-    "20-errors-of-300-characters": Attack(
-        lambda: (
-            b"".join(b"q%d:plum\n" % n for n in range(30)) + b"".join(b"q1;" + b'"' * 9_000 + b"\n" for _ in range(30))
-        ),
-        "rejected",
-    ),
-    "errors-that-must-be-escaped": Attack(
-        lambda: (
-            b"".join(b"q%d:plum\n" % n for n in range(30))
-            + b"".join(b"q1;" + b"\x01\xc2\xad" * 900 + b"\n" for _ in range(30))
-        ),
-        "rejected",
-    ),
-    "errors-of-markup": Attack(
-        lambda: (
-            b"".join(b"q%d:plum\n" % n for n in range(30))
-            + b"".join(b"q1;" + b"<&'\"" * 900 + b"\n" for _ in range(30))
-        ),
-        "rejected",
-    ),
+    "100,000-errors-behind-lists": Attack(lambda: THIRTY_LISTS + b"no list\n" * 100_000, "rejected", "and "),
+    "20-errors-of-300-characters": Attack(lambda: errors(b'"' * 9_000), "rejected"),
+    "errors-that-must-be-escaped": Attack(lambda: errors(b"\x01\xc2\xad" * 900), "rejected"),
+    "errors-of-markup": Attack(lambda: errors(b"<&'\"" * 900), "rejected"),
     "100,000-notes": Attack(
         lambda: b"".join(b"unknown%d:plum\n" % n for n in range(100_000)) + LISTS.encode(), "scored"
     ),

@@ -69,51 +69,24 @@ HEADERS = {
     "an address by another header": get("/metrics", "Forwarded: for=127.0.0.1"),
 }
 
+OUTSIDE = (
+    *("/../challenge.toml", "/../../etc/passwd", "/%2e%2e/challenge.toml", "/%2e%2e%2fscores.db"),
+    *("/..%5c..%5cscores.db", "/..%c0%afscores.db", "/main/../../scores.db", "/main/%2e%2e/%2e%2e/solutions/main.txt"),
+    *("//../challenge.toml", "/./../challenge.toml", "/.manifest.json", "/main/.lock", "/.%00/challenge.toml", "/%00"),
+    *("/static/..;/challenge.toml", "http://x/../challenge.toml", "/submissions/main/.incoming/"),
+    *("/solutions/main.txt", "/scores.db", "/split.key"),
+)
+ENTRIES = (
+    *("main/entries/../../../x", "main/entries/%2e%2e%2fx", "main/entries/x.txt", "main/entries/"),
+    *("../main/entries/" + "0" * 32, "main%2f..%2fmain/entries/" + "0" * 32, "main%00/entries/" + "0" * 32),
+    *(f"MAIN/entries/{uuid.UUID(int=7)}", f"main/entries/{uuid.UUID(int=7)}/x", "main/entries/-1"),
+    "main/entries/" + "9" * 5000,
+)
 PATHS = {
-    **{
-        f"outside {number}": get(path)
-        for number, path in enumerate(
-            (
-                "/../challenge.toml",
-                "/../../etc/passwd",
-                "/%2e%2e/challenge.toml",
-                "/%2e%2e%2fscores.db",
-                "/..%5c..%5cscores.db",
-                "/..%c0%afscores.db",
-                "/main/../../scores.db",
-                "/main/%2e%2e/%2e%2e/solutions/main.txt",
-                "//../challenge.toml",
-                "/./../challenge.toml",
-                "/.manifest.json",
-                "/main/.lock",
-                "/.%00/challenge.toml",
-                "/%00",
-                "/static/..;/challenge.toml",
-                "http://x/../challenge.toml",
-                "/submissions/main/.incoming/",
-                "/solutions/main.txt",
-                "/scores.db",
-                "/split.key",
-            )
-        )
-    },
+    **{f"outside {number}": get(path) for number, path in enumerate(OUTSIDE)},
     **{
         f"an entry {number}": put("Authorization: Bearer TOKEN", path=f"/api/v1/tracks/{path}")
-        for number, path in enumerate(
-            (
-                "main/entries/../../../x",
-                "main/entries/%2e%2e%2fx",
-                "main/entries/x.txt",
-                "main/entries/",
-                "../main/entries/" + "0" * 32,
-                "main%2f..%2fmain/entries/" + "0" * 32,
-                "main%00/entries/" + "0" * 32,
-                f"MAIN/entries/{uuid.UUID(int=7)}",
-                f"main/entries/{uuid.UUID(int=7)}/x",
-                "main/entries/-1",
-                "main/entries/" + "9" * 5000,
-            )
-        )
+        for number, path in enumerate(ENTRIES)
     },
 }
 

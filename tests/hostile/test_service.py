@@ -26,7 +26,7 @@ from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.organising.files import ABANDONED, READY, RESERVE
 from scorer.service import app as serving_module
-from scorer.service.accepting import Delivery, accept
+from scorer.service.accepting import Delivery, Upload, accept
 from scorer.service.app import application
 from scorer.service.documents import Checks
 from scorer.service.refusals import RefusedError
@@ -146,7 +146,7 @@ class TestTabs:
 
     def test_a_file_that_is_gone_is_not_recorded(self, found: Served) -> None:
         path = found.service.incoming(found.service.track("main")) / "gone.part"
-        delivery = Delivery(str(uuid.uuid4()), "main", "amber", path, "0" * 64, 5, found.now)
+        delivery = Delivery(str(uuid.uuid4()), "main", "amber", Upload(path, "0" * 64, 5), found.now)
         with pytest.raises(RefusedError, match="not here any more"):
             accept(found.store, found.service.challenge, found.service.followed, delivery)
         assert not found.live.events("arrival")

@@ -8,8 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.lists.reading.blocks import checked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import UnreadableError, checked
 from tests.readers import agree
 from tests.strategies import examples
 
@@ -17,45 +16,11 @@ NUMBERS = st.sampled_from(["1", "2", "0", "-3e2", "0.1", "0.10000000000000002"])
 IDS = st.sampled_from(["q", "r", "a", "b", "007", "NA", "null", "nan", "#0", "é", "1677128#0"])
 FLAGS = st.sampled_from(["0", "1"])
 ODDITIES = [
-    *(
-        "",
-        " ",
-        "  ",
-        "\t",
-        "\v",
-        "\f",
-        "\r",
-        "\n",
-        "\r\n",
-        " \n",
-        "\n ",
-        "\n\n",
-        "\n#",
-        "#",
-        "\x1c",
-        "\x85",
-        "\u00a0",
-        "\u3000",
-    ),
+    *("", " ", "  ", "\t", "\v", "\f", "\r", "\n", "\r\n", " \n", "\n ", "\n\n", "\n#", "#", "\x1c", "\x85"),
+    *("\u00a0", "\u3000"),
     *("\ufeff", '"', '""', "'", "\\", "/", ",", ", ", ",,", ";", ":", "|", "[", "]", "{", "}", "(", "x", "é"),
-    *(
-        "nan",
-        "NaN",
-        "inf",
-        "Infinity",
-        "1e999",
-        "+1",
-        ".5",
-        "5.",
-        "-0",
-        "0x1",
-        "1_0",
-        "1e",
-        "true",
-        "null",
-        "007",
-        "\u0661",
-    ),
+    *("nan", "NaN", "inf", "Infinity", "1e999", "+1", ".5", "5.", "-0", "0x1", "1_0", "1e", "true", "null", "007"),
+    "\u0661",
 ]
 
 

@@ -16,7 +16,7 @@ from unittest.mock import patch
 import numpy as np
 import pytest
 
-from scorer.lists.reading import bytes as reading
+from scorer.lists.reading import blocks as reading
 from scorer.lists.reading import tables
 from scorer.measures.matched import Floats, Matched
 from scorer.scoring import submission

@@ -253,7 +253,11 @@ def test_nested_lists_in_texts_are_refused(text: str, tmp_path: Path) -> None:
 
 
 AMBIGUOUS = {
-    "query": ("qid", "query", listed(query="qid", item="docid", score=falling, query_="")),
+    "query": (
+        "qid",
+        "query",
+        [{**row, "query": "words"} for row in listed(query="qid", item="docid", score=falling)],
+    ),
     "item": ("docno", "document_id", listed(query="query", item="docno", document_id="x", score=falling)),
     "score": ("score", "similarity", listed(query="query", item="item", score=falling, similarity=falling)),
     "PyTerrier's and another": (
@@ -267,11 +271,6 @@ AMBIGUOUS = {
         [{**row, "movieId": "x"} for row in listed(query="query-id", item="corpus-id", score=falling)],
     ),
 }
-AMBIGUOUS["query"] = (
-    "qid",
-    "query",
-    [{**row, "query": "words"} for row in listed(query="qid", item="docid", score=falling)],
-)
 GRADES = {
     "score and label": ("score", "label"),
     "rel and relevance": ("rel", "relevance"),
@@ -338,7 +337,7 @@ def test_no_column_is_read_that_check_did_not_name(tmp_path: Path) -> None:
     rng = random.Random(36)
     path, part = tmp_path / "run", tmp_path / "part"
     valid = 0
-    for _ in range(2000):
+    for _ in range(500):
         one, other = rng.sample(list(NAMES_OF_TOOLS), 2)
         pool = [*NAMES_OF_TOOLS[one], *NAMES_OF_TOOLS[other]]
         names = list(dict.fromkeys(rng.sample(pool, rng.randint(2, min(8, len(pool))))))
@@ -360,7 +359,7 @@ def test_no_column_is_read_that_check_did_not_name(tmp_path: Path) -> None:
         shown = {column: [row[name] for row in rows] for column, name in read.items()}
         assert {query for query, _ in ranking(path)} == set(shown["query"]), (names, read)
         valid += 1
-    assert valid > 150
+    assert valid > 40
 
 
 def ranking(path: Path) -> list[tuple[str, Any]]:
@@ -480,10 +479,8 @@ WRONG_ARCHIVES = {
 def test_other_archives_are_explained(content: bytes, message: str, tmp_path: Path) -> None:
     """Files are listed; damage is named."""
     (tmp_path / "run").write_bytes(content)
-    with pytest.raises(scorer.SubmissionError) as caught:
+    with pytest.raises(scorer.SubmissionError, match=re.escape(message)):
         scorer.evaluate(QRELS, tmp_path / "run", "RR")
-
-    assert message in str(caught.value)
 
 
 ZEROS = b"0" * 3_000_000

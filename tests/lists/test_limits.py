@@ -17,8 +17,7 @@ from pyarrow import parquet
 
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists.formats import jsonl
-from scorer.lists.reading.blocks import Block
-from scorer.lists.reading.bytes import LimitError
+from scorer.lists.reading.blocks import Block, LimitError
 from scorer.lists.solution import Solution
 from scorer.measures import parse
 from scorer.scoring.outcomes import Outcome, Rejected, Rules, Scored

@@ -411,7 +411,7 @@ def test_no_item_is_counted_exactly_if_none_is_in_the_solution(
     held: int, solution: strategies.Solution, submission: strategies.Submission, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """For any query of the solution, and whether items are looked up part by part or together."""
-    monkeypatch.setattr("scorer.lists.notes.MAX_HELD", held)
+    monkeypatch.setattr("scorer.lists.match.MAX_HELD", held)
     known = {item for grades in solution.values() for item in grades}
     ranked = [item for query, items in submission.items() if query in solution for item in items]
     _, counts, *_ = matched_lists(solution, in_batches(submission, [3, 3], scored=False), whole_lists)

@@ -14,7 +14,7 @@ import scorer
 from scorer.errors import SubmissionError
 from scorer.lists.detection import run_tag
 from scorer.lists.reading.arrow import texts
-from scorer.lists.reading.bytes import BLOCK
+from scorer.lists.reading.blocks import BLOCK
 from scorer.lists.reading.tables import contradiction
 from scorer.lists.solution import Solution
 from scorer.scoring.outcomes import Rules, Scored

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from scorer.errors import SolutionError
-from scorer.files import digest
 from scorer.lists.solution import UNKNOWN, Solution, read_ids
 
 
@@ -101,10 +99,3 @@ def test_an_example_item_is_one_of_the_solution(tmp_path: Path) -> None:
     """None where the solution has no items."""
     assert Solution.read(written(tmp_path, "q:1:a|5,b|9\n")).example_item() == "a"
     assert Solution.of_queries(["q"]).example_item() is None
-
-
-def test_the_digest_is_that_of_the_bytes(tmp_path: Path) -> None:
-    """As sha256sum prints it."""
-    path = written(tmp_path, "q:1:a|1\n")
-
-    assert digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()

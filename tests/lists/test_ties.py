@@ -140,11 +140,11 @@ def test_a_measure_of_the_set_needs_the_set() -> None:
         tied.condensed()
 
 
-SAMPLED = 5_000
+SAMPLED = 2_000
 
 
 def test_expected_is_the_mean_of_a_sample() -> None:
-    """Of 60 items in groups of 1 to 23, 25 of them graded, 5,000 orders: within five standard errors."""
+    """Of 60 items in groups of 1 to 23, 25 of them graded, 2,000 orders: within five standard errors."""
     random = np.random.default_rng(11)
     run_scores = np.sort(random.choice([1.0, 2.0, 2.0, 2.0, 3.0, 4.0, 5.0, 5.0, 6.0, 7.0], 60))[::-1]
     grades = np.where(np.arange(60) % 5 < 2, random.choice([0.0, 1.0, 1.0, 2.0, 3.0, 7.5], 60), np.nan)
@@ -424,18 +424,8 @@ def test_bounds_in_tables(tied_files: tuple[str, str], terminal: Terminal) -> No
 def test_the_result_states_its_settings(tied_files: tuple[str, str], terminal: Terminal) -> None:
     """And each measure with all parameters."""
     options = ["--ties", "expected", "--missing", "skip", "--nothing-relevant", "zero", "--unjudged", "drop", "-l", "2"]
-    usual = evaluate_json(terminal, *tied_files, "-m", "map")
     printed = evaluate_json(terminal, *tied_files, "-m", "map", *options)
 
-    assert usual["policies"] == {
-        "split": "all",
-        "missing": "zero",
-        "ties": "trec",
-        "nothing_relevant": "skip",
-        "unjudged": "nonrelevant",
-        "rel": "positive",
-    }
-    assert usual["measures"] == {"map": "AP(denominator=R,rel=positive)"}
     assert printed["policies"] == {
         "split": "all",
         "missing": "skip",

@@ -315,34 +315,8 @@ def test_phases_cannot_be_removed_from_a_committed_challenge(live: Committed) ->
 # What the site publishes
 
 
-def test_before_the_reveal_the_site_has_only_hashes(live: Committed) -> None:
-    """No file has the opening, the salt, the SHA-256 of a solution, or the key."""
-    live.run(BEFORE)
-    first = live.commit()
-    live.write_solution(CORRECTED)
-    last = live.commit(COMMITTED + HOUR)
-    live.arrive()
-    site = live.rendered(day(11))
-
-    document = live.document()
-    assert [(each["sha256"], each["index"]) for each in document["commitments"]] == [
-        (first.sha256, first.index),
-        (last.sha256, last.index),
-    ]
-    assert document["revealed"] is False
-    assert document["tracks"]["main"] == {"key_sha256": None}
-    assert list(document["tracks"]["lists"]) == ["key_sha256"]
-    assert not (site / "commitment.txt").exists()
-    content = content_of(last.opening)
-    secrets = [str(content["salt"]), KEY]
-    secrets += [hashlib.sha256(text.encode()).hexdigest() for text in (SOLUTION, CORRECTED, LISTS)]
-    for path in (each for each in site.rglob("*") if each.is_file()):
-        text = path.read_bytes()
-        assert not [secret for secret in secrets if secret.encode() in text], path
-
-
 def test_after_the_reveal_the_site_has_the_opening(live: Committed) -> None:
-    """Its bytes have the committed SHA-256, and the boards are based on what it says."""
+    """Its bytes have the committed SHA-256, and the boards are based on it; the timeline links the files."""
     made = live.commit()
     live.arrive()
     live.run(day(31))
@@ -358,6 +332,17 @@ def test_after_the_reveal_the_site_has_the_opening(live: Committed) -> None:
             key: committed[name][key] for key in ("solution", "items", "rules")
         }
     assert json.loads(document["event"])["body"] == {"sha256": made.sha256, "opening": made.opening}
+
+    found = [each for each in live.timeline(day(31, 13)).happenings if not each.track]
+
+    assert [(each.kind, each.at, each.text, each.link) for each in found] == [
+        ("revealed", day(31), "Commitment revealed", "commitment.txt"),
+        ("committed", COMMITTED, "Solutions, rules and keys committed", "commitment.json"),
+    ]
+    assert {each.detail for each in found} == {f"SHA-256: {made.sha256}"}
+    live.rendered(day(31, 13))
+    for file in ("timeline.html", "feed.xml"):
+        assert 'href="commitment.json"' in live.page(file)
 
 
 def test_errata_are_listed_with_what_they_changed(live: Committed) -> None:
@@ -376,8 +361,8 @@ def test_errata_are_listed_with_what_they_changed(live: Committed) -> None:
     ]
 
 
-def test_every_site_has_the_public_key_of_receipts(live: Committed) -> None:
-    """Also without a commitment; then it has no commitment.json."""
+def test_before_the_reveal_the_site_has_only_hashes(live: Committed) -> None:
+    """No file has the opening, the salt, the SHA-256 of a solution, or the key. Every site has the key of receipts."""
     live.run(BEFORE)
     site = live.rendered(BEFORE)
 
@@ -385,9 +370,6 @@ def test_every_site_has_the_public_key_of_receipts(live: Committed) -> None:
     assert not (site / "commitment.json").exists()
     assert "commitment.json" not in live.page("verification.html")
 
-
-def test_the_page_has_the_commitments(live: Committed) -> None:
-    """The last one with the command that verifies it; earlier ones are listed."""
     first = live.commit()
     live.write_solution(CORRECTED)
     last = live.commit(COMMITTED + HOUR)
@@ -401,24 +383,24 @@ def test_the_page_has_the_commitments(live: Committed) -> None:
     assert {"commitment.json", "receipts.pem", "log.jsonl"} <= links
     assert "commitment.txt" not in links
 
-
-def test_the_timeline_has_commitment_and_reveal(live: Committed) -> None:
-    """With their hashes and links to the files."""
-    made = live.commit()
     live.arrive()
-    live.run(day(31))
-    live.reveal(day(31))
+    site = live.rendered(day(11))
 
-    found = [each for each in live.timeline(day(31, 13)).happenings if not each.track]
-
-    assert [(each.kind, each.at, each.text, each.link) for each in found] == [
-        ("revealed", day(31), "Commitment revealed", "commitment.txt"),
-        ("committed", COMMITTED, "Solutions, rules and keys committed", "commitment.json"),
+    document = live.document()
+    assert [(each["sha256"], each["index"]) for each in document["commitments"]] == [
+        (first.sha256, first.index),
+        (last.sha256, last.index),
     ]
-    assert {each.detail for each in found} == {f"SHA-256: {made.sha256}"}
-    live.rendered(day(31, 13))
-    for file in ("timeline.html", "feed.xml"):
-        assert 'href="commitment.json"' in live.page(file)
+    assert document["revealed"] is False
+    assert document["tracks"]["main"] == {"key_sha256": None}
+    assert list(document["tracks"]["lists"]) == ["key_sha256"]
+    assert not (site / "commitment.txt").exists()
+    content = content_of(last.opening)
+    secrets = [str(content["salt"]), KEY]
+    secrets += [hashlib.sha256(text.encode()).hexdigest() for text in (SOLUTION, CORRECTED, LISTS)]
+    for path in (each for each in site.rglob("*") if each.is_file()):
+        text = path.read_bytes()
+        assert not [secret for secret in secrets if secret.encode() in text], path
 
 
 # scorer reveal

@@ -97,7 +97,7 @@ def test_entries_that_cannot_count_are_left_out() -> None:
 
 
 def test_the_figure_ends_with_the_scores_and_the_leader_of_the_table() -> None:
-    """The best final score of a team is another one if its preliminary score is lower."""
+    """By final scores of entries with the best preliminary ones. A disqualified leader led until then."""
     other = row("other", (0.2, 0.35), (0.1, 0.8))
     shown = board(MIXED, other)
 
@@ -110,10 +110,6 @@ def test_the_figure_ends_with_the_scores_and_the_leader_of_the_table() -> None:
     assert "0.3500" in figure.svg.text
     assert not {"0.9000", "0.8000", "0.7000"} & set(figure.svg.text.replace("<", ">").split(">"))
 
-
-def test_a_disqualified_leader_led_until_then() -> None:
-    """The team that is now the first has not passed it."""
     gone = changed(row("gone", (0.5, 0.5)), "disqualified", 1)
-    (figure,) = board_figures(board(row("other", (0.2, 0.35), (0.1, 0.8)), gone))
-
+    (figure,) = board_figures(board(other, gone))
     assert figure.caption.startswith("gone led for 1 hour; other ")

@@ -77,10 +77,22 @@ def test_a_preview_shows_the_difference_and_leaves_the_board(live: Live) -> None
     assert [event.kind for event in live.events()[len(events) :]] == ["erratum"]
 
 
-def test_a_preview_needs_a_change(live: Live) -> None:
-    """Otherwise there is nothing to show."""
+def test_preview_and_apply_are_refused_until_there_is_something_to_see(live: Live) -> None:
+    """A change, a preview, and a reason for visitors; nothing is recorded."""
     with pytest.raises(ChallengeError, match="are those in force; change a file first"):
         live.preview(day(11))
+
+    live.write_solution(CORRECTED)
+    events = live.events()
+
+    with pytest.raises(ChallengeError, match="no erratum is open"):
+        live.apply(day(12))
+    assert live.events() == events
+
+    live.preview(day(11))
+    for reason in ("", "  \n"):
+        with pytest.raises(ChallengeError, match="the reason is blank"):
+            live.apply(day(12), reason)
 
 
 def test_a_preview_needs_a_phase_that_has_started(tmp_path: Path) -> None:
@@ -177,26 +189,6 @@ def test_apply_scores_what_arrived_without_a_run(live: Live) -> None:
     _, applied = live.apply(day(13))
 
     assert {each.team.folder for each in applied.teams} == {"amber", "birch", "cedar", "delta"}
-
-
-def test_apply_is_refused_without_a_preview(live: Live) -> None:
-    """Nothing is recorded."""
-    live.write_solution(CORRECTED)
-    events = live.events()
-
-    with pytest.raises(ChallengeError, match="no erratum is open"):
-        live.apply(day(12))
-    assert live.events() == events
-
-
-@pytest.mark.parametrize("reason", ["", "  \n"])
-def test_apply_is_refused_without_a_reason(live: Live, reason: str) -> None:
-    """Visitors read it."""
-    live.write_solution(CORRECTED)
-    live.preview(day(11))
-
-    with pytest.raises(ChallengeError, match="the reason is blank"):
-        live.apply(day(12), reason)
 
 
 @pytest.mark.parametrize("text", [SOLUTION, CORRECTED.replace("d|2", "d|3")])

@@ -21,27 +21,41 @@ WINDOW = history("north-window", (7, 0.373), (75, 0.433))
 OTHER = history("slow-river", (40, 0.27))
 
 
-def test_the_sentence_names_the_last_change_of_the_lead() -> None:
+GONE = history("a", (0, 0.5), (3, None))
+FALLING = [history("a", (0, 0.5), (2, 0.45), (5, 0.2)), history("b", (1, 0.4)), history("c", (1, 0.3))]
+CHANGING = [history("a", (0, 0.1), (2, 0.3)), history("b", (1, 0.2), (3.25, 0.4))]
+
+
+@pytest.mark.parametrize(
+    ("teams", "sentence"),
+    [
+        ([KETTLE, WINDOW, OTHER], "north-window led for 64 days; tea-kettle passed it on 30 June."),
+        # Better entries of the leader change nothing
+        ([history("a", (0, 0.1), (5, 0.3)), history("b", (6, 0.2))], "a has led since 20 April."),
+        ([], "No team has a score yet."),
+        ([history("base", (0, 0.5), is_baseline=True)], "No team has a score yet."),
+        (CHANGING, "a led for 1 day; b passed it on 23 April. The lead changed 3 times."),
+        # The team with the highest score then has passed nobody
+        (FALLING, "a led for 5 days; b has led since 25 April."),
+        # As a team that is disqualified; while no team has a score, none leads
+        ([GONE, history("b", (1, 0.4))], "a led for 3 days; b has led since 23 April."),
+        ([GONE], "a led for 3 days."),
+        ([GONE, history("b", (5, 0.4))], "a led for 3 days; b passed it on 25 April."),
+    ],
+)
+def test_the_sentence_names_the_last_change_of_the_lead(teams: list[History], sentence: str) -> None:
     """With the time for which the earlier leader led."""
-    expected = "north-window led for 64 days; tea-kettle passed it on 30 June."
-    assert leaders_sentence([KETTLE, WINDOW, OTHER]) == expected
+    assert leaders_sentence(teams) == sentence
 
 
-def test_a_lead_without_a_change() -> None:
-    """Its first day is named. Better entries of the leader change nothing."""
-    assert leaders_sentence([history("a", (0, 0.1), (5, 0.3)), history("b", (6, 0.2))]) == "a has led since 20 April."
-    assert leaders_sentence([]) == "No team has a score yet."
-    assert leaders_sentence([history("base", (0, 0.5), is_baseline=True)]) == "No team has a score yet."
+def test_the_best_of_all_falls_with_its_team() -> None:
+    """A score that is still the highest leads on."""
+    assert [score for _, score in best_of_all(FALLING)] == [0.5, 0.45, 0.4]
+    assert best_of_all([GONE])[-1] == (OPENED + timedelta(days=3), None)
 
 
-def test_many_changes_are_counted() -> None:
-    """From three on."""
-    teams = [history("a", (0, 0.1), (2, 0.3)), history("b", (1, 0.2), (3.25, 0.4))]
-    assert leaders_sentence(teams) == "a led for 1 day; b passed it on 23 April. The lead changed 3 times."
-
-
-def test_an_equal_score_does_not_take_the_lead() -> None:
-    """Nor does a baseline, and a team that improves its lead keeps its first day."""
+def test_each_lead_begins_with_a_higher_score() -> None:
+    """An equal score and a baseline take none; of entries at one time the highest leads, then the first team."""
     teams = [
         history("late", (3, 0.5)),
         history("early", (1, 0.4), (2, 0.5)),
@@ -51,16 +65,9 @@ def test_an_equal_score_does_not_take_the_lead() -> None:
     assert (lead.team, lead.score, lead.until) == (1, 0.4, None)
     assert lead.since == OPENED + timedelta(days=1)
 
+    at_once = [history("a", (0, 0.1)), history("b", (0, 0.3)), history("c", (0, 0.3))]
+    assert [lead.team for lead in leads(at_once)] == [1]
 
-def test_of_entries_at_one_time_the_highest_leads() -> None:
-    """Then the first team."""
-    assert [lead.team for lead in leads([history("a", (0, 0.1)), history("b", (0, 0.3)), history("c", (0, 0.3))])] == [
-        1
-    ]
-
-
-def test_each_lead_ends_where_the_next_one_begins() -> None:
-    """The last one has no end."""
     found = leads([KETTLE, WINDOW, OTHER])
     assert [(lead.team, lead.score) for lead in found] == [(0, 0.065), (1, 0.373), (0, 0.458)]
     assert [lead.until for lead in found] == [*(lead.since for lead in found[1:]), None]
@@ -71,22 +78,6 @@ def test_names_in_the_sentence_are_printable() -> None:
     sentence = leaders_sentence([history("<b>\u202e" + "x" * 300, (0, 0.1))])
     assert sentence.startswith("<b>\\u202e")
     assert len(sentence) < 80
-
-
-def test_a_leader_whose_score_falls_loses_the_lead() -> None:
-    """To the team with the highest score then, which has passed nobody. A score that is still the highest leads on."""
-    teams = [history("a", (0, 0.5), (2, 0.45), (5, 0.2)), history("b", (1, 0.4)), history("c", (1, 0.3))]
-    assert leaders_sentence(teams) == "a led for 5 days; b has led since 25 April."
-    assert [score for _, score in best_of_all(teams)] == [0.5, 0.45, 0.4]
-
-
-def test_a_leader_without_a_score_loses_the_lead() -> None:
-    """As a team that is disqualified; while no team has a score, none leads."""
-    gone = history("a", (0, 0.5), (3, None))
-    assert leaders_sentence([gone, history("b", (1, 0.4))]) == "a led for 3 days; b has led since 23 April."
-    assert leaders_sentence([gone]) == "a led for 3 days."
-    assert leaders_sentence([gone, history("b", (5, 0.4))]) == "a led for 3 days; b passed it on 25 April."
-    assert best_of_all([gone])[-1] == (OPENED + timedelta(days=3), None)
 
 
 @pytest.mark.parametrize(

@@ -269,22 +269,13 @@ def live(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Live:
     return live
 
 
-@pytest.mark.parametrize(
-    ("file", "words"),
-    [
-        ("a/early", "early"),
-        ("a/late", "late"),
-        ("a/over", "over the quota"),
-        ("a/rejected", "rejected"),
-        ("a/lost", "withdrawn"),
-    ],
-)
-def test_the_command_refuses_an_entry_that_never_counts(live: Live, terminal: Terminal, file: str, words: str) -> None:
+def test_the_command_refuses_an_entry_that_never_counts(live: Live, terminal: Terminal) -> None:
     """Nothing is recorded, also not another entry of the same command. A file that is lost since the close is one."""
-    answer = command(terminal, live.folder, "main/a/kept", f"main/{file}")
-
-    assert (answer.code, answer.out) == (1, "")
-    assert f"main/{file}: never counts ({words}); pick another entry" in answer.err
+    reasons = {"early": "early", "late": "late", "over": "over the quota", "rejected": "rejected", "lost": "withdrawn"}
+    for name, words in reasons.items():
+        answer = command(terminal, live.folder, "main/a/kept", f"main/a/{name}")
+        assert (answer.code, answer.out) == (1, "")
+        assert f"main/a/{name}: never counts ({words}); pick another entry" in answer.err
     assert "pick" not in live.kinds()
 
 
@@ -305,34 +296,25 @@ def test_the_command_warns_of_an_entry_that_does_not_count_now(
     assert (1, "a", 1.0) in ranking(live.board())
 
 
-def test_a_replaced_entry_may_return(live: Live, terminal: Terminal) -> None:
-    """It is named by its digest."""
+def test_an_entry_may_be_picked_that_counts_later(live: Live, terminal: Terminal) -> None:
+    """A replaced entry, named by its digest, may return; one without a result is scored later. A baseline has a row."""
     first = next(entry for entry in live.entries().all if entry.file == "main/a/replaced")
     answer = command(terminal, live.folder, first.digest[:12])
 
     assert (answer.code, answer.err) == (0, "main/a/replaced: does not count now (replaced)\n")
 
-
-def test_an_entry_without_a_result_may_be_picked(live: Live, terminal: Terminal) -> None:
-    """It is scored later."""
-    digest = live.entry("a/kept").digest
-    live.do(live.now, lambda _, store: forget_outcome(store, "main", ("main/a/kept", digest), "why"))
-    answer = command(terminal, live.folder, "main/a/kept")
-
-    assert (answer.code, answer.err) == (0, "main/a/kept: does not count now (not scored yet)\n")
-
-
-def test_picks_of_a_baseline_decide_its_score(live: Live, terminal: Terminal) -> None:
-    """It has no rank, but a row."""
     assert ("popular", 0.8) in [each[1:] for each in ranking(live.board())]
     answer = command(terminal, live.folder, "main/popular/1")
 
     assert (answer.code, answer.err) == (0, "")
     assert (None, "popular", 0.2) in ranking(live.board())
 
+    digest = live.entry("a/kept").digest
+    live.do(live.now, lambda _, store: forget_outcome(store, "main", ("main/a/kept", digest), "why"))
+    answer = command(terminal, live.folder, "main/a/kept")
 
-def test_the_rule_in_force_decides_whether_there_are_picks(live: Live, terminal: Terminal) -> None:
-    """An edited rule has no effect after the start, so picks still have one."""
+    assert (answer.code, answer.err) == (0, "main/a/kept: does not count now (not scored yet)\n")
+
     toml = live.folder / "challenge.toml"
     toml.write_text(toml.read_text().replace('entry = "picks"', 'entry = "best"'))
 

@@ -125,8 +125,8 @@ def test_preliminary_queries_without_a_defined_score_do_not_suffice(tmp_path: Pa
         live.board()
 
 
-def test_a_recorded_phase_has_an_exact_step() -> None:
-    """As text without an exponent; phases without the Ladder are recorded as before."""
+def test_a_recorded_step_is_exact_and_stays(tmp_path: Path) -> None:
+    """As text without an exponent; once its phase has started, a run refuses another one."""
     written = Phase.model_validate(
         {"name": "one", "start": START, "end": END, "shows": "ladder", "ladder_step": "0.00001"}
     )
@@ -135,9 +135,6 @@ def test_a_recorded_phase_has_an_exact_step() -> None:
     assert Phase.of_record(recorded) == written
     assert "ladder_step" not in Phase.model_validate({"name": "one", "start": START, "end": END}).recorded()
 
-
-def test_a_step_does_not_change_once_its_phase_has_started(tmp_path: Path) -> None:
-    """A run refuses another one."""
     live = Live.of(tmp_path, STEP)
     live.run(ANNOUNCED)
     live.configure(STEP.replace("0.3", "0.2"))
@@ -252,7 +249,7 @@ def answers(live: Live, moment: datetime | None = None) -> dict[str, tuple[str |
     r"The Ladder shows the preliminary score of an entry only if .* by more than 0\.3; what it lacks of 1 is .*"
 )
 def test_only_improvements_are_shown(tmp_path: Path) -> None:
-    """The board ranks by the last one; the true best is not marked."""
+    """The board ranks by the last one; the true best is not marked. The pages say what the Ladder does."""
     live = with_entries(tmp_path, STEP, files=STEPS)
 
     assert answers(live) == {
@@ -263,6 +260,13 @@ def test_only_improvements_are_shown(tmp_path: Path) -> None:
     }
     (row,) = live.board().rows
     assert (row.rank, row.entry.file if row.entry else "", row.looks) == (1, "main/a/3", 4)
+
+    files = site(live)
+    assert "Preliminary scores by the Ladder" in files["main/index.html"]
+    page = files["teams/a.html"]
+    assert page.count("scored, no improvement") == 2
+    assert "4 looks at the preliminary queries" in page
+    assert "not shown before" in files["main/rules.html"]
 
 
 @pytest.mark.parametrize("entry", ["best", "last", "picks"])
@@ -285,9 +289,9 @@ def test_final_scores_follow_the_exact_preliminary_ones(tmp_path: Path, entry: s
 @pytest.mark.holds(
     r"While the Ladder is used, the best score that was shown for an entry which is there counts\. .* not shown\."
 )
-def test_a_withdrawn_entry_was_looked_at(tmp_path: Path) -> None:
-    """Its score does not count, and an entry that is no better than it is no improvement."""
-    live = with_entries(tmp_path, STEP, files=STEPS[:3])
+def test_an_entry_that_is_gone_was_looked_at(tmp_path: Path) -> None:
+    """Its score does not count, and an entry that is no better is no improvement. A team may have no score left."""
+    live = with_entries(tmp_path / "one", STEP, files=STEPS[:3])
     live.path("a/3").unlink()
     live.put("a/5", found(0, 1, 3), START + HOUR)
     live.run(START + 2 * HOUR)
@@ -297,10 +301,7 @@ def test_a_withdrawn_entry_was_looked_at(tmp_path: Path) -> None:
     assert ranking(live.board()) == [(1, "a", 0.1)]
     assert live.board().rows[0].looks == 4
 
-
-def test_a_team_may_have_no_released_score_left(tmp_path: Path) -> None:
-    """It has no rank, and the board says why."""
-    live = with_entries(tmp_path, STEP, files=[("a/1", found(0, 1)), ("a/2", found(0))])
+    live = with_entries(tmp_path / "two", STEP, files=[("a/1", found(0, 1)), ("a/2", found(0))])
     live.path("a/1").unlink()
     live.run(START + 2 * HOUR)
 
@@ -497,18 +498,6 @@ def test_the_list_of_entries_says_why_there_is_no_score(tmp_path: Path) -> None:
         ("scored", 0.1, None),
         ("scored", None, "no improvement, so its preliminary score is not shown"),
     ]
-
-
-def test_pages_say_what_the_ladder_does(tmp_path: Path) -> None:
-    """The status, the entries of a team, and its looks."""
-    live = with_entries(tmp_path, STEP, files=STEPS)
-    files = site(live)
-
-    assert "Preliminary scores by the Ladder" in files["main/index.html"]
-    page = files["teams/a.html"]
-    assert page.count("scored, no improvement") == 2
-    assert "4 looks at the preliminary queries" in page
-    assert "not shown before" in files["main/rules.html"]
 
 
 @pytest.mark.holds(

@@ -261,7 +261,7 @@ def remaining(
 
 
 def test_what_is_left_of_each_limit() -> None:
-    """With the next day in the zone as the time at which the limits per day begin again."""
+    """Limits per day begin again with the next day in the zone; a merge may leave a team above a limit."""
     limits = quota(per_day=3, per_phase=5, total=9, rejected_per_day=2, zone="Europe/Ljubljana")
     now = datetime(2027, 3, 27, 22, 30, tzinfo=UTC)
     claims = [
@@ -288,15 +288,9 @@ def test_what_is_left_of_each_limit() -> None:
     assert [each.left for each in after] == [3, 5, 6, 2]
     assert after[0].resets == datetime(2027, 3, 28, 22, tzinfo=UTC)
     assert remaining(claims, quota(), ("t",), now, "one") == ()
-
-
-def test_nothing_is_left_below_zero() -> None:
-    """A merge, or a smaller quota, may leave a team above the limit."""
-    claims = [Claim(index, "t", START, "one", "scored") for index in range(3)]
-
-    (left,) = remaining(claims, quota(total=2), ("t",), START, "one")
-
-    assert (left.used, left.left) == (3, 0)
+    above = [Claim(index, "t", START, "one", "scored") for index in range(3)]
+    (total,) = remaining(above, quota(total=2), ("t",), START, "one")
+    assert (total.used, total.left) == (3, 0)
 
 
 # From files to the board
@@ -342,42 +336,33 @@ def test_an_entry_over_the_quota_has_no_result(tmp_path: Path) -> None:
 
 
 @pytest.mark.holds(
-    r"A team has at most 2 scored entries a day .*, 3 scored entries a phase and 4 scored entries in all\."
+    r"A team has at most 2 scored entries a day .*, 3 scored entries a phase and 4 scored entries in all\.",
+    r"A team has at most 1 rejected file a day .*; when it has so many, .* are over the quota\.",
 )
-def test_a_phase_and_the_whole_challenge_have_limits(tmp_path: Path) -> None:
-    """Per phase and in all."""
-    live = live_with(tmp_path, "per_phase = 2, total = 3")
-    put_all(live, "a/1", "a/2", "a/3")
-    put_all(live, "a/4", "a/5", received=SECOND_START)
-    live.run(SECOND_START + HOUR)
+@pytest.mark.parametrize(
+    ("limits", "first", "later", "start", "states"),
+    [
+        ("per_phase = 2, total = 3", "1 2 3", "4 5", SECOND_START, "scored scored over-quota scored over-quota"),
+        # A rejected file takes no place among the scored ones, so the next one is scored, in the same run
+        ("per_day = 1", "x1 x2 3 4", "", START, "rejected rejected scored over-quota"),
+        # When the limit of rejected files is reached, all later files of the day are over the quota
+        (
+            *("rejected_per_day = 2", "1 x2 x3 4 x5", "6", START + DAY),
+            "scored rejected rejected over-quota over-quota scored",
+        ),
+    ],
+)
+def test_each_limit_holds_in_one_run(
+    tmp_path: Path, limits: str, first: str, later: str, start: datetime, states: str
+) -> None:
+    """Of a phase and of the whole challenge, and of rejected files; other teams have their own."""
+    live = live_with(tmp_path, limits)
+    put_all(live, *(f"a/{name}" for name in first.split()), "b/1")
+    put_all(live, *(f"a/{name}" for name in later.split()), received=start)
+    live.run(start + HOUR)
 
-    assert [entry.state for entry in live.entries().all] == ["scored", "scored", "over-quota", "scored", "over-quota"]
-
-
-def test_one_run_resolves_entries_that_wait_for_each_other(tmp_path: Path) -> None:
-    """A rejected file takes no place among the scored ones, so the next one is scored, in the same run."""
-    live = live_with(tmp_path, "per_day = 1")
-    put_all(live, "a/x1", "a/x2", "a/3", "a/4", "b/1")
-    live.run(START + HOUR)
-
-    assert live.states() == {
-        "a/x1": "rejected",
-        "a/x2": "rejected",
-        "a/3": "scored",
-        "a/4": "over-quota",
-        "b/1": "scored",
-    }
-
-
-@pytest.mark.holds(r"A team has at most 1 rejected file a day .*; when it has so many, .* are over the quota\.")
-def test_rejected_files_have_a_separate_limit(tmp_path: Path) -> None:
-    """When it is reached, all later files of the day are over the quota; other days are not."""
-    live = live_with(tmp_path, "rejected_per_day = 2")
-    put_all(live, "a/1", "a/x2", "a/x3", "a/4", "a/x5")
-    put_all(live, "a/6", received=START + DAY)
-    live.run(START + DAY + HOUR)
-
-    assert list(live.states().values()) == ["scored", "rejected", "rejected", "over-quota", "over-quota", "scored"]
+    assert [entry.state for entry in live.entries().all if entry.team == "a"] == states.split()
+    assert live.states()["b/1"] == "scored"
 
 
 class Failing:

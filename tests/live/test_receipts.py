@@ -52,7 +52,7 @@ def log(live: Committed) -> list[dict[str, Any]]:
 
 
 def test_a_receipt_says_what_was_received_and_where_it_is_in_the_log(live: Committed) -> None:
-    """Canonical JSON: sorted keys, no spaces, ASCII."""
+    """Canonical JSON: sorted keys, no spaces, ASCII. Leaf and signature are computed without scorer."""
     live.rendered(day(11))
     text, signature, end = live.receipt("main/birch/1.txt").split("\n")
 
@@ -71,13 +71,6 @@ def test_a_receipt_says_what_was_received_and_where_it_is_in_the_log(live: Commi
     line = log(live)[said["index"] - 1]
     assert line == {"index": said["index"], "kind": "arrival", "leaf": said["leaf"], "head": said["head"]}
 
-
-def test_leaf_and_signature_are_those_of_the_definition(live: Committed) -> None:
-    """Computed without scorer, from the receipt and the key on the site."""
-    live.rendered(day(11))
-    text, _, signature = live.receipt("main/amber/1.txt").partition("\n")
-
-    said = json.loads(text)
     leaf = hashlib.sha256(b"\x00" + bytes.fromhex(said["nonce"]) + said["event"].encode()).hexdigest()
     assert leaf == said["leaf"]
     key = load_pem_public_key(live.page("receipts.pem").encode())
@@ -122,7 +115,7 @@ def test_entries_of_all_states_have_receipts(live: Committed) -> None:
 
 
 def test_receipts_are_printed_or_written(live: Committed, terminal: Terminal) -> None:
-    """In the order of the arguments."""
+    """In the order of the arguments; an entry of another track is not found where one track is chosen."""
     names = ["main/birch/1.txt", "lists/amber/1.txt"]
     one, other = (live.receipt(name) for name in names)
     file = live.folder / "receipt.txt"
@@ -130,6 +123,24 @@ def test_receipts_are_printed_or_written(live: Committed, terminal: Terminal) ->
     assert terminal.run("receipt", *names, "--challenge", live.folder) == Answer(0, one + other, "")
     assert terminal.run("receipt", names[0], "-o", file, "--challenge", live.folder) == Answer(0, "", "")
     assert file.read_text() == one
+
+    folder = live.folder / "receipts"
+
+    answer = terminal.run("receipt", "--all", folder, "-t", "lists", "--challenge", live.folder)
+    assert answer.out == f"{folder}: 3 receipts written, 0 there already\n"
+    assert [path.name for path in folder.iterdir()] == ["lists"]
+    answer = terminal.run("receipt", "main/birch/1.txt", "-t", "lists", "--challenge", live.folder)
+    assert (answer.code, 'no entry is called "main/birch/1.txt"' in answer.err) == (1, True)
+
+    for wrong in ("", "a b -o file", "a --all folder", "--all folder -o file"):
+        answer = terminal.run("receipt", *wrong.split(), "--challenge", live.folder)
+        assert (answer.code, "expected ENTRY..., ENTRY with -o FILE, or --all FOLDER" in answer.err) == (2, True)
+
+    (live.folder / "taken").write_text("")
+
+    for option in ("main/birch/1.txt -o {}/taken/receipt.txt", "--all {}/taken"):
+        answer = terminal.run("receipt", *option.format(live.folder).split(), "--challenge", live.folder)
+        assert (answer.code, "taken" in answer.err, answer.err.count("\n")) == (1, True, 1)
 
 
 def test_all_receipts_are_written_once(live: Committed, terminal: Terminal) -> None:
@@ -151,17 +162,6 @@ def test_all_receipts_are_written_once(live: Committed, terminal: Terminal) -> N
         assert path.read_text() == live.receipt(str(said["index"]))
 
 
-def test_one_track_can_be_chosen(live: Committed, terminal: Terminal) -> None:
-    """An entry of another track is not found then."""
-    folder = live.folder / "receipts"
-
-    answer = terminal.run("receipt", "--all", folder, "-t", "lists", "--challenge", live.folder)
-    assert answer.out == f"{folder}: 3 receipts written, 0 there already\n"
-    assert [path.name for path in folder.iterdir()] == ["lists"]
-    answer = terminal.run("receipt", "main/birch/1.txt", "-t", "lists", "--challenge", live.folder)
-    assert (answer.code, 'no entry is called "main/birch/1.txt"' in answer.err) == (1, True)
-
-
 def test_another_receipt_is_never_replaced(live: Committed, terminal: Terminal) -> None:
     """Nothing is written then."""
     folder = live.folder / "receipts"
@@ -174,25 +174,6 @@ def test_another_receipt_is_never_replaced(live: Committed, terminal: Terminal) 
     assert (answer.code, answer.out) == (1, "")
     assert answer.err.startswith(f"{path}: differs from the receipt of the record; ")
     assert [each.name for each in folder.rglob("*.txt")] == [path.name]
-
-
-@pytest.mark.parametrize(
-    "arguments", [[], ["a", "b", "-o", "file"], ["a", "--all", "folder"], ["--all", "folder", "-o", "file"]]
-)
-def test_wrong_arguments_are_refused(live: Committed, terminal: Terminal, arguments: list[str]) -> None:
-    """With what is expected."""
-    answer = terminal.run("receipt", *arguments, "--challenge", live.folder)
-
-    assert (answer.code, "expected ENTRY..., ENTRY with -o FILE, or --all FOLDER" in answer.err) == (2, True)
-
-
-def test_a_file_that_cannot_be_written_is_reported(live: Committed, terminal: Terminal) -> None:
-    """Its folder is a file here."""
-    (live.folder / "taken").write_text("")
-
-    for option in ("main/birch/1.txt -o {}/taken/receipt.txt", "--all {}/taken"):
-        answer = terminal.run("receipt", *option.format(live.folder).split(), "--challenge", live.folder)
-        assert (answer.code, "taken" in answer.err, answer.err.count("\n")) == (1, True, 1)
 
 
 # scorer verify receipt
@@ -244,7 +225,7 @@ def held(public: Path, tmp_path: Path, terminal: Terminal) -> Held:
 
 
 def test_a_receipt_is_verified(held: Held) -> None:
-    """With the key only, and with everything that a team has."""
+    """With the key, which must be given, and all that a team has; another file and another key are found."""
     said = fields(held.receipt.read_text())
     first = ["ok      the receipt is signed by the key", "ok      the receipt has the leaf of its event"]
     first.append("ok      the event says what the receipt says")
@@ -254,6 +235,23 @@ def test_a_receipt_is_verified(held: Held) -> None:
     more = f"ok      the log has this leaf and this head at event {said['index']}"
     last = "ok      the file is the one that was received"
     assert held.verify_all() == Answer(0, "\n".join([*first, more, last, about, ""]), "")
+
+    answer = held.terminal.run("verify", "receipt", held.receipt)
+    assert (answer.code, "--key is missing" in answer.err) == (2, True)
+    answer = held.verify("--opening", held.receipt)
+    assert (answer.code, "--opening: no option of receipt" in answer.err) == (2, True)
+
+    (held.folder / "run.txt").write_text(GOOD)
+
+    (line,) = failed(held.verify_all())
+    digests = [hashlib.sha256(text.encode()).hexdigest() for text in (GOOD, OTHER)]
+    assert line.endswith(f"its SHA-256 is {digests[0]}, that of the entry {digests[1]}")
+
+    public = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
+    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
+    (held.folder / "receipts.pem").write_bytes(pem)
+
+    assert failed(held.verify())[0].startswith("the receipt is signed by the key: the signature is wrong")
 
 
 def test_every_changed_byte_of_a_receipt_is_found(held: Held) -> None:
@@ -324,24 +322,6 @@ def test_an_event_of_another_kind_is_no_receipt_of_an_entry(held: Held) -> None:
     assert "found leaf" in second
 
 
-def test_another_file_is_found(held: Held) -> None:
-    """By its SHA-256."""
-    (held.folder / "run.txt").write_text(GOOD)
-
-    (line,) = failed(held.verify_all())
-    digests = [hashlib.sha256(text.encode()).hexdigest() for text in (GOOD, OTHER)]
-    assert line.endswith(f"its SHA-256 is {digests[0]}, that of the entry {digests[1]}")
-
-
-def test_another_key_is_found(held: Held) -> None:
-    """Such as that of another challenge."""
-    public = Ed25519PrivateKey.from_private_bytes(bytes(32)).public_key()
-    pem = public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
-    (held.folder / "receipts.pem").write_bytes(pem)
-
-    assert failed(held.verify())[0].startswith("the receipt is signed by the key: the signature is wrong")
-
-
 def rsa() -> bytes:
     """A key of another kind."""
     return generate_private_key(65537, 2048).public_key().public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo)
@@ -378,11 +358,3 @@ def test_a_missing_file_is_reported(held: Held, name: str) -> None:
 
     assert answer.code == 1
     assert f"{name}: cannot be read: No such file or directory; name" in answer.err
-
-
-def test_the_key_must_be_given(held: Held) -> None:
-    """And options of other documents are refused."""
-    answer = held.terminal.run("verify", "receipt", held.receipt)
-    assert (answer.code, "--key is missing" in answer.err) == (2, True)
-    answer = held.verify("--opening", held.receipt)
-    assert (answer.code, "--opening: no option of receipt" in answer.err) == (2, True)

@@ -42,8 +42,8 @@ def public(challenge: Path, terminal: Terminal) -> bytes:
     return b"".join((*files, *printed))
 
 
-def test_no_public_byte_has_the_digest_or_the_salt(challenge: Path, terminal: Terminal) -> None:
-    """Only the HMAC of the digest, with the salt as the key, is shown."""
+def test_a_revealed_solution_can_be_verified_by_anyone(challenge: Path, terminal: Terminal) -> None:
+    """Before, no public byte has the digest or the salt: only the HMAC with the salt as its key is shown."""
     assert terminal.run("run", challenge).code == 0
     plain, salt = digest(challenge / "solutions/main.txt"), salt_of(challenge)
 
@@ -54,6 +54,25 @@ def test_no_public_byte_has_the_digest_or_the_salt(challenge: Path, terminal: Te
     assert salt[:12].encode() not in content
     assert bytes.fromhex(salt) not in content
     assert shown(challenge) == hmac.new(bytes.fromhex(salt), plain.encode(), hashlib.sha256).hexdigest()
+
+    before = shown(challenge)
+    settings = challenge / "challenge.toml"
+    settings.write_text(settings.read_text(encoding="utf-8") + "reveal_solution = true\n", encoding="utf-8")
+    assert terminal.run("render", challenge).code == 0
+
+    page = (challenge / "site/main/index.html").read_text(encoding="utf-8")
+
+    assert shown(challenge) == before
+    assert digest(challenge / "solutions/main.txt") in page
+    assert re.findall(r'<code class="salt">([0-9a-f]{64})</code>', page) == [salt]
+    if shutil.which("openssl") is None:
+        pytest.skip("needs openssl, to verify the salted digest")
+    reference = (ROOT / "docs/challenge-toml.md").read_text(encoding="utf-8")
+    (check,) = re.findall(r"^ +(sha256sum .*openssl.*)$", reference, re.MULTILINE)
+    done = subprocess.run(
+        check.replace("SALT", salt), shell=True, cwd=challenge, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[-1] == before
 
 
 def test_it_stays_the_same_until_the_solution_changes(challenge: Path, terminal: Terminal) -> None:
@@ -71,26 +90,3 @@ def test_it_stays_the_same_until_the_solution_changes(challenge: Path, terminal:
     shutil.rmtree(challenge / "site")
     terminal.run("run", challenge)
     assert shown(challenge) not in (first, second)
-
-
-def test_a_revealed_solution_can_be_verified_by_anyone(challenge: Path, terminal: Terminal) -> None:
-    """With the published solution and the command of the documentation."""
-    assert terminal.run("run", challenge).code == 0
-    before = shown(challenge)
-    settings = challenge / "challenge.toml"
-    settings.write_text(settings.read_text(encoding="utf-8") + "reveal_solution = true\n", encoding="utf-8")
-    assert terminal.run("render", challenge).code == 0
-
-    page = (challenge / "site/main/index.html").read_text(encoding="utf-8")
-
-    assert shown(challenge) == before
-    assert digest(challenge / "solutions/main.txt") in page
-    (salt,) = re.findall(r'<code class="salt">([0-9a-f]{64})</code>', page)
-    if shutil.which("openssl") is None:
-        pytest.skip("needs openssl, to verify the salted digest")
-    reference = (ROOT / "docs/challenge-toml.md").read_text(encoding="utf-8")
-    (check,) = re.findall(r"^ +(sha256sum .*openssl.*)$", reference, re.MULTILINE)
-    done = subprocess.run(
-        check.replace("SALT", salt), shell=True, cwd=challenge, capture_output=True, text=True, check=True
-    )
-    assert done.stdout.split()[-1] == before

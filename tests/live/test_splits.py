@@ -176,20 +176,14 @@ def test_an_invalid_split_is_reported(tmp_path: Path, line: str, message: str) -
     assert "\n" not in str(caught.value)
 
 
-def test_a_floating_point_number_is_no_share() -> None:
-    """It is not the decimal that was written."""
+def test_what_is_no_split_is_refused(tmp_path: Path) -> None:
+    """A share is the decimal that was written, and the folder of the site is public. No other key has decimals."""
     with pytest.raises(ValidationError, match="is not a number between 0 and 1"):
         KeySplit.model_validate({"preliminary": 0.2})
 
-
-def test_the_key_is_not_in_the_folder_of_the_site(tmp_path: Path) -> None:
-    """That folder is public."""
     with pytest.raises(ChallengeError, match="contains the key of the split of main"):
         challenge_with(tmp_path, 'split = {preliminary = 0.2, key_file = "site/split.key"}')
 
-
-def test_other_numbers_are_reported_as_before(tmp_path: Path) -> None:
-    """Numbers of the file are read as decimals now; no other key has any."""
     with pytest.raises(ChallengeError) as caught:
         challenge_with(tmp_path, "decimals = 2.50\nmeasures = [0.5]\nentry = 1e999999999999999999999")
     found = [line.partition("found ")[2].partition(";")[0] for line in str(caught.value).splitlines()]
@@ -456,23 +450,6 @@ def test_without_the_split_no_query_is_preliminary(run_challenge: Path, terminal
     assert not (run_challenge / "site/main/split.json").exists()
 
 
-def test_the_recorded_settings_have_the_hash_of_the_key(run_challenge: Path) -> None:
-    """And the share as text. They can be read as settings again; with another key this is an error."""
-    track = read_challenge(run_challenge).tracks[0]
-    with Store.open(run_challenge / "scores.db") as store:
-        recorded = store.read(lambda view: view.recorded_basis("main"))
-
-    assert recorded is not None
-    assert recorded.settings is not None
-    assert recorded.settings["split"] == {"preliminary": "0.3", "key_file": "split.key", "key_sha256": HASH}
-    again = Track.model_validate({**recorded.settings, "name": "main", "root": run_challenge}, strict=False)
-    assert settings(again) == recorded.settings == settings(track)
-    write_key(run_challenge / "split.key", OTHER_KEY)
-    assert settings(track) != recorded.settings
-    with pytest.raises(ChallengeError, match=f"SHA-256 {OTHER_HASH}; expected that with the SHA-256 {HASH}"):
-        settings(again)
-
-
 def test_a_given_hash_of_the_key_is_verified(split_challenge: Path, terminal: Terminal) -> None:
     """A run with another key scores nothing."""
     edit(split_challenge, "0.3}", f'0.3, key_sha256 = "{OTHER_HASH}"}}')
@@ -532,18 +509,16 @@ def test_a_contradiction_is_reported_before_anything_is_recorded(
 
 
 @pytest.mark.parametrize(("change", "message"), CONTRADICTIONS[1:])
-@pytest.mark.parametrize("command", ["render", "leaderboard"])
 def test_a_contradiction_is_reported_where_the_board_is_shown(
-    run_challenge: Path, terminal: Terminal, command: str, change: Callable[[Path], object], message: str
+    run_challenge: Path, terminal: Terminal, change: Callable[[Path], object], message: str
 ) -> None:
     """The site is as before."""
     before = (run_challenge / "site/main/index.html").read_bytes()
     change(run_challenge)
 
-    answer = terminal.run(command, run_challenge)
-
-    assert answer.code == 1
-    assert message in answer.err
+    for command in ("render", "leaderboard"):
+        answer = terminal.run(command, run_challenge)
+        assert (answer.code, message in answer.err) == (1, True)
     assert (run_challenge / "site/main/index.html").read_bytes() == before
 
 
@@ -559,22 +534,19 @@ def test_a_split_of_a_flagged_solution_is_refused_without_a_run(split_challenge:
     assert (answer.code, "but the solution flags 9 queries, too" in answer.err) == (1, True)
 
 
-def test_a_participant_needs_no_key(split_challenge: Path, terminal: Terminal) -> None:
-    """`scorer check` works with the published challenge.toml."""
-    (split_challenge / "split.key").unlink()
-    file = next((split_challenge / "submissions/main").iterdir())
-
-    assert terminal.run("check", file, "--track", "main", "--challenge", split_challenge).code == 0
-
-
 def test_a_key_that_others_can_read_is_reported(split_challenge: Path, terminal: Terminal) -> None:
-    """It is a note: the solution next to it is more secret."""
+    """It is a note: the solution next to it is more secret. A participant needs no key for `scorer check`."""
     (split_challenge / "split.key").chmod(0o640)
     note = f"{split_challenge / 'split.key'}: other users can read the key of the split; run chmod 600 on it\n"
 
     for command in (("run", split_challenge), ("split", "--challenge", split_challenge)):
         answer = terminal.run(*command)
         assert (answer.code, answer.err.count(note)) == (0, 1)
+
+    (split_challenge / "split.key").unlink()
+    file = next((split_challenge / "submissions/main").iterdir())
+
+    assert terminal.run("check", file, "--track", "main", "--challenge", split_challenge).code == 0
 
 
 def test_doctor_compares_the_key_with_the_record(run_challenge: Path, terminal: Terminal) -> None:
@@ -692,11 +664,25 @@ def test_no_public_byte_has_the_key_or_a_query_before_it_is_revealed(
 
 
 def test_neither_the_database_nor_its_site_has_the_key(run_challenge: Path) -> None:
-    """A copy of the database does not show the split before the key is revealed."""
+    """The recorded settings have its hash, and the share as text; read again, they refuse another key."""
     for file in (path for path in run_challenge.rglob("*") if path.is_file() and path.name != "split.key"):
         content = file.read_bytes()
         assert KEY.hex().encode() not in content, file
         assert KEY not in content, file
+
+    track = read_challenge(run_challenge).tracks[0]
+    with Store.open(run_challenge / "scores.db") as store:
+        recorded = store.read(lambda view: view.recorded_basis("main"))
+
+    assert recorded is not None
+    assert recorded.settings is not None
+    assert recorded.settings["split"] == {"preliminary": "0.3", "key_file": "split.key", "key_sha256": HASH}
+    again = Track.model_validate({**recorded.settings, "name": "main", "root": run_challenge}, strict=False)
+    assert settings(again) == recorded.settings == settings(track)
+    write_key(run_challenge / "split.key", OTHER_KEY)
+    assert settings(track) != recorded.settings
+    with pytest.raises(ChallengeError, match=f"SHA-256 {OTHER_HASH}; expected that with the SHA-256 {HASH}"):
+        settings(again)
 
 
 # scorer reveal
@@ -840,21 +826,6 @@ OK = [
 ]
 
 
-def test_a_published_split_is_verified(run_challenge: Path, terminal: Terminal) -> None:
-    """With what the site has, and with the hash of an earlier copy; neither challenge nor database is needed."""
-    show_final(run_challenge)
-    for command in (["run"], ["reveal", "--challenge"], ["render"]):
-        assert terminal.run(*command, run_challenge).code == 0
-    content = (run_challenge / "site/main/split.json").read_text(encoding="utf-8")
-    elsewhere = run_challenge.parent
-
-    answer = verified(elsewhere, content, terminal)
-    assert (answer.code, answer.out.splitlines(), answer.err) == (0, OK, "")
-    answer = verified(elsewhere, content, terminal, "--key-sha256", HASH.upper())
-    earlier = "ok      the SHA-256 of the key is that of the earlier copy"
-    assert (answer.code, answer.out.splitlines()) == (0, [earlier, *OK])
-
-
 def moved(query: str, *, copy: bool = False) -> dict[str, object]:
     """The queries with one of them in the other list, or in both."""
     lists = {side: list(ids) for side, ids in document()["queries"].items()}  # type: ignore[attr-defined]
@@ -899,25 +870,26 @@ def test_verification_finds_what_was_changed(
     assert all(line.startswith(("ok  ", "note")) for line in lines if line not in wrong)
 
 
-def test_another_hash_than_the_earlier_one_fails(tmp_path: Path, terminal: Terminal) -> None:
-    """The organiser replaced the key, and everything else in the document."""
-    answer = verified(tmp_path, document(), terminal, "--key-sha256", OTHER_HASH)
-
-    first, *others = answer.out.splitlines()
-    assert answer.code == 1
-    differs = f"the file has {HASH}, the earlier copy {OTHER_HASH}"
-    assert first == f"FAILED  the SHA-256 of the key is that of the earlier copy: {differs}"
-    assert others == OK
-
-
-def test_a_key_that_is_not_revealed_fails(run_challenge: Path, terminal: Terminal) -> None:
-    """The hash is compared with that of an earlier copy all the same."""
+def test_a_published_split_is_verified(run_challenge: Path, terminal: Terminal) -> None:
+    """Before the reveal only the hash can be; then neither challenge nor database is needed."""
     file = run_challenge / "site/main/split.json"
     answer = terminal.run("verify", "split", file, "--key-sha256", HASH)
 
     earlier, line = answer.out.splitlines()
     assert (answer.code, earlier) == (1, "ok      the SHA-256 of the key is that of the earlier copy")
     assert line == "FAILED  the key is revealed: not revealed yet; the organiser publishes it after the challenge"
+
+    show_final(run_challenge)
+    for command in (["run"], ["reveal", "--challenge"], ["render"]):
+        assert terminal.run(*command, run_challenge).code == 0
+    content = (run_challenge / "site/main/split.json").read_text(encoding="utf-8")
+    elsewhere = run_challenge.parent
+
+    answer = verified(elsewhere, content, terminal)
+    assert (answer.code, answer.out.splitlines(), answer.err) == (0, OK, "")
+    answer = verified(elsewhere, content, terminal, "--key-sha256", HASH.upper())
+    earlier = "ok      the SHA-256 of the key is that of the earlier copy"
+    assert (answer.code, answer.out.splitlines()) == (0, [earlier, *OK])
 
 
 @pytest.mark.parametrize(
@@ -963,10 +935,18 @@ def test_ids_that_utf_8_cannot_encode_are_published_and_verified(tmp_path: Path,
     assert "\x1b" not in answer.out
 
 
-def test_arguments_of_verify_are_checked(tmp_path: Path, terminal: Terminal) -> None:
-    """A missing file, another document, and something that is no hash."""
+def test_other_documents_and_arguments_are_reported(tmp_path: Path, terminal: Terminal) -> None:
+    """A missing file, something that is no hash, and another hash: the organiser replaced the key and all else."""
     missing = terminal.run("verify", "split", tmp_path / "split.json")
     assert (missing.code, "cannot be read: No such file or directory" in missing.err) == (1, True)
     assert terminal.run("verify", "board", tmp_path / "board.json").code == 2
     wrong = terminal.run("verify", "split", tmp_path / "split.json", "--key-sha256", "12")
     assert (wrong.code, "expected 64 hexadecimal digits" in wrong.err) == (2, True)
+
+    answer = verified(tmp_path, document(), terminal, "--key-sha256", OTHER_HASH)
+
+    first, *others = answer.out.splitlines()
+    assert answer.code == 1
+    differs = f"the file has {HASH}, the earlier copy {OTHER_HASH}"
+    assert first == f"FAILED  the SHA-256 of the key is that of the earlier copy: {differs}"
+    assert others == OK

@@ -14,7 +14,6 @@ import pytest
 
 from scorer.board.build import ranked
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
 from scorer.live.rules import TrackInForce
@@ -31,7 +30,7 @@ from tests.boards import UPDATED, board_of, scored_row
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page
 from tests.commands import Answer, Terminal, here
-from tests.pages import Element, read
+from tests.pages import Element, pages, read
 from tests.seeded_challenge import write_challenge
 from tests.store.test_store import add, opened, submission
 
@@ -55,9 +54,10 @@ def errors(folder: Path, text: str) -> list[str]:
 
 
 def test_the_file_is_optional_and_may_be_empty(tmp_path: Path) -> None:
-    """Both mean that nothing is set."""
+    """Both mean that nothing is set. A display name may be that of the folder, also in other letters."""
     assert read_teams(tmp_path) == {}
     assert teams_of(tmp_path, "# nothing\n") == {}
+    assert teams_of(tmp_path, '[tea]\nname = "TEA"\n')["tea"].name == "TEA"
 
 
 def test_every_key_of_a_team_is_read(tmp_path: Path) -> None:
@@ -124,14 +124,11 @@ def test_an_invalid_setting_is_refused(tmp_path: Path, line: str, message: str) 
 
 
 def test_all_errors_are_reported_together(tmp_path: Path) -> None:
-    """One line each."""
+    """One line each. Chains and circles of merges are refused; the message names the final team."""
     found = errors(tmp_path, 'b = 3\n[a]\nnam = 1\nname = ""\n[c]\nmerged_into = "c"\n')
 
     assert [line.partition(":")[0] for line in found] == ["b", "a.name", "a.nam", "c.merged_into"]
 
-
-def test_a_team_is_merged_into_a_team_that_is_not_merged(tmp_path: Path) -> None:
-    """Chains and circles are refused; the message names the final team."""
     chain = errors(tmp_path, '[a]\nmerged_into = "b"\n[b]\nmerged_into = "c"\n')
     circle = errors(tmp_path, '[a]\nmerged_into = "b"\n[b]\nmerged_into = "a"\n')
 
@@ -149,11 +146,6 @@ def test_two_teams_do_not_show_the_same_name(tmp_path: Path, name: str) -> None:
         (error,) = errors(tmp_path, text)
         assert error.startswith("d.name: found")
         assert error.endswith("; choose another name")
-
-
-def test_a_display_name_may_be_that_of_the_folder(tmp_path: Path) -> None:
-    """Also in other letters."""
-    assert teams_of(tmp_path, '[tea]\nname = "TEA"\n')["tea"].name == "TEA"
 
 
 # The record
@@ -289,7 +281,7 @@ def test_a_new_reason_for_the_same_decision_is_in_the_history() -> None:
 
 
 def test_merged_teams_count_as_one_from_the_merge_on() -> None:
-    """Before it, and after it is reversed, they are separate."""
+    """Before it, and after it is reversed, they are separate. A chain or a circle may exist for a moment."""
     events = settings_events(("a", {"merged_into": "b"}), ("c", {"merged_into": "b"}), ("a", {}))
 
     assert [merges(events).members("b", index) for index in (0, 1, 2, 3, 9)] == [
@@ -303,9 +295,6 @@ def test_merged_teams_count_as_one_from_the_merge_on() -> None:
     assert merges(events).members("c", 1) == ("c",)
     assert merges(events).members("a", 2) == ("a", "b", "c")
 
-
-def test_a_chain_between_two_events_of_one_import_ends() -> None:
-    """Events of one import are in the order of teams, so a chain, even a circle, may exist for a moment."""
     joined = merges(
         settings_events(("a", {"merged_into": "b"}), ("b", {"merged_into": "c"}), ("c", {"merged_into": "a"}))
     )
@@ -375,8 +364,8 @@ def decide(terminal: Terminal, folder: Path, *arguments: str) -> Answer:
 @pytest.mark.holds(
     r"A team that is disqualified or withdraws stays on the board without a rank; the teams below it move up\."
 )
-def test_a_disqualified_team_stays_visible_and_ranks_close_up(season: Path, terminal: Terminal) -> None:
-    """Its row is the last; reinstated, it has its rank again."""
+def test_decisions_can_be_taken_back(season: Path, terminal: Terminal) -> None:
+    """A disqualified team is the last row; a merge has the best entry of both; a renamed team keeps its address."""
     before = board_rows(terminal, season)
     decide(terminal, season, "disqualify", "birch-gate", "--reason", "two accounts")
     without = board_rows(terminal, season)
@@ -386,6 +375,24 @@ def test_a_disqualified_team_stays_visible_and_ranks_close_up(season: Path, term
     assert [without[team][0] for team in teams] == [1, 2, 3, 4]
     assert list(without)[-1] == "birch-gate"
     assert without["birch-gate"] == (None, 1, "disqualified")
+    assert board_rows(terminal, season) == before
+
+    decide(terminal, season, "merge", "amber-lamp", "even-tide", "--reason", "one group")
+    merged = board_rows(terminal, season)
+    decide(terminal, season, "unmerge", "amber-lamp", "--reason", "two groups")
+
+    assert "amber-lamp" not in merged
+    assert merged["even-tide"] == (before["amber-lamp"][0], 2, "ranked")
+    assert board_rows(terminal, season) == before
+
+    decide(terminal, season, "rename", "amber-lamp", "Lampe d'ambre ✨")
+    renamed = board_rows(terminal, season)
+    terminal.run("render", season)
+    page = (season / "site" / "teams" / "amber-lamp.html").read_text(encoding="utf-8")
+    decide(terminal, season, "rename", "amber-lamp", "amber-lamp")
+
+    assert renamed == {"Lampe d'ambre ✨" if name == "amber-lamp" else name: row for name, row in before.items()}
+    assert "<bdi>Lampe d&#39;ambre ✨</bdi>" in page
     assert board_rows(terminal, season) == before
 
 
@@ -445,32 +452,6 @@ def statistics_of(folder: Path) -> dict[str, list[object]]:
         if tables:
             found[row["team"]] = [row["low"], row["high"], row["tier"], [table.words() for table in tables]]
     return found
-
-
-def test_merged_teams_have_one_row_and_separate_again(season: Path, terminal: Terminal) -> None:
-    """The row of the target has the entries of both, and the best of them counts."""
-    before = board_rows(terminal, season)
-    decide(terminal, season, "merge", "amber-lamp", "even-tide", "--reason", "one group")
-    merged = board_rows(terminal, season)
-    decide(terminal, season, "unmerge", "amber-lamp", "--reason", "two groups")
-
-    assert "amber-lamp" not in merged
-    assert merged["even-tide"] == (before["amber-lamp"][0], 2, "ranked")
-    assert board_rows(terminal, season) == before
-
-
-def test_a_renamed_team_keeps_its_address_and_its_scores(season: Path, terminal: Terminal) -> None:
-    """The folder stays the id; the name of the folder as a display name removes the display name."""
-    before = board_rows(terminal, season)
-    decide(terminal, season, "rename", "amber-lamp", "Lampe d'ambre ✨")
-    renamed = board_rows(terminal, season)
-    terminal.run("render", season)
-    page = (season / "site" / "teams" / "amber-lamp.html").read_text(encoding="utf-8")
-    decide(terminal, season, "rename", "amber-lamp", "amber-lamp")
-
-    assert renamed == {"Lampe d'ambre ✨" if name == "amber-lamp" else name: row for name, row in before.items()}
-    assert "<bdi>Lampe d&#39;ambre ✨</bdi>" in page
-    assert board_rows(terminal, season) == before
 
 
 def test_commands_keep_the_comments_and_the_order_of_the_file(season: Path, terminal: Terminal) -> None:

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from scorer.board.site.folder import write
-from scorer.board.site.pages import pages
 from scorer.board.site.timeline import months, of_all_tracks
 from scorer.live.timeline import Happening, Timeline
 from scorer.organising.commitment import reveal
@@ -23,7 +22,7 @@ from tests.accessibility import has_axe, violations
 from tests.boards import board, erratum
 from tests.browser import IN_BROWSER, Page
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, PHASES, POOR, Live, day
-from tests.pages import read
+from tests.pages import pages, read
 
 SPLIT = "split = {preliminary = 0.5}\n"
 
@@ -61,7 +60,7 @@ def later(live: Live, at: datetime, end: datetime, name: str = "one") -> None:
 
 
 def test_phases_are_announced_start_freeze_end_and_close(live: Live) -> None:
-    """Only what has happened is listed; dates to come are separate."""
+    """Only what has happened is listed, from its exact second on; dates to come are separate."""
     found = live.timeline(day(10))
 
     assert texts(found) == ["Phases announced", "Phase one started"]
@@ -85,21 +84,6 @@ def test_phases_are_announced_start_freeze_end_and_close(live: Live) -> None:
     assert {each.track for each in over.upcoming} == {"other"}
     assert list(over.happenings) == sorted(over.happenings, key=lambda each: (each.at, each.index), reverse=True)
 
-
-@pytest.mark.parametrize(
-    ("moment", "kind"), [(day(10, 0), "started"), (day(19, 0), "frozen"), (day(20, 0), "ended"), (day(20, 1), "closed")]
-)
-def test_a_date_happens_at_its_exact_second(live: Live, moment: datetime, kind: str) -> None:
-    """Before it, it is a date to come."""
-    before, at = (live.timeline(each) for each in (moment - timedelta(microseconds=1), moment))
-
-    for found, passed in ((before, False), (at, True)):
-        assert ((kind, moment) in kinds([each for each in found.happenings if each.track == "main"])) is passed
-        assert ((kind, moment) in kinds([each for each in found.upcoming if each.track == "main"])) is not passed
-
-
-def test_the_announcement_lists_the_phases(live: Live) -> None:
-    """With their times, to the minute and with the zone."""
     announced = next(each for each in live.timeline(day(10)).happenings if each.kind == "announced")
 
     assert announced.detail in (
@@ -107,6 +91,13 @@ def test_the_announcement_lists_the_phases(live: Live) -> None:
         "19 January 2027, 00:00 UTC; two: 25 January 2027, 00:00 UTC to 30 January 2027, 00:00 UTC",
         "one: 10 January 2027, 00:00 UTC to 20 February 2027, 00:00 UTC, closes 20 February 2027, 01:00 UTC",
     )
+
+    dates = {"started": day(10, 0), "frozen": day(19, 0), "ended": day(20, 0), "closed": day(20, 1)}
+    for kind, moment in dates.items():
+        for at, has_passed in ((moment - timedelta(microseconds=1), False), (moment, True)):
+            found = live.timeline(at)
+            for listed, is_there in ((found.happenings, has_passed), (found.upcoming, not has_passed)):
+                assert ((kind, moment) in kinds([each for each in listed if each.track == "main"])) is is_there
 
 
 def test_phases_that_change_before_their_start_are_listed(live: Live) -> None:

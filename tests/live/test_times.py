@@ -370,12 +370,18 @@ def events(live: Live) -> list[dict[str, object]]:
         return [{"kind": each.kind, **each.body} for each in store.read(lambda view: view.events())]
 
 
-def test_derived_rows_are_not_needed(tmp_path: Path) -> None:
-    """Without them, the last look is still known."""
+DERIVED = [f"DELETE FROM {table}" for table in ("scanned_file", "last_run", "mean", "result", "cached")]
+
+
+@pytest.mark.parametrize("statements", [DERIVED, ["DROP TABLE folder_look"]], ids=["derived rows", "schema 4"])
+def test_the_last_look_is_known_without(tmp_path: Path, statements: list[str]) -> None:
+    """A database of schema 4 has the end of the last run."""
     live = live_at(tmp_path, END)
     with closing(sqlite3.connect(live.folder / "scores.db")) as connection, connection:
-        for table in ("scanned_file", "last_run", "mean", "result", "cached"):
-            connection.execute(f"DELETE FROM {table}")
+        for statement in statements:
+            connection.execute(statement)
+    if statements is not DERIVED:
+        downgrade(live.folder / "scores.db")
     live.put("a/1", lists(1, 1), END - HOUR)
     live.run(END + HOUR)
 
@@ -393,18 +399,6 @@ def test_a_bundle_has_the_last_look(tmp_path: Path) -> None:
     new.run(END + HOUR)
 
     assert new.states() == {"a/1": "misdated"}
-
-
-def test_an_upgrade_knows_the_last_look(tmp_path: Path) -> None:
-    """A database of schema 4 has the end of the last run."""
-    live = live_at(tmp_path, END)
-    with closing(sqlite3.connect(live.folder / "scores.db")) as connection, connection:
-        connection.execute("DROP TABLE folder_look")
-    downgrade(live.folder / "scores.db")
-    live.put("a/1", lists(1, 1), END - HOUR)
-    live.run(END + HOUR)
-
-    assert live.states() == {"a/1": "misdated"}
 
 
 def downgrade(database: Path) -> None:

@@ -361,7 +361,7 @@ def test_an_iteration_that_does_not_vary_is_no_subtopic(iteration: str, tmp_path
 
 def test_an_iteration_may_vary_in_the_last_block_only(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A block whose lines have one iteration is joined with others."""
-    monkeypatch.setattr("scorer.lists.reading.bytes.BLOCK", 20)
+    monkeypatch.setattr("scorer.lists.reading.blocks.BLOCK", 20)
     rows = [*(("q1", "1", f"i{number}", 1) for number in range(9)), ("q1", "2", "i1", 1), ("q1", "10", "i2", 1)]
     (tmp_path / "x.qrels").write_text(qrels(rows))
     solution = Solution.read(tmp_path / "x.qrels")

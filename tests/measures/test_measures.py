@@ -524,28 +524,6 @@ def test_marp_sums_in_the_order_of_vlnet() -> None:
     assert score != other_way_round / 6
 
 
-ELEVEN = {str(number): float(max(10 - number, 1)) for number in range(1, 12)}
-
-
-@pytest.mark.parametrize(
-    ("grades", "ranking", "name", "expected"),
-    [
-        (ELEVEN, numbered(1, 1, 1, 1, 1, 2, 3, 4, 5, 6), "MARp@5,10", 0.4),
-        (ELEVEN, numbered(1, 2, 3), "Rp@5", 3 / 5),
-        (ELEVEN, numbered(1, 2, 3), "Rp@10", 3 / 10),
-        (ELEVEN, [], "Rp@5", 0),
-        (ELEVEN, numbered(1, 2, 3, 4, 11, 9, 10, 8, 7, 6), "Rp@10", 1),
-        ({"1": 0.0, "2": 0.0, "3": 0.0}, numbered(3, 2), "Rp@5", 2 / 3),
-        ({"1": 1.0}, numbered(2, 1), "Rp@1", 0),
-        (dict.fromkeys("abcd", 1.0), list("abcd"), "Rp@10", 1),
-        (dict.fromkeys("abcd", 1.0), list("abcd"), "P@10", 0.4),
-    ],
-)
-def test_vlnet_edge_cases(grades: dict[str, float], ranking: list[str], name: str, expected: float) -> None:
-    """Repeated items, short and empty lists, ties across the cut-off, grades of 0: as in the evaluator of VL.NET."""
-    assert score(name, grades, ranking, listed_is_relevant=True) == pytest.approx(expected, rel=1e-15)
-
-
 @pytest.mark.parametrize(
     ("relevant", "name", "expected"),
     [

@@ -173,12 +173,6 @@ def trec_eval_names(without: tuple[str, ...]) -> dict[str, str]:
     return {theirs: ours for theirs, ours in names.items() if theirs not in without}
 
 
-def test_trec_eval_names_are_read() -> None:
-    """They are read as the measures of the tables, but levels of recall as in version 10 instead of 9."""
-    for theirs, ours in trec_eval_names(without=()).items():
-        assert parse_one(theirs) == parse_one(ours.replace("reach=up", "reach=nearest"))
-
-
 @repeatable
 @given(judgements=qrels(), run=tied_runs(), rel=st.integers(1, 3))
 def test_trec_eval_with_ties(pytrec_eval: Any, judgements: Qrels, run: Run, rel: int) -> None:

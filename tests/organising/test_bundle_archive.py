@@ -373,8 +373,9 @@ def test_two_members_cannot_be_the_same_file(bundle: Path, tmp_path: Path) -> No
 def test_members_are_written_in_order(tmp_path: Path) -> None:
     """So that the same members give the same bytes."""
     names = ["tables/b.jsonl", "tables/a.jsonl"]
+    facts = {"scorer": "1", "schema": 1, "challenge": "x", "events": 0, "head": "0" * 64}
     for file, order in (("1.zip", names), ("2.zip", names[::-1])):
-        write_bundle(tmp_path / file, {name: lambda: [b"1"] for name in order}, {})
+        write_bundle(tmp_path / file, {name: lambda: [b"1"] for name in order}, facts)
     assert (tmp_path / "1.zip").read_bytes() == (tmp_path / "2.zip").read_bytes()
     with ZipFile(tmp_path / "1.zip") as written:
         assert written.namelist() == ["tables/a.jsonl", "tables/b.jsonl", MANIFEST]

@@ -72,31 +72,33 @@ def log(live: Live) -> str:
 def test_an_imported_challenge_has_the_same_record_and_site(
     rich: Live, bundle: Path, tmp_path: Path, new_place: NewPlace
 ) -> None:
-    """All bytes of all files of the site, also of hidden ones; the files of the challenge; a bundle of the new one is
-    the same again.
-    """
+    """All bytes of all files of the site. Secrets are private, a bundle of it is the same, a run records nothing."""
+    (tmp_path / "new").mkdir()
     new = imported(bundle, tmp_path / "new", NOW, url_of(new_place()))
 
-    assert tree(new.folder / "site") == tree(rich.folder / "site")
+    site = tree(new.folder / "site")
+    assert site == tree(rich.folder / "site")
     assert record(new) == record(rich)
     exported(new, tmp_path / "again.zip", NOW)
     assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
 
-
-def test_a_bundle_has_templates_pages_static_files_and_the_logo(rich: Live, bundle: Path, tmp_path: Path) -> None:
-    """What a render reads. It does not read hidden pages and links, so the bundle does not have them."""
-    new = imported(bundle, tmp_path / "new", NOW)
-
-    site = tree(new.folder / "site")
     assert {"extra.css", "data.html", "static/logo.svg", "static/rules/été.txt"} <= site.keys()
     assert b"logo.svg" in site["index.html"]
     assert not {"challenge/pages/.draft.md", "challenge/pages/20-link.md"} & members(bundle).keys()
+
+    folder = new.folder
+    secret = [bundle, folder / "secret/main.key", folder / "solutions/main.txt", *folder.glob("*.solutions/*")]
+    assert len(secret) == 6
+    assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
+
+    run(new, NOW)
+    assert record(new) == record(rich)
 
 
 def test_a_bundle_without_solutions_and_files_has_the_same_site(
     rich: Live, tmp_path: Path, new_place: NewPlace
 ) -> None:
-    """No solution and no submission is in it, and the pages are the same."""
+    """No solution and no submission is in it; missing files must be confirmed, so a run withdraws nothing."""
     exported(rich, tmp_path / "small.zip", NOW, solutions=False, files=False)
     new = imported(tmp_path / "small.zip", tmp_path / "new", NOW, url_of(new_place()))
 
@@ -107,14 +109,13 @@ def test_a_bundle_without_solutions_and_files_has_the_same_site(
     assert tree(new.folder / "submissions") == {}
     assert not any(GOOD.encode() in content for content in members(tmp_path / "small.zip").values())
 
+    exported(rich, tmp_path / "solved.zip", NOW, files=False)
+    new = imported(tmp_path / "solved.zip", tmp_path / "solved", NOW)
+    before = record(new)
 
-def test_secrets_are_readable_only_by_their_owner(bundle: Path, tmp_path: Path) -> None:
-    """The bundle, keys and solutions."""
-    folder = imported(bundle, tmp_path / "new", NOW).folder
-    secret = [bundle, folder / "secret/main.key", folder / "solutions/main.txt", *folder.glob("*.solutions/*")]
+    run(new, NOW)
 
-    assert len(secret) == 6
-    assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
+    assert record(new) == before
 
 
 @pytest.mark.endurance
@@ -146,18 +147,6 @@ def check_season(size: Mapping[str, int], days: tuple[int, ...], folder: Path, n
 
 
 # Going on
-
-
-def test_a_run_without_a_new_file_after_an_import_records_nothing(
-    bundle: Path, tmp_path: Path, new_place: NewPlace
-) -> None:
-    """Files, teams, picks, phases and rules are those of the record."""
-    new = imported(bundle, tmp_path / "new", NOW, url_of(new_place()))
-    before = record(new)
-
-    run(new, NOW)
-
-    assert record(new) == before
 
 
 def test_an_imported_challenge_goes_on_as_the_original_does(
@@ -194,17 +183,6 @@ def test_the_original_and_its_import_go_on_in_the_same_way(tmp_path: Path) -> No
     for site in sites:
         del site[MANIFEST]
     assert sites[0] == sites[1]
-
-
-def test_a_run_after_an_import_without_files_withdraws_nothing(rich: Live, tmp_path: Path) -> None:
-    """Missing files must be confirmed."""
-    exported(rich, tmp_path / "small.zip", NOW, files=False)
-    new = imported(tmp_path / "small.zip", tmp_path / "new", NOW)
-    before = record(new)
-
-    run(new, NOW)
-
-    assert record(new) == before
 
 
 # Files outside of the folder
@@ -276,27 +254,30 @@ def test_a_bundle_is_never_overwritten_nor_public(rich: Live, tmp_path: Path) ->
     assert [path.name for path in tmp_path.iterdir()] == ["there.zip"]
 
 
-@pytest.mark.parametrize("url", ["file:///tmp/lists", "memory://lists", "zip://a::file:///tmp/lists.zip"])
-def test_a_url_that_no_other_machine_reads_is_not_exported(url: str, tmp_path: Path) -> None:
-    """An import would refuse it."""
-    live = rich_challenge(tmp_path / "challenge")
-    live.edit("list_length = 3\n", f'list_length = 3\nsubmissions = "{url}"\n')
-    with pytest.raises(ChallengeError, match=r"tracks\.main\.submissions: names .* is no URL of a remote store"):
-        exported(live, tmp_path / "b.zip", NOW)
-    assert [path.name for path in tmp_path.iterdir()] == ["challenge"]
-
-
 def test_a_failed_export_leaves_nothing(tmp_path: Path) -> None:
-    """A file that changes while it is exported, a name that no other system may have, a damaged archive."""
+    """A name that no other system may have, a URL that no other machine reads, a damaged archive, a damaged row."""
     live = rich_challenge(tmp_path / "challenge")
+    target = tmp_path / "b.zip"
     (live.folder / "templates" / "static" / "a:b.txt").write_text("x")
     with pytest.raises(ChallengeError, match=r'"templates/static/a:b.txt": no other system may have .* rename it'):
-        exported(live, tmp_path / "b.zip", NOW)
+        exported(live, target, NOW)
     (live.folder / "templates" / "static" / "a:b.txt").unlink()
-    for stored in (live.folder / "scores.db.solutions").iterdir():
+    for url in ("file:///tmp/lists", "memory://lists", "zip://a::file:///tmp/lists.zip"):
+        key = f'list_length = 3\nsubmissions = "{url}"\n'
+        live.edit("list_length = 3\n", key)
+        with pytest.raises(ChallengeError, match=r"tracks\.main\.submissions: names .* is no URL of a remote store"):
+            exported(live, target, NOW)
+        live.edit(key, "list_length = 3\n")
+    archive = {stored: stored.read_bytes() for stored in (live.folder / "scores.db.solutions").iterdir()}
+    for stored in archive:
         stored.write_text("changed")
     with pytest.raises(ChallengeError, match="changed while it was exported, or is damaged"):
-        exported(live, tmp_path / "b.zip", NOW)
+        exported(live, target, NOW)
+    for stored, content in archive.items():
+        stored.write_bytes(content)
+    changed(str(live.folder / "scores.db"), "UPDATE result SET counts = '{}' WHERE status = 'scored'")
+    with pytest.raises(StoreError, match="is damaged"):
+        exported(live, target, NOW)
     assert [path.name for path in tmp_path.iterdir()] == ["challenge"]
 
 
@@ -309,12 +290,6 @@ def test_an_import_overwrites_nothing(make: Callable[[Path], object], bundle: Pa
     make(target)
     with pytest.raises(ChallengeError, match="exists and is not empty"):
         imported(bundle, target, NOW)
-
-
-def test_an_import_into_an_empty_folder_works(bundle: Path, tmp_path: Path) -> None:
-    """As `scorer init`."""
-    (tmp_path / "new").mkdir()
-    assert imported(bundle, tmp_path / "new", NOW).has_page("index.html")
 
 
 def test_a_database_in_use_is_refused(bundle: Path, tmp_path: Path, place: str, terminal: Terminal) -> None:
@@ -346,15 +321,6 @@ def test_a_repeated_import_finds_its_rows_unless_the_challenge_has_gone_on(
 
     with pytest.raises(ScorerError, match="has gone on since it was imported"):
         imported(bundle, tmp_path / "third", NOW, address)
-
-
-def test_a_damaged_database_is_not_exported(tmp_path: Path) -> None:
-    """A row with the wrong checksum."""
-    live = rich_challenge(tmp_path / "challenge")
-    changed(str(live.folder / "scores.db"), "UPDATE result SET counts = '{}' WHERE status = 'scored'")
-    with pytest.raises(StoreError, match="is damaged"):
-        exported(live, tmp_path / "b.zip", NOW)
-    assert [path.name for path in tmp_path.iterdir()] == ["challenge"]
 
 
 # The commands

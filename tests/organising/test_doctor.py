@@ -28,14 +28,30 @@ def database(folder: Path) -> str:
     return str(folder / "scores.db")
 
 
-def test_a_sound_database_has_no_problems(folder: Path, terminal: Terminal) -> None:
-    """Each check has a line, and the exit code is 0."""
+def test_files_that_are_missing_or_changed_are_found(folder: Path, terminal: Terminal) -> None:
+    """After a sound database, in which each check has a line; each is named, with what to do."""
     answer = terminal.run("doctor", folder)
 
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
     assert len(lines) == 7
     assert all(line.startswith("ok ") for line in lines)
+
+    (stored,) = (folder / "scores.db.solutions").iterdir()
+    stored.write_text("other")
+    assert f"replace it by the solution with the SHA-256 {stored.name}" in terminal.run("doctor", folder).err
+    stored.unlink()
+    assert "copy the solution with this SHA-256 there" in terminal.run("doctor", folder).err
+
+    first, second = sorted((folder / "submissions" / "main").iterdir())
+    first.unlink()
+    second.write_text("q1:i1\n")
+
+    answer = terminal.run("doctor", folder)
+
+    assert answer.code == 1
+    assert f"main/{first.name}: is recorded and missing; restore it" in answer.err
+    assert f"main/{second.name}: has changed since it was recorded" in answer.err
 
 
 @pytest.mark.parametrize(
@@ -61,28 +77,6 @@ def test_damage_is_found(folder: Path, terminal: Terminal, statement: str, check
     assert answer.code == 1
     assert [line for line in answer.out.splitlines() if line.startswith("problem") and check in line]
     assert problem in answer.err
-
-
-def test_a_file_that_is_missing_or_changed_is_found(folder: Path, terminal: Terminal) -> None:
-    """Both are named, with what to do."""
-    first, second = sorted((folder / "submissions" / "main").iterdir())
-    first.unlink()
-    second.write_text("q1:i1\n")
-
-    answer = terminal.run("doctor", folder)
-
-    assert answer.code == 1
-    assert f"main/{first.name}: is recorded and missing; restore it" in answer.err
-    assert f"main/{second.name}: has changed since it was recorded" in answer.err
-
-
-def test_a_stored_solution_that_is_missing_or_changed_is_found(folder: Path, terminal: Terminal) -> None:
-    """The SHA-256 of the one that is wanted is named."""
-    (stored,) = (folder / "scores.db.solutions").iterdir()
-    stored.write_text("other")
-    assert f"replace it by the solution with the SHA-256 {stored.name}" in terminal.run("doctor", folder).err
-    stored.unlink()
-    assert "copy the solution with this SHA-256 there" in terminal.run("doctor", folder).err
 
 
 def test_status_shows_the_state_of_a_challenge(folder: Path, terminal: Terminal) -> None:

@@ -90,15 +90,13 @@ def test_json_has_the_documented_structure(live: Live, terminal: Terminal) -> No
 
 
 def test_the_state_is_the_first_that_is_not_normal(live: Live, terminal: Terminal) -> None:
-    """Of presence, admission and outcome. An impossible time is no early and no late one."""
+    """Of presence, admission and outcome. An entry that is scored and ranked has no reason; others have one."""
+    entries = listed(live, terminal)
     found = {
-        (each["file"].removeprefix("main/"), each["sha256"]): (
-            each["presence"],
-            each["admission"],
-            each["outcome"],
-            each["state"],
+        (each["file"].removeprefix("main/"), each["sha256"]): tuple(
+            each[name] for name in ("presence", "admission", "outcome", "state")
         )
-        for each in listed(live, terminal)
+        for each in entries
     }
 
     assert [(file, values) for (file, _), values in found.items()] == [
@@ -116,10 +114,7 @@ def test_the_state_is_the_first_that_is_not_normal(live: Live, terminal: Termina
     for presence, admission, outcome, state in found.values():
         assert state == (presence if presence != "present" else admission if admission != "ok" else outcome)
 
-
-def test_each_state_has_a_reason(live: Live, terminal: Terminal) -> None:
-    """Only an entry that is scored and ranked has none; a rejected one has its first error."""
-    reasons = {each["file"].removeprefix("main/"): each["reason"] for each in listed(live, terminal)}
+    reasons = {each["file"].removeprefix("main/"): each["reason"] for each in entries}
 
     assert reasons["a/1"] is None
     assert reasons["a/early"] == "received before the first phase"
@@ -131,7 +126,7 @@ def test_each_state_has_a_reason(live: Live, terminal: Terminal) -> None:
 
 
 def test_table_and_csv_have_the_same_entries(live: Live, terminal: Terminal) -> None:
-    """The table is for people; CSV has a line for each entry."""
+    """The table is for people; CSV has a line for each entry. Another track is an error."""
     found = listed(live, terminal)
     rows = list(csv.DictReader(io.StringIO(terminal.run("entries", live.folder, "--format", "csv").out)))
     table = terminal.run("entries", live.folder).out.splitlines()
@@ -140,24 +135,10 @@ def test_table_and_csv_have_the_same_entries(live: Live, terminal: Terminal) -> 
         (str(each["id"]), each["file"], each["state"]) for each in found
     ]
     assert [row["preliminary"] for row in rows if row["file"] == "main/a/1"] == ["0.000"]
-    assert table[0].split() == [
-        "id",
-        "track",
-        "team",
-        "file",
-        "received",
-        "recorded",
-        "phase",
-        "state",
-        "counts",
-        "preliminary",
-        "final",
-    ]
+    names = "id track team file received recorded phase state counts preliminary final"
+    assert table[0].split() == names.split()
     assert [line.split()[0] for line in table[1:]] == [str(each["id"]) for each in found]
 
-
-def test_only_the_requested_track_is_listed(live: Live, terminal: Terminal) -> None:
-    """Another name is an error."""
     assert len(listed(live, terminal, "--track", "main")) == 10
     assert terminal.run("entries", live.folder, "--track", "other").code == 2
 

@@ -71,7 +71,7 @@ def test_a_folder_may_have_any_name(challenge: Path, terminal: Terminal) -> None
 
 
 def test_a_problem_that_stays_is_printed_once(challenge: Path, terminal: Terminal) -> None:
-    """It is new again after it was gone."""
+    """It is new again after it was gone, and when the list of what was reported is damaged."""
     (challenge / "teams.toml").write_text("= broken", encoding="utf-8")
     first = quiet(terminal, challenge)
     assert first.code == 1
@@ -85,6 +85,11 @@ def test_a_problem_that_stays_is_printed_once(challenge: Path, terminal: Termina
     assert quiet(terminal, challenge) == Answer(0, "", "")
     (challenge / "teams.toml").write_text("= broken", encoding="utf-8")
     assert quiet(terminal, challenge) == first
+    (file,) = challenge.glob("*.reported")
+    for damaged in (b"", b"{}", b"[1", b"7", b"\xff"):
+        file.write_bytes(damaged)
+        assert quiet(terminal, challenge) == first
+        assert quiet(terminal, challenge).err == ""
 
 
 def test_missing_files_are_news_once(challenge: Path, terminal: Terminal) -> None:
@@ -116,18 +121,6 @@ def test_a_track_that_cannot_be_scored_is_news_once(challenge: Path, terminal: T
     (challenge / "challenge.toml").write_text("= broken", encoding="utf-8")
     assert "challenge.toml" in quiet(terminal, challenge).err
     assert "challenge.toml" in quiet(terminal, challenge).err
-
-
-@pytest.mark.parametrize("content", [b"", b"{}", b"[1", b"7", b"\xff"])
-def test_a_damaged_list_of_what_was_reported_reports_again(content: bytes, challenge: Path, terminal: Terminal) -> None:
-    """It is written again."""
-    (challenge / "teams.toml").write_text("= broken", encoding="utf-8")
-    first = quiet(terminal, challenge)
-    (file,) = challenge.glob("*.reported")
-    file.write_bytes(content)
-
-    assert quiet(terminal, challenge) == first
-    assert quiet(terminal, challenge).err == ""
 
 
 def test_run_and_score_share_the_list(challenge: Path, terminal: Terminal) -> None:

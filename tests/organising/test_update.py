@@ -86,15 +86,12 @@ def live(tmp_path: Path) -> Live:
 
 
 def test_a_run_with_nothing_new_writes_nothing(live: Live) -> None:
-    """Neither a page nor a revision. What the next run has to know about files may be stored."""
+    """Neither a page nor a revision. An entry whose file is gone after its phase stays; each run sees that again."""
     before = revision(live)
     assert not run(live, day(12) + HOUR)
     assert not run(live, day(12) + 2 * HOUR)
     assert revision(live) == before
 
-
-def test_a_file_that_is_gone_after_its_phase_is_nothing_new(live: Live) -> None:
-    """Its entry stays, so the record does not say what the folder has; each run sees that again."""
     run(live, day(21))
     before = revision(live)
     (live.folder / "submissions/main/brass/1.txt").unlink()

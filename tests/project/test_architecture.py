@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,7 @@ CHANGES = [
     "a column of the board",
     "a message about missing, unknown or repeated queries and items",
     "how the scores of single queries are stored",
+    "an option of `run`",
     "a command",
     "a table of the database",
     "when an entry is late, the times of phases, a freeze",
@@ -43,9 +45,11 @@ CHANGES = [
     "when new files are scored",
     "a document that can be verified",
     "the bundle of a challenge",
+    "a statistic of each team",
+    "a chart of a board or an analysis",
     "an interval, a test or a tier",
     "a table of the page of an analysis",
-    "a chart, where it is shown, or its caption",
+    "a chart of a report",
     "when the site is rendered",
     "what of the statistics is kept for the next board",
     "a sentence of a report",
@@ -56,6 +60,21 @@ CHANGES = [
     "a page",
     "an exit code",
 ]
+
+
+EXAMPLES = {
+    "a measure": r"\bnDCGphi\b",
+    "a format": r"[lL]etor",
+    "a column of the board": r"\blast_received\b",
+    "another rule of a running challenge": r"\bper_day\b|\bquota_rules\b",
+    "an event of the record": r"'extension'",
+    "an option of `run`": r"\bconfirm_withdrawals\b",
+    "a document that can be verified": r"CommitmentDocument|verification\.commitment",
+    "a statistic of each team": r"\brank_range|rank from",
+    "a chart of a report": r"\btau_violin\b|Figure\('tau'",
+    "a page": r"\berratum\.html\b",
+}
+"""For changes of ten kinds, what the code calls one of them that exists."""
 
 
 def section(title: str) -> str:
@@ -129,6 +148,40 @@ def test_every_change_names_a_file_or_a_folder_that_exists() -> None:
         paths = [name for name in quoted(answer) if "/" in name]
         assert paths, change
         assert all((ROOT / path).exists() for path in paths), change
+
+
+def is_named(pattern: str, path: str, text: str) -> bool:
+    """Whether a file has the pattern; in a module, outside of comments, docstrings and strings that are no values."""
+    if not re.search(pattern, text.replace('"', "'")) or not path.endswith(".py"):
+        return bool(re.search(pattern, text))
+    tree = ast.parse(text)
+    for node in ast.walk(tree):
+        if isinstance(getattr(node, "body", None), list):
+            node.body = [each for each in node.body if not _is_text(each)] or [ast.Pass()]  # type: ignore[attr-defined]
+    return bool(re.search(pattern, ast.unparse(tree)))
+
+
+def _is_text(node: ast.AST) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    """The files of the package and the templates, by path."""
+    paths = [path for folder in (PACKAGE, ROOT / "templates") for path in folder.rglob("*.*")]
+    chosen = [path for path in paths if path.suffix in (".py", ".json", ".html", ".js")]
+    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in chosen}
+
+
+@pytest.mark.parametrize("change", EXAMPLES)
+def test_a_change_needs_the_files_that_the_map_names(change: str, texts: Mapping[str, str]) -> None:
+    """What exists of each kind is named in these files and in no other."""
+    answer = dict(rows("Where do I change ...?"))[change]
+    mapped = {name for name in quoted(answer) if name in texts}
+    naming = {path for path, text in texts.items() if is_named(EXAMPLES[change], path, text)}
+
+    templates = {path for path in mapped if path.endswith(".html") and re.search(EXAMPLES[change], path)}
+    assert naming | templates == mapped
 
 
 def test_benchmarks_import_only_public_names() -> None:

@@ -285,22 +285,18 @@ def test_meter_counts_the_processes_that_a_process_starts() -> None:
     assert cost.processor >= 0.6
 
 
-def test_meter_reports_why_a_command_failed() -> None:
-    """The error contains the standard error of the command."""
-    with pytest.raises(CommandError, match="ended with 3: no such measure"):
-        measured(python("import sys; print('no such measure', file=sys.stderr); sys.exit(3)"), time_limit=60)
-
-
-def test_meter_stops_a_command_after_its_time_limit() -> None:
-    """A tool that hangs does not block the others."""
-    with pytest.raises(CommandError, match=r"not done within 0\.5 seconds"):
-        measured(python("import time; time.sleep(60)"), time_limit=0.5)
-
-
-def test_meter_limits_memory() -> None:
-    """A command that exceeds the limit fails."""
-    with pytest.raises(CommandError, match="MemoryError"):
-        measured(python("bytes(2_000_000_000)"), time_limit=60, memory_limit=1_000_000_000)
+@pytest.mark.parametrize(
+    ("code", "limits", "message"),
+    [
+        ("import sys; print('no measure', file=sys.stderr); sys.exit(3)", {"time_limit": 60}, "ended with 3: no meas"),
+        ("import time; time.sleep(60)", {"time_limit": 0.5}, r"not done within 0\.5 seconds"),
+        ("bytes(2_000_000_000)", {"time_limit": 60, "memory_limit": 1_000_000_000}, "MemoryError"),
+    ],
+)
+def test_meter_reports_why_a_command_failed(code: str, limits: dict[str, Any], message: str) -> None:
+    """With its standard error; a tool that hangs or exceeds its memory does not block the others."""
+    with pytest.raises(CommandError, match=message):
+        measured(python(code), **limits)
 
 
 def test_meter_reports_the_load_of_other_processes() -> None:

@@ -40,16 +40,8 @@ from tests.paths import DOCS, ROOT
 PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 PROSE = {
     *("architecture.md", "benchmarks.md", "challenge-toml.md", "leaderboard-json.md"),
-    *(
-        "notebook.md",
-        "publishing.md",
-        "receiving.md",
-        "serving.md",
-        "studies.md",
-        "templates.md",
-        "understanding-the-board.md",
-        "verify.md",
-    ),
+    *("notebook.md", "publishing.md", "receiving.md", "serving.md", "studies.md", "templates.md"),
+    *("understanding-the-board.md", "verify.md"),
 }
 """Pages without code that runs here; test_verify_docs, test_serving_docs, test_recipes and test_notebook run that of
 their pages."""
@@ -165,14 +157,8 @@ def test_relative_links_lead_to_files(document: Path) -> None:
     text = re.sub(r"```.*?```|`[^`\n]*`", "", document.read_text(encoding="utf-8"), flags=re.DOTALL)
     links = re.findall(r"\]\(([^)#]+)[^)]*\)", text)
 
-    generated = (
-        "api/",
-        "measures/",
-        "measures/",
-        "fusion/",
-        "measures.html",
-        "static/",
-    )  # by the documentation, or examples of links on a site
+    # By the documentation, or examples of links on a site.
+    generated = ("api/", "measures/", "fusion/", "measures.html", "static/")
     local = [link for link in links if "://" not in link and not link.startswith(generated)]
     assert all((document.parent / link).is_file() for link in local), local
 
@@ -277,21 +263,11 @@ def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     """Links, images and tables included; each link inside of the HTML leads to its file and place."""
     pytest.importorskip("sphinx", reason="the docs extra is not installed")
     pytest.importorskip("furo", reason="the docs extra is not installed")
-    command = [
-        sys.executable,
-        "-m",
-        "sphinx",
-        "-q",
-        "-W",
-        "-b",
-        "html",
-        "-d",
-        str(tmp_path / "cache"),
-        "docs",
-        str(tmp_path),
-    ]
+    options = ["-q", "-W", "-b", "html", "-d", str(tmp_path / "cache"), "docs", str(tmp_path)]
 
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-m", "sphinx", *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
 
     assert done.stderr == ""
     assert (tmp_path / "measures" / "marp.html").is_file()

@@ -6,7 +6,6 @@ import os
 import re
 import shlex
 import shutil
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -17,7 +16,7 @@ import pytest
 
 from tests.commands import here
 from tests.paths import DOCS
-from tests.project.test_serving_docs import BLOCK, WAIT, Shell, curl, free_ports, running, within, write_certificate
+from tests.project.test_serving_docs import BLOCK, Shell, curl, nginx
 from tests.stores import Bucket, s3_bucket
 
 RECEIVING = (DOCS / "receiving.md").read_text(encoding="utf-8")
@@ -128,34 +127,8 @@ def analyze(*arguments: str | Path) -> str:
 def test_nginx_serves_the_pages_and_no_hidden_file(rendered: Path, tmp_path: Path) -> None:
     """With the configuration of the page, over TLS."""
     (text,) = blocks(PUBLISHING, "nginx")
-    port, plain = free_ports()
-    key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
-    write_certificate(key, certificate)
-    name = "/etc/letsencrypt/live/board.example.org"
-    for line, instead in {
-        "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
-        "listen 80;": f"listen 127.0.0.1:{plain};",
-        f"{name}/fullchain.pem": str(certificate),
-        f"{name}/privkey.pem": str(key),
-        "/srv/challenge/site": str(rendered / "my-challenge" / "site"),
-    }.items():
-        assert text.count(line) == 1, line
-        text = text.replace(line, instead)
-    names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-    temporary = "".join(f"{each}_temp_path {tmp_path}/nginx-{each};\n" for each in names)
-    configuration, log = tmp_path / "nginx.conf", tmp_path / "nginx.log"
-    user = "user root;\n" if os.name == "posix" and os.getuid() == 0 else ""
-    configuration.write_text(
-        f"{user}daemon off;\nmaster_process off;\npid {tmp_path}/nginx.pid;\nevents {{}}\n"
-        f"http {{\naccess_log {tmp_path}/access.log;\n{temporary}{text}}}\n"
-    )
-    with running(["nginx", "-p", str(tmp_path), "-e", str(log), "-c", str(configuration)], tmp_path / "out") as process:
-        for _ in within(WAIT):
-            assert process.poll() is None, (tmp_path / "out").read_text() + log.read_text()
-            with socket.socket() as client:
-                if client.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-        address = f"https://localhost:{port}"
+    site = {"/srv/challenge/site": str(rendered / "my-challenge" / "site")}
+    with nginx(tmp_path, text, "board.example.org", site) as (address, certificate):
         answers = [curl(certificate, f"{address}{path}") for path in ("/", "/main/leaderboard.json", "/.manifest.json")]
     assert (rendered / "my-challenge" / "site" / ".manifest.json").exists()
     assert answers == [200, 200, 404]

@@ -13,8 +13,8 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -220,7 +220,7 @@ def test_a_file_handed_in_through_nginx_is_scored(tmp_path: Path) -> None:
     (tmp_path / "lists.txt").write_text(LISTS)
     (tmp_path / "large.txt").write_bytes(b"#" * 2_000_000)
 
-    with serving(folder, "--proxy", "127.0.0.1") as behind, proxy(tmp_path, behind) as (address, certificate):
+    with serving(folder, "--proxy", "127.0.0.1") as behind, proxied(tmp_path, behind) as (address, certificate):
         environment = {"SCORER_TOKEN": token, "SSL_CERT_FILE": str(certificate)}
         submit = ["-t", "main", "--server", address, "--wait"]
         shown = submitted(tmp_path / "lists.txt", submit, environment)
@@ -273,18 +273,20 @@ def curl(certificate: Path, address: str) -> int:
 
 
 @contextmanager
-def proxy(folder: Path, behind: str) -> Iterator[tuple[str, Path]]:
-    """The nginx of the page at a free port of the loopback; yields its address and its certificate."""
-    (text,) = blocks("nginx")
+def nginx(folder: Path, text: str, name: str, more: Mapping[str, str]) -> Iterator[tuple[str, Path]]:
+    """The nginx of a page at a free port of the loopback; yields its address and its certificate.
+
+    `name` is the host of the page; `more` maps other texts of the page to what replaces them.
+    """
     port, plain = free_ports()
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     write_certificate(key, certificate)
     lines = {
         "listen 443 ssl;": f"listen 127.0.0.1:{port} ssl;",
         "listen 80;": f"listen 127.0.0.1:{plain};",
-        f"/etc/letsencrypt/live/{NAME}/fullchain.pem": str(certificate),
-        f"/etc/letsencrypt/live/{NAME}/privkey.pem": str(key),
-        ADDRESS: behind,
+        f"/etc/letsencrypt/live/{name}/fullchain.pem": str(certificate),
+        f"/etc/letsencrypt/live/{name}/privkey.pem": str(key),
+        **more,
     }
     for line, instead in lines.items():
         assert text.count(line) == 1, line
@@ -292,8 +294,9 @@ def proxy(folder: Path, behind: str) -> Iterator[tuple[str, Path]]:
     names = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "".join(f"{name}_temp_path {folder}/nginx-{name};\n" for name in names)
     configuration, log = folder / "nginx.conf", folder / "nginx.log"
+    user = "user root;\n" if os.getuid() == 0 else ""
     configuration.write_text(
-        f"daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nevents {{}}\n"
+        f"{user}daemon off;\nmaster_process off;\npid {folder}/nginx.pid;\nevents {{}}\n"
         f"http {{\naccess_log {folder}/access.log;\n{temporary}{text}}}\n"
     )
     command = ["nginx", "-p", str(folder), "-e", str(log), "-c", str(configuration)]
@@ -306,6 +309,12 @@ def proxy(folder: Path, behind: str) -> Iterator[tuple[str, Path]]:
                 if client.connect_ex(("127.0.0.1", port)) == 0:
                     break
         yield f"https://localhost:{port}", certificate
+
+
+def proxied(folder: Path, behind: str) -> AbstractContextManager[tuple[str, Path]]:
+    """The nginx of the page before a service."""
+    (text,) = blocks("nginx")
+    return nginx(folder, text, NAME, {ADDRESS: behind})
 
 
 def free_ports() -> tuple[int, int]:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.errors import SubmissionError
-from scorer.lists.reading import bytes as reading_bytes
+from scorer.lists.reading import blocks as reading_bytes
 from scorer.lists.reading.arrow import take
 from scorer.runs import aligned
 from scorer.runs.aligned import AlignedRuns, Run, for_each_part, stable_order

@@ -188,13 +188,6 @@ def test_json_is_a_task_of_a_report_with_the_queries_that_decide(files: Path, te
     assert {"task", "cases", "rules", "intervals", "ranks", "tiers", "stability", "agreement"} <= document.keys()
 
 
-def test_the_same_arguments_give_the_same_bytes(files: Path, terminal: Terminal) -> None:
-    """In every form."""
-    for form in ("table", "json", "csv", "markdown", "latex"):
-        first, second = (compare(terminal, "fair.json", "good.json", "--format", form) for _ in range(2))
-        assert first.out == second.out != ""
-
-
 def test_names_are_escaped_in_every_form(files: Path, terminal: Terminal) -> None:
     """Nothing of a name is a formula, markup or a command."""
     name = f"{HOSTILE}.json"
@@ -215,8 +208,6 @@ def test_names_are_escaped_in_every_form(files: Path, terminal: Terminal) -> Non
         (["good.json"], "found 1 submission; expected two or more to compare"),
         (["good.json", "good.json"], '"good.json" is listed twice'),
         (["-", "-"], "standard input (-) can be read only once"),
-        (["good.json", "poor.json", "-m", "num_rel"], "--measure: NumRel is a sum over the queries"),
-        (["good.json", "poor.json", "-m", "P@1,5"], "name one measure"),
         (["good.json", "poor.json", "--track", "main"], "expected either --solution FILE"),
         (["good.json", "poor.json", "--submission-format", "word"], "no format is called"),
     ],
@@ -233,21 +224,6 @@ def test_a_measure_is_needed_for_files(files: Path, terminal: Terminal) -> None:
     """And either a solution or a track."""
     assert "--measure is required" in terminal.run("compare", "a", "b", "--solution", "solution.json").err
     assert "expected either --solution FILE" in terminal.run("compare", "a", "b").err
-
-
-def test_an_invalid_file_is_explained(files: Path, terminal: Terminal) -> None:
-    """With exit code 1 and its name."""
-    answer = compare(terminal, "good.json", "none.json")
-
-    assert (answer.code, answer.out) == (1, "")
-    assert "none.json: no such file" in answer.err
-
-
-def test_notes_about_a_file_are_printed(files: Path, terminal: Terminal) -> None:
-    """As evaluate does."""
-    (files / "part.json").write_text(json.dumps({"q00": {"a": 1}, "other": {"a": 1}}), encoding="utf-8")
-
-    assert "part.json" in compare(terminal, "good.json", "part.json").err
 
 
 # Teams of a challenge
@@ -316,7 +292,7 @@ def test_options_for_files_are_refused_for_teams(scored: Path, terminal: Termina
     """The rules of the track decide."""
     arguments = ["compare", "first-team", "most-popular", "--track", "main", "--challenge", str(scored)]
 
-    for option in (["--missing", "skip"], ["--rel", "2"], ["--solution-format", "trec"]):
+    for option in (["--missing", "skip"], ["--rel", "2"], ["--solution-format", "trec"], ["--exclude", "self"]):
         answer = terminal.run(*arguments, *option)
         assert answer.code == 2
         assert f"{option[0]} is for files" in answer.err

@@ -231,13 +231,6 @@ def test_comparisons_and_reports_exclude_as_well(tmp_path: Path, terminal: Termi
     assert "itself: 1 item is excluded" in answer.out
 
 
-def test_teams_have_the_exclusions_of_their_track(terminal: Terminal) -> None:
-    """The option is for files."""
-    answer = terminal.run("compare", "a", "b", "--track", "main", "--exclude", "self")
-    assert answer.code == 2
-    assert "--exclude is for files" in answer.err
-
-
 # Challenges
 
 

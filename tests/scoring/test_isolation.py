@@ -111,19 +111,8 @@ def _leave_a_file() -> str:
 DEEDS: dict[str, Deed] = {
     each.__name__.removeprefix("_"): each
     for each in (
-        _do_nothing,
-        _hang,
-        _compute,
-        _allocate,
-        _allocate_at_once,
-        _allocate_and_release,
-        _leave,
-        _be_killed,
-        _overflow,
-        _fail,
-        _open_many,
-        _fill_disk,
-        _leave_a_file,
+        *(_do_nothing, _hang, _compute, _allocate, _allocate_at_once, _allocate_and_release, _leave, _be_killed),
+        *(_overflow, _fail, _open_many, _fill_disk, _leave_a_file),
     )
 }
 

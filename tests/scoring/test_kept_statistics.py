@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 
 import numpy as np
@@ -26,6 +28,7 @@ from scorer.scoring.statistics.resampling import Sums
 from scorer.store.sidecar import STATISTICS, Sidecar
 from tests.commands import here
 from tests.databases import changed
+from tests.live_challenges import START, stop_clock
 from tests.seeded_challenge import write_challenge
 from tests.strategies import examples
 
@@ -169,11 +172,39 @@ def test_the_largest_statistics_follow_a_change(change: tuple[Floats, Ints, Ints
 # A challenge
 
 
-@pytest.fixture(autouse=True)
-def computed_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Statistics are computed in each test, not once by all of them."""
-    monkeypatch.setattr(statistics, "_computed", inspect.unwrap(statistics._computed))
-    monkeypatch.setattr(render, "_computed_analysis", inspect.unwrap(render._computed_analysis))
+@pytest.fixture(autouse=True, scope="module")
+def computed_here() -> Iterator[None]:
+    """Statistics are computed in each test, not once by all of them; all runs are at one time."""
+    with pytest.MonkeyPatch.context() as patch:
+        stop_clock(patch, datetime.now(UTC))
+        patch.setattr(statistics, "_computed", inspect.unwrap(statistics._computed))
+        patch.setattr(render, "_computed_analysis", inspect.unwrap(render._computed_analysis))
+        yield
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory, computed_here: None) -> Path:
+    """A challenge after a run."""
+    folder = tmp_path_factory.mktemp("original") / "challenge"
+    write_challenge(folder)
+    assert here("run", folder).code == 0
+    return folder
+
+
+@pytest.fixture(scope="module")
+def with_a_new_team(original: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """Its site after a team arrived, from nothing."""
+    folder = tmp_path_factory.mktemp("added")
+    shutil.copytree(original, folder / "challenge")
+    add(folder / "challenge")
+    assert here("run", folder / "challenge").code == 0
+    return from_nothing(folder / "challenge", folder / "copy")
+
+
+@pytest.fixture
+def folder(original: Path, tmp_path: Path) -> Path:
+    """A copy of the challenge."""
+    return shutil.copytree(original, tmp_path / "challenge")
 
 
 def site_of(folder: Path) -> dict[str, bytes]:
@@ -205,7 +236,9 @@ def add(folder: Path) -> None:
     """A new team arrives."""
     lines = submission(folder, "amber-lamp").read_text().splitlines()
     turned = [f"{query}:{','.join(reversed(items.split(',')))}" for query, items in (line.split(":") for line in lines)]
-    (folder / "submissions" / "main" / "fern-hill.txt").write_text("\n".join(turned) + "\n")
+    file = folder / "submissions" / "main" / "fern-hill.txt"
+    file.write_text("\n".join(turned) + "\n")
+    os.utime(file, (START.timestamp(),) * 2)
 
 
 def replace_one(folder: Path) -> None:
@@ -258,11 +291,8 @@ STEPS = {
 }
 
 
-def test_a_board_after_any_change_equals_one_from_nothing(tmp_path: Path) -> None:
+def test_a_board_after_any_change_equals_one_from_nothing(folder: Path, tmp_path: Path) -> None:
     """Every file of the site, after each step."""
-    folder = tmp_path / "challenge"
-    write_challenge(folder)
-    assert here("run", folder).code == 0
     for number, (name, step) in enumerate(STEPS.items()):
         step(folder)
         answer = here("run", folder)
@@ -272,12 +302,12 @@ def test_a_board_after_any_change_equals_one_from_nothing(tmp_path: Path) -> Non
         assert [path for path in found if found[path] != wanted[path]] == [], name
 
 
-def test_the_sidecar_has_what_the_present_board_needs(tmp_path: Path) -> None:
-    """What is no longer used is deleted, also the parts that a killed process left."""
-    folder, kept = tmp_path / "challenge", tmp_path / f"challenge/scores.db{STATISTICS}"
-    write_challenge(folder)
-    here("run", folder)
+def test_the_sidecar_has_what_the_present_board_needs(folder: Path) -> None:
+    """What is no longer used is deleted, also the parts that a killed process left; a render keeps the others."""
+    kept = folder / f"scores.db{STATISTICS}"
     before = {path.name for path in kept.iterdir()}
+    here("render", folder)  # which computes nothing, because all statistics are cached
+    assert {path.name for path in kept.iterdir()} == before
     (kept / "0123.99.part").write_bytes(b"half")
     withdraw(folder)
     here("run", folder)
@@ -293,16 +323,6 @@ def test_the_sidecar_has_what_the_present_board_needs(tmp_path: Path) -> None:
     assert len(added - withdrawn) == 3
 
 
-def test_a_render_keeps_what_the_next_board_needs(tmp_path: Path) -> None:
-    """Also if it computes nothing, because all statistics are cached."""
-    folder, kept = tmp_path / "challenge", tmp_path / f"challenge/scores.db{STATISTICS}"
-    write_challenge(folder)
-    here("run", folder)
-    before = {path.name for path in kept.iterdir()}
-    here("render", folder)
-    assert {path.name for path in kept.iterdir()} == before
-
-
 @pytest.mark.parametrize(
     "damage",
     [
@@ -315,11 +335,10 @@ def test_a_render_keeps_what_the_next_board_needs(tmp_path: Path) -> None:
     ],
     ids=["empty", "short", "cut", "cut within a number", "another bit", "zeros"],
 )
-def test_a_damaged_sidecar_changes_nothing(damage: Callable[[bytes], bytes], tmp_path: Path) -> None:
+def test_a_damaged_sidecar_changes_nothing(
+    damage: Callable[[bytes], bytes], folder: Path, with_a_new_team: dict[str, bytes]
+) -> None:
     """Each file is damaged; the site is that of an undamaged one."""
-    folder = tmp_path / "challenge"
-    write_challenge(folder)
-    here("run", folder)
     add(folder)
     for path in (folder / f"scores.db{STATISTICS}").iterdir():
         path.write_bytes(damage(path.read_bytes()))
@@ -327,14 +346,11 @@ def test_a_damaged_sidecar_changes_nothing(damage: Callable[[bytes], bytes], tmp
     answer = here("run", folder)
 
     assert (answer.code, answer.err) == (0, "main: 1 scored, 6 known, 0 rejected\n")
-    assert site_of(folder) == from_nothing(folder, tmp_path / "copy")
+    assert site_of(folder) == with_a_new_team
 
 
-def test_a_foreign_sidecar_changes_nothing(tmp_path: Path) -> None:
+def test_a_foreign_sidecar_changes_nothing(folder: Path, with_a_new_team: dict[str, bytes], tmp_path: Path) -> None:
     """The files of another challenge, of another key, and a file in place of the folder."""
-    folder = tmp_path / "challenge"
-    write_challenge(folder)
-    here("run", folder)
     add(folder)
     kept = folder / f"scores.db{STATISTICS}"
     names = sorted(path.name for path in kept.iterdir())
@@ -342,7 +358,7 @@ def test_a_foreign_sidecar_changes_nothing(tmp_path: Path) -> None:
     for name, content in zip(names, contents[1:] + contents[:1], strict=True):
         (kept / name).write_bytes(content)
     assert here("run", folder).code == 0
-    assert site_of(folder) == from_nothing(folder, tmp_path / "copy")
+    assert site_of(folder) == with_a_new_team
 
     shutil.rmtree(kept)
     kept.write_text("no folder")

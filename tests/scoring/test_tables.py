@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import numpy as np
@@ -44,17 +45,9 @@ EXPECTED = {"t": (("a", "b"), ("1", "2"), [[0.5, 0.001], [-4.0, 0.25]])}
 def test_a_csv_file_is_read(tmp_path: Path, text: str) -> None:
     """With commas, tabs or semicolons; quoted; heads in any case and any order; other columns are ignored."""
     file = tmp_path / "values"
-    file.write_text(text, encoding="utf-8")
-
-    assert plain(read_table(file)) == EXPECTED
-
-
-def test_a_compressed_file_is_read(tmp_path: Path) -> None:
-    """Detected by its content."""
-    file = tmp_path / "values.csv"
-    file.write_bytes(gzip.compress(csv(ROWS).encode()))
-
-    assert plain(read_table(file)) == EXPECTED
+    for content in (text.encode(), gzip.compress(text.encode())):
+        file.write_bytes(content)
+        assert plain(read_table(file)) == EXPECTED
 
 
 @pytest.mark.parametrize("kind", ["text", "integers", "dictionaries", "large text", "decimals"])
@@ -109,6 +102,7 @@ def test_absent_pairs_are_inserted_as_missing_and_reported(tmp_path: Path) -> No
         ("", "the file is empty"),
         ("\n \n", "the file is empty"),
         (HEAD, "the table has no rows"),
+        ("PAR1" + "x" * 100, "no whole Parquet file"),
         ("task,algo,case,score\n", '1: no column algorithm and no column value; found "task", "algo", "case", "score"'),
         ("\ntask,algorithm,case,value,Value\n", '2: several columns are called "value"; give each'),
         (f"{HEAD}\nt,a,1,x\n", '2: found "x" as the value; expected a finite number up to 1e+100, or NA'),
@@ -130,9 +124,8 @@ def test_an_invalid_table_is_explained(tmp_path: Path, text: str, message: str) 
     file = tmp_path / "values.csv"
     file.write_text(text, encoding="utf-8")
 
-    with pytest.raises(TableError) as caught:
+    with pytest.raises(TableError, match=re.escape(message)):
         read_table(file)
-    assert message in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -152,17 +145,7 @@ def test_an_invalid_parquet_file_is_explained(tmp_path: Path, column: str, value
     file = tmp_path / "values.parquet"
     parquet.write_table(pa.table(columns), file)
 
-    with pytest.raises(TableError) as caught:
-        read_table(file)
-    assert message in str(caught.value)
-
-
-def test_a_damaged_parquet_file_is_explained(tmp_path: Path) -> None:
-    """A part of it is missing."""
-    file = tmp_path / "values.parquet"
-    file.write_bytes(b"PAR1" + b"x" * 100)
-
-    with pytest.raises(TableError, match="no whole Parquet file"):
+    with pytest.raises(TableError, match=re.escape(message)):
         read_table(file)
 
 

@@ -289,45 +289,31 @@ class TestSubmit:
         """A challenge."""
         return challenge(tmp_path / "live")
 
-    def test_a_token_file_that_others_can_read_is_refused(self, folder: Path, tmp_path: Path) -> None:
-        """It is of mode 600."""
-        token = tmp_path / "token.txt"
+    def test_wrong_calls_and_refusals_have_one_message(self, folder: Path, tmp_path: Path) -> None:
+        """And an exit code. An invalid file is not sent with the challenge, and a token is of mode 600."""
+        file, bad, token = (tmp_path / name for name in ("lists.txt", "bad.txt", "token.txt"))
+        file.write_text(GOOD)
+        bad.write_text("not a list\n")
         token.write_text(token_of(folder))
         token.chmod(0o644)
-        file = tmp_path / "lists.txt"
-        file.write_text(GOOD)
-        with serving(folder, "--no-runner") as server:
-            call = ("submit", file, "--track", "main", "--server", server.address, "--token-file", token)
-            assert here(*call).code == 2
-            token.chmod(stat.S_IRUSR | stat.S_IWUSR)
-            assert here(*call).code == 0
-        assert len(list(tmp_path.glob("*-lists.receipt.txt"))) == 1
-        assert not (tmp_path / "lists.txt.delivery").exists()
-
-    def test_wrong_arguments_and_refusals_have_one_message(self, folder: Path, tmp_path: Path) -> None:
-        """And an exit code."""
-        file = tmp_path / "lists.txt"
-        file.write_text(GOOD)
-        with serving(folder, "--no-runner") as server:
+        with serving(folder, "--no-runner") as server, pytest.MonkeyPatch.context() as patch:
             wrong = here("submit", file, "--track", "main", "--server", "example.org")
             assert (wrong.code, "begins with https://" in wrong.err) == (2, True)
-            with pytest.MonkeyPatch.context() as patch:
-                patch.setenv("SCORER_TOKEN", "scorer_guess")
-                refused = here("submit", file, "--track", "main", "--server", server.address)
-                assert (refused.code, "no valid token" in refused.err) == (1, True)
-                patch.setenv("SCORER_TOKEN", token_of(folder))
-                assert "no track is called" in here("submit", file, "--track", "x", "--server", server.address).err
-                assert here("submit", tmp_path / "none", "--track", "main", "--server", server.address).code == 1
-
-    def test_an_invalid_file_is_not_sent(self, folder: Path, tmp_path: Path) -> None:
-        """With the challenge, it is checked first."""
-        file = tmp_path / "lists.txt"
-        file.write_text("not a list\n")
-        with serving(folder, "--no-runner") as server, pytest.MonkeyPatch.context() as patch:
+            to_main = ("--track", "main", "--server", server.address)
+            patch.setenv("SCORER_TOKEN", "scorer_guess")
+            refused = here("submit", file, *to_main)
+            assert (refused.code, "no valid token" in refused.err) == (1, True)
             patch.setenv("SCORER_TOKEN", token_of(folder))
-            answer = here("submit", file, "--track", "main", "--server", server.address, "-C", folder)
-        assert answer.code == 1
-        assert arrivals(folder) == []
+            assert "no track is called" in here("submit", file, "--track", "x", "--server", server.address).err
+            assert here("submit", tmp_path / "none", *to_main).code == 1
+            assert here("submit", bad, *to_main, "-C", folder).code == 1
+            patch.delenv("SCORER_TOKEN")
+            assert here("submit", file, *to_main, "--token-file", token).code == 2
+            assert arrivals(folder) == []
+            token.chmod(stat.S_IRUSR | stat.S_IWUSR)
+            assert here("submit", file, *to_main, "--token-file", token).code == 0
+        assert len(list(tmp_path.glob("*-lists.receipt.txt"))) == 1
+        assert not (tmp_path / "lists.txt.delivery").exists()
 
     @pytest.mark.parametrize("faults", [(200,), (0, 700), (2_000, 2_000, 2_000)], ids=str)
     def test_connections_that_are_cut_give_one_entry(

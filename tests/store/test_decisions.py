@@ -177,12 +177,12 @@ def test_what_changes_nothing_keeps_the_revision(place: str) -> None:
     first = submission("first")
     with opened(place) as store:
         store_result(store, first, BASIS, scored())
-        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
+        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
         before = revision(store)
         import_submissions(store, "cold-start", [first])
         import_submissions(store, "cold-start", [], recheck=lambda files: dict.fromkeys(files, first.digest))
         store.store_results([(first.digest, scored(5).summary())], BASIS)
-        record_basis(store, "cold-start", RecordedBasis(BASIS, None, GENERATIONS, None))
+        record_basis(store, "cold-start", RecordedBasis.of(BASIS, None, GENERATIONS))
         assert revision(store) == before
 
 

@@ -420,7 +420,10 @@ def test_a_solution_of_an_unknown_track_is_found(held: Held) -> None:
         (change("tracks", value=[]), "commitment.json: tracks: expected an object"),
         (change("tracks", "main", value=1), "commitment.json: tracks: expected an object"),
         (change("errata", value={}), "commitment.json: errata: expected a list of objects"),
-        (change("errata", value=[{"index": 1}]), "commitment.json: changed: expected a list"),
+        (
+            change("errata", value=[{"track": "main", "number": 1, "index": 1}]),
+            "commitment.json: changed: expected a list",
+        ),
         (change("nonce", value="1"), "commitment.json: nonce: expected a text of the form"),
         (change("receipts", value=None), "commitment.json: receipts: expected a text of the form"),
         (lambda held: (held.folder / "commitment.txt").write_text("x"), "commitment.txt: expected the opening of a"),

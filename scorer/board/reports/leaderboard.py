@@ -5,17 +5,17 @@ documents.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scorer.board.board import Board, Row, RowCertainty, rules
-from scorer.live.commitment import CommittedTrack, PublishedCommitment
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
-from scorer.live.phases import FIRST_RECEIPT, PublishedSplit
+from scorer.live.phases import FIRST_RECEIPT
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.settings.tracks import Challenge
+from scorer.store.documents import Document
 from scorer.store.log import LogLine
 from scorer.wording import (
     Cell,
@@ -27,7 +27,6 @@ from scorer.wording import (
     escape_latex,
     iso_time,
     letters,
-    markdown_table,
     printable_name,
     table_of,
     utc_moment,
@@ -97,54 +96,9 @@ def _quoted(text: str) -> str:
     return json.dumps(" ".join(text.split()), ensure_ascii=False)
 
 
-VERIFIABLE_VERSION = 1
-"""Of both documents."""
-
-
-def commitment_json(published: PublishedCommitment) -> str:
-    """The commitments. Until the last one is revealed, the document says nothing about the solutions."""
-    document: dict[str, object] = {
-        "version": VERIFIABLE_VERSION,
-        "challenge": published.challenge,
-        "commitments": [
-            {"sha256": commitment.sha256, "index": commitment.index, "at": commitment.at and iso_time(commitment.at)}
-            for commitment in published.commitments
-        ],
-        "receipts": published.receipts.hex(),
-        "tracks": {track.name: _track(track) for track in published.tracks},
-        "errata": [
-            {"track": erratum.track, "number": erratum.number, "index": erratum.index, "changed": erratum.names}
-            for erratum in published.errata
-        ],
-        "revealed": published.is_revealed,
-    }
-    if published.not_applied:
-        document["not_applied"] = published.not_applied
-    if published.event:
-        document |= {"event": published.event, "nonce": published.nonce}
-    return json.dumps(document, ensure_ascii=True, indent=1) + "\n"
-
-
-def _track(track: CommittedTrack) -> Mapping[str, object]:
-    key = {"key_sha256": track.key_sha256 or None}
-    if track.rules is None:
-        return key
-    files = {"solution": track.solution, "items": track.items or None}
-    return {**key, **files, "rules": track.rules, "phases": track.phases, "rescheduled": track.rescheduled}
-
-
-def split_json(track: str, split: PublishedSplit) -> str:
-    """The split: the hash of its key, and once the key is revealed, the key and the queries."""
-    document: dict[str, object] = {
-        "version": VERIFIABLE_VERSION,
-        "track": track,
-        "preliminary": split.share,
-        "key_sha256": split.key_sha256,
-    }
-    if split.key:
-        document |= {"key": split.key, "queries": {"preliminary": split.preliminary, "rest": split.rest}}
-    # Ids can have lone surrogates, which UTF-8 cannot encode.
-    return json.dumps(document, ensure_ascii=True, indent=1) + "\n"
+def document_json(document: Document) -> str:
+    """A published document. Ids of queries can have lone surrogates, which UTF-8 cannot encode."""
+    return json.dumps(document.values(), ensure_ascii=True, indent=1) + "\n"
 
 
 ENTRIES_VERSION = 2
@@ -296,11 +250,6 @@ def board_table(board: Board) -> Table:
 def to_csv(board: Board) -> str:
     """Return CSV as RFC 4180 has it, with scores at the track's decimals."""
     return csv_table(board_table(board), line_end="\r\n") + "\r\n"
-
-
-def to_markdown(board: Board) -> str:
-    """Return a table of GitHub's Markdown, with scores at the track's decimals."""
-    return markdown_table(board_table(board)) + "\n"
 
 
 def shown_interval(certainty: RowCertainty | None, decimals: int) -> list[float | None]:

@@ -6,13 +6,11 @@ A sentence states only what the results show; tests hold each of them.
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.board.charts.svg import Svg
 from scorer.board.reports.comparisons import decimals_of, interval, name, names, number, p_value, share
 from scorer.options import LEVEL
 from scorer.scoring.analysis.analysis import Report, TaskAnalysis
@@ -27,7 +25,7 @@ from scorer.wording import (
     markdown_table,
     printable,
     range_of_ranks,
-    shared_rank,
+    shared_ranks,
     table_of,
 )
 
@@ -60,40 +58,6 @@ class Section:
 
     title: str
     blocks: Sequence[Block]
-
-
-# The same on a page, with the charts: what ``report.html`` shows of a task
-
-
-@dataclass(frozen=True, slots=True)
-class BlockView:
-    """A paragraph, a table or a chart of a page; the other two are None."""
-
-    paragraph: str | None = None
-    table: Table | None = None
-    chart: Svg | None = None
-    caption: str = ""
-    """Of the table or of the chart."""
-
-
-@dataclass(frozen=True, slots=True)
-class SectionView:
-    """A part of a page."""
-
-    title: str
-    blocks: tuple[BlockView, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TaskView:
-    """A task."""
-
-    title: str
-    anchor: str
-    sections: tuple[SectionView, ...]
-
-
-# The same as Markdown
 
 
 def markdown(title: str, sections: Sequence[tuple[int, Section]]) -> str:
@@ -172,12 +136,11 @@ def _leader(analysis: TaskAnalysis) -> str:
 def _table(analysis: TaskAnalysis) -> Table:
     decimals, task = decimals_of(analysis), analysis.task
     tier = {at: letters(index) for index, tier in enumerate(analysis.tiers) for at in tier}
-    ranks = analysis.ranking.ranks.tolist()
-    sharing: Counter[int | None] = Counter(ranks)
+    ranks = shared_ranks(analysis.ranking.ranks.tolist())
     rows = [
         (
             tier[at],
-            shared_rank(ranks[at], sharing),
+            ranks[at],
             range_of_ranks(*analysis.simultaneous[at].tolist()),
             algorithm,
             Cell(float(analysis.means[at]), decimals),

@@ -287,7 +287,7 @@ def _trec_scores(report: ScoreReport, query: str, scores: Mapping[str, float]) -
     for name, score in scores.items():
         if not math.isnan(score):
             measure = report.measures[name]
-            yield three_columns(trec_name(measure), query, f"{score:{'.0f' if is_count(measure) else '6.4f'}}")
+            yield three_columns(trec_name(measure), query, _value(measure, score))
 
 
 def three_columns(measure: str, query: str, value: str) -> str:
@@ -366,13 +366,13 @@ class TrecEvalOutput:
                 if printed.name != RUN_TAG:
                     yield three_columns(printed.name, query, f"'{self._grades(number, printed.length)}'")
             elif printed.measure.kind.trec_per_query:
-                yield three_columns(printed.name, query, _value(printed, self._columns[printed.name][place]))
+                yield three_columns(printed.name, query, _value(printed.measure, self._columns[printed.name][place]))
 
     def _summary_lines(self) -> Iterator[str]:
         for printed in self.printed:
             if printed.measure is not None:
                 mean = aggregated(np.array(self._columns[printed.name]), printed.measure.kind.aggregation)
-                yield three_columns(printed.name, MEAN, _value(printed, mean))
+                yield three_columns(printed.name, MEAN, _value(printed.measure, mean))
             elif printed.name == RUN_TAG:
                 yield three_columns(printed.name, MEAN, printable(self.tag))
 
@@ -391,6 +391,5 @@ class TrecEvalOutput:
         return "".join(characters)
 
 
-def _value(printed: Printed, score: float) -> str:
-    is_whole = printed.measure is not None and is_count(printed.measure)
-    return f"{score:.0f}" if is_whole else f"{score:6.4f}"
+def _value(measure: Measure, score: float) -> str:
+    return f"{score:.0f}" if is_count(measure) else f"{score:6.4f}"

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from markupsafe import Markup, escape
 
-from scorer.board.board import Board, Certainty, Row
+from scorer.board.board import Board, Certainty, Row, counting_rule
 from scorer.live.entry import STATE_WORDS, Answer, ColumnScores, Entry, State
 from scorer.live.quotas import left_in_words, next_reset
 from scorer.measures import Measure
@@ -35,7 +35,7 @@ class Status:
     """The phase that is open; None while none is."""
 
 
-def status(board: Board) -> Status | None:
+def track_status(board: Board) -> Status | None:
     """The status of a track as of its board; None for a track without phases."""
     if not board.phases.all:
         return None
@@ -209,15 +209,6 @@ MANY = 12
 """With more teams, a board says how many neighbouring ranks are separable, instead of what one pair would need."""
 
 
-@dataclass(frozen=True, slots=True)
-class Statement:
-    """A sentence or several."""
-
-    lead: str
-    """The first words, which are printed bold."""
-    rest: str
-
-
 def ranked_positions(board: Board) -> list[int]:
     """The positions in `Board.rows` of the teams with a rank, the best first."""
     return [position for position, row in enumerate(board.rows) if row.rank is not None]
@@ -299,8 +290,8 @@ def front_summary(board: Board) -> str:
 # How sure the board is
 
 
-def how_sure(board: Board) -> Statement:
-    """What the queries separate, and what they do not."""
+def how_sure(board: Board) -> tuple[str, str]:
+    """What the queries separate, and what they do not: the first words, which are printed bold, and the rest."""
     ranked, certainty = ranked_positions(board), board.primary_certainty
     if certainty is None:
         return _without_statistics(board, len(ranked))
@@ -321,27 +312,27 @@ def how_sure(board: Board) -> Statement:
         sentences.append(f"{certainty.separable_neighbours:,} of {neighbours:,} neighbouring ranks are separable.")
     else:
         sentences += _needed(board, ranked)
-    return Statement(lead, " ".join(sentences))
+    return lead, " ".join(sentences)
 
 
-def _without_statistics(board: Board, ranked: int) -> Statement:
+def _without_statistics(board: Board, ranked: int) -> tuple[str, str]:
     primary = board.track.primary_measure
     if board.track.hides_scores:
-        return Statement("No scores", f". {without_scores(board)}")
+        return "No scores", f". {without_scores(board)}"
     if board.track.has_ladder:
-        return Statement(
-            "Ladder",
+        rest = (
             ": a new score is shown only for an entry that is clearly better than the one shown last for its team; "
-            "there are no intervals and no tests until the final scores are shown.",
+            "there are no intervals and no tests until the final scores are shown."
         )
+        return "Ladder", rest
     if not ranked:
-        return Statement("No ranks yet", "; a comparison needs two teams with a score.")
+        return "No ranks yet", "; a comparison needs two teams with a score."
     if ranked == 1:
-        return Statement("One team", "; a comparison needs two.")
+        return "One team", "; a comparison needs two."
     if primary.kind.aggregation != "mean":
         kind = {"sum": "sum", "geometric": "geometric mean"}[primary.kind.aggregation]
-        return Statement("No intervals", f": {primary} is a {kind} over queries, not a mean.")
-    return Statement("No intervals", ": they are not computed for this board.")
+        return "No intervals", f": {primary} is a {kind} over queries, not a mean."
+    return "No intervals", ": they are not computed for this board."
 
 
 def _needed(board: Board, ranked: Sequence[int]) -> list[str]:
@@ -402,6 +393,13 @@ def _cutoffs(measure: Measure) -> str:
     if not isinstance(measure.cutoff, tuple) or len(measure.cutoff) < 2:
         return ""
     return f", here {joined(list(map(str, measure.cutoff)))}"
+
+
+def which_counts(board: Board) -> str:
+    """Which entry of a team counts, in a sentence."""
+    if board.track.has_ladder:
+        return "The entry with the best score that the Ladder has shown counts; of equal ones, the earliest."
+    return counting_rule(board)
 
 
 # The numbers

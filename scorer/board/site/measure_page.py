@@ -14,6 +14,7 @@ from xml.etree.ElementTree import Element, fromstring, tostring
 from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
+from scorer.board.site.templates import Page
 from scorer.board.site.views import MeasureColumn
 from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
@@ -40,18 +41,17 @@ class KindSection:
     columns: tuple[MeasureColumn, ...]
     """The measures of this kind on the boards."""
 
-    @property
-    def anchor(self) -> str:
-        """The id of its heading."""
-        return f"kind-{self.kind.name.lower()}"
 
-
-@dataclass(frozen=True, slots=True)
-class Definition:
-    """A word or a symbol, and what it means."""
-
-    term: Markup
-    meaning: Markup
+def measure_page(tracks: Iterable[Track], columns: Mapping[str, MeasureColumn]) -> Page:
+    """The page of the measures of some tracks, given the columns of all boards."""
+    kinds = kind_sections(columns)
+    values = {
+        "kinds": kinds,
+        "definitions": definitions(section.kind for section in kinds),
+        "examples": [worked_example(track) for track in tracks],
+    }
+    about = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
+    return Page("measures.html", "measures.html", about, values)
 
 
 def kind_sections(columns: Mapping[str, MeasureColumn]) -> tuple[KindSection, ...]:
@@ -65,8 +65,8 @@ def kind_sections(columns: Mapping[str, MeasureColumn]) -> tuple[KindSection, ..
     )
 
 
-def definitions(kinds: Iterable[Kind]) -> tuple[Definition, ...]:
-    """Return the definitions of the words, and of the symbols that the formulas of these kinds use."""
+def definitions(kinds: Iterable[Kind]) -> tuple[tuple[Markup, Markup], ...]:
+    """Return each word, and each symbol that the formulas of these kinds use, with its meaning."""
     used = _identifiers(kind.latex for kind in kinds)
     symbols: dict[str, Symbol] = {}
     # The meaning of a symbol may use further symbols.
@@ -74,8 +74,8 @@ def definitions(kinds: Iterable[Kind]) -> tuple[Definition, ...]:
         symbols |= {symbol.name: symbol for symbol in more}
         used = _identifiers(symbol.meaning for symbol in more)
     return (
-        *(Definition(Markup(word), inline(meaning)) for word, meaning in WORDS.items()),  # noqa: S704  our own words
-        *(Definition(inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
+        *((Markup(word), inline(meaning)) for word, meaning in WORDS.items()),  # noqa: S704  our own words
+        *((inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from scorer.board.board import BINS, Board, Interval, Pair, QueryScore, Row
+from scorer.board.board import BINS, Board, Interval, Pair, Row
 from scorer.board.site.captions import ranked_positions
 from scorer.board.site.figures import Axis, axis_for, svg_percent
 from scorer.board.statistics import SHARE_DECIMALS
@@ -50,15 +50,6 @@ def field_of(board: Board) -> Field:
 
 
 @dataclass(frozen=True, slots=True)
-class Shares:
-    """On how many queries another team is better, equal and worse, and the same as a bar."""
-
-    counts: tuple[int, int, int]
-    bars: tuple[tuple[str, str], ...]
-    """Position and width of each part, as attributes of SVG."""
-
-
-@dataclass(frozen=True, slots=True)
 class Neighbour:
     """A row of the table."""
 
@@ -66,62 +57,27 @@ class Neighbour:
     """In `Board.rows`."""
     row: Row
     pair: Pair | None
-    """None in the row of the team itself."""
+    """None in the row of the team itself, as the fields below."""
     difference: float | None
     """Of the other team's score, minus that of the team."""
     interval: Interval | None
-    mean: str
-    """The difference on the axis, as an attribute of SVG; empty for the team itself."""
-    span: tuple[str, str] | None
-    """The interval on the axis: its beginning and its end."""
-    shares: Shares | None
-    """None where the scores of queries are hidden."""
-    p_decimals: int
-
-    @property
-    def p_value(self) -> str:
-        if self.pair is None:
-            return ""
-        least, p_value = 10.0**-self.p_decimals, self.pair.p_value
-        return f"< {least:g}" if p_value < least else f"{p_value:.{self.p_decimals}f}"
-
-    @property
-    def separable(self) -> str:
-        """Whether the two are separable; a dash where the pair is not tested with the others."""
-        if self.pair is None:
-            return ""
-        return {None: "–", True: "yes", False: "no"}[self.pair.is_separable]
+    shares: tuple[tuple[int, str, str], ...]
+    """On how many queries the other team is better, equal and worse, with position and width of each as a part of a
+    bar; empty where the scores of queries are hidden."""
 
 
-@dataclass(frozen=True, slots=True)
-class Neighbours:
-    """The table of a team."""
+def neighbours(field: Field, position: int) -> tuple[list[Neighbour], Axis] | None:
+    """Return the rows of the table of the team at `position`, itself among them, and the axis of the differences.
 
-    rows: tuple[Neighbour, ...]
-    """In the order of the board, with the team itself."""
-    axis: Axis
-    zero: str
-    """The position of 0 on the axis."""
-    has_shares: bool
-    has_baselines: bool
-
-
-def neighbours(field: Field, position: int) -> Neighbours | None:
-    """Return the table of the row at `position`; None where no pair with it was compared."""
+    None where no pair with it was compared.
+    """
     pairs = field.pairs.get(position, {})
     if not pairs:
         return None
-    shown = _nearest(field.board, pairs, position)
-    differences = [_turned(pairs[other], position) for other in shown]
-    axis = axis_for(value for difference, interval in differences for value in (difference, *(interval or ())))
-    rows = tuple(_row(field, other, position, axis) for other in sorted([*shown, position]))
-    return Neighbours(
-        rows=rows,
-        axis=axis,
-        zero=axis.percent(0),
-        has_shares=any(row.shares for row in rows),
-        has_baselines=any(row.row.baseline for row in rows if row.pair),
-    )
+    shown = sorted([*_nearest(field.board, pairs, position), position])
+    rows = [_neighbour(field, other, position) for other in shown]
+    ends = (end for row in rows for end in (row.difference, *(row.interval or ())) if end is not None)
+    return rows, axis_for(ends)
 
 
 def _nearest(board: Board, pairs: Mapping[int, Pair], position: int) -> list[int]:
@@ -139,68 +95,55 @@ def _turned(pair: Pair, position: int) -> tuple[float, Interval | None]:
     return -pair.difference + 0.0, (-pair.interval[1], -pair.interval[0]) if pair.interval else None
 
 
-def _row(field: Field, position: int, own: int, axis: Axis) -> Neighbour:
+def _neighbour(field: Field, position: int, own: int) -> Neighbour:
     """The row of the team at `position` in the table of the team at `own`."""
-    pair = field.pairs[own].get(position)
-    value, interval = _turned(pair, own) if pair else (None, None)
-    return Neighbour(
-        position=position,
-        row=field.board.rows[position],
-        pair=pair,
-        difference=value,
-        interval=interval,
-        mean="" if value is None else axis.percent(value),
-        span=(axis.percent(interval[0]), axis.percent(interval[1])) if interval else None,
-        shares=_shares(pair, own) if pair else None,
-        p_decimals=P_DECIMALS if field.board.track.shows_final else SHARE_DECIMALS,
-    )
+    row, pair = field.board.rows[position], field.pairs[own].get(position)
+    if pair is None:
+        return Neighbour(position, row, None, None, None, ())
+    return Neighbour(position, row, pair, *_turned(pair, own), _shares(pair, own))
 
 
-def _shares(pair: Pair, own: int) -> Shares | None:
+def p_text(pair: Pair, board: Board) -> str:
+    """Return the p-value of a pair: ``0.012``, ``< 0.001``."""
+    decimals = P_DECIMALS if board.track.shows_final else SHARE_DECIMALS
+    least = 10.0**-decimals
+    return f"< {least:g}" if pair.p_value < least else f"{pair.p_value:.{decimals}f}"
+
+
+def _shares(pair: Pair, own: int) -> tuple[tuple[int, str, str], ...]:
     if pair.wins is None or pair.ties is None or pair.losses is None:
-        return None
+        return ()
     better, worse = (pair.losses, pair.wins) if pair.row == own else (pair.wins, pair.losses)
     counts = (better, pair.ties, worse)
     total = max(sum(counts), 1)
     starts = (0, counts[0], counts[0] + counts[1])
-    parts = zip(starts, counts, strict=True)
-    bars = ((svg_percent(100 * start / total), svg_percent(100 * count / total)) for start, count in parts)
-    return Shares(counts, tuple(bars))
+    return tuple(
+        (count, svg_percent(100 * start / total), svg_percent(100 * count / total))
+        for start, count in zip(starts, counts, strict=True)
+    )
 
 
 STEP = 1 / BINS
 """The width of a bar of the histogram."""
 
-SHARE_TICKS = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
-
-
-@dataclass(frozen=True, slots=True)
-class Bar:
-    """A bar of a histogram, as attributes of SVG."""
-
-    x: str
-    y: str
-    width: str
-    height: str
+SHARE_TICKS = tuple((svg_percent(100 * share), f"{share:g}") for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
+"""Of the scores: positions and labels."""
 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
     """The histogram of a team."""
 
-    total: int
-    """The number of queries."""
-    bars: tuple[Bar, ...]
+    counts: tuple[int, ...]
+    """The number of queries in each step."""
+    bars: tuple[tuple[str, str, str, str], ...]
+    """Position from the left and from the top, width and height of each bar, as attributes of SVG."""
     line: str
     """The mean of the other teams, as the path of a line in a square of 100 by 100; empty without other teams."""
     others: int
     """How many other teams there are."""
     levels: tuple[tuple[str, str], ...]
     """Of the counts: positions from the top, and labels."""
-    ticks: tuple[tuple[str, str], ...]
-    """Of the scores: positions and labels."""
-    lead: str
-    """The number of queries in the first step, for the sentence in the picture."""
     description: str
     """All numbers, for those who do not see the picture."""
 
@@ -217,13 +160,11 @@ def distribution(field: Field, position: int) -> Distribution | None:
     means = [total / others for total in sums]
     axis = axis_for([*own, *means])
     return Distribution(
-        total=sum(own),
+        counts=own,
         bars=tuple(_bar(number, count, axis) for number, count in enumerate(own) if count),
         line=_line(means, axis),
         others=others,
         levels=tuple((svg_percent(_down(value, axis)), label) for value, label in axis.labels),
-        ticks=tuple((svg_percent(100 * share), f"{share:g}") for share in SHARE_TICKS),
-        lead=f"{own[0]:,}",
         description=_description(own, means),
     )
 
@@ -233,10 +174,10 @@ def _down(value: float, axis: Axis) -> float:
     return 100 - axis.position(value)
 
 
-def _bar(number: int, count: int, axis: Axis) -> Bar:
+def _bar(number: int, count: int, axis: Axis) -> tuple[str, str, str, str]:
     y = _down(count, axis)
     gap = 0.5
-    return Bar(*map(svg_percent, (100 * number * STEP, y, 100 * STEP - gap, 100 - y)))
+    return svg_percent(100 * number * STEP), svg_percent(y), svg_percent(100 * STEP - gap), svg_percent(100 - y)
 
 
 def _line(means: Sequence[float], axis: Axis) -> str:
@@ -253,60 +194,14 @@ def _description(own: Sequence[int], means: Sequence[float]) -> str:
     return f"{text} Mean of the other teams: {others}." if means else text
 
 
-@dataclass(frozen=True, slots=True)
-class QueryRow:
-    """A query in the table of the best and the worst."""
-
-    label: str
-    """Its id; empty if it is hidden."""
-    score: float
-    median: float
-    difference: float
-    own: str
-    """The position of the score on the axis, as an attribute of SVG."""
-    field: str
-    """That of the median of the other teams."""
-    is_first_worst: bool
+def query_axis(row: Row, board: Board) -> Axis:
+    """Return the axis of the queries on which a team is furthest above and below the other teams."""
+    values = [value for query in (*row.best_queries, *row.worst_queries) for value in (query.score, query.median)]
+    return axis_for([*values, 1.0] if board.track.primary_measure.bounded else values)
 
 
-@dataclass(frozen=True, slots=True)
-class QueryTable:
-    """The queries on which a team is furthest above and below the other teams."""
-
-    rows: tuple[QueryRow, ...]
-    axis: Axis
-    caption: str
-    has_ids: bool
-
-
-def query_table(field: Field, position: int) -> QueryTable | None:
-    """Return the table of a row; None where the scores of queries are hidden."""
-    row = field.board.rows[position]
-    best, worst = row.best_queries, row.worst_queries
-    if not best and not worst:
-        return None
-    values = [value for query in (*best, *worst) for value in (query.score, query.median)]
-    axis = axis_for([*values, 1.0] if field.board.track.primary_measure.bounded else values)
-    parts = [(best, "best"), (worst, "worst")]
+def query_caption(row: Row) -> str:
+    """Return the caption of the table of these queries."""
+    parts = [(row.best_queries, "best"), (row.worst_queries, "worst")]
     words = " and ".join(f"{in_words(len(queries))} {word}" for queries, word in parts if queries)
-    return QueryTable(
-        rows=(
-            *(_query(query, axis) for query in best),
-            *(_query(query, axis, first=query is worst[0]) for query in worst),
-        ),
-        axis=axis,
-        caption=f"Its {words} queries against the field.",
-        has_ids=any(query.query for query in (*best, *worst)),
-    )
-
-
-def _query(query: QueryScore, axis: Axis, *, first: bool = False) -> QueryRow:
-    return QueryRow(
-        label=query.query,
-        score=query.score,
-        median=query.median,
-        difference=query.score - query.median + 0.0,
-        own=axis.percent(query.score),
-        field=axis.percent(query.median),
-        is_first_worst=first,
-    )
+    return f"Its {words} queries against the field."

@@ -4,78 +4,50 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+import json
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
-from jinja2 import BaseLoader, ChoiceLoader, Environment, PrefixLoader, TemplateNotFound
+from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
-from scorer.board.board import Board, rule_sections
+from scorer.board.board import Board, rules
 from scorer.board.charts.svg import Cache
-from scorer.board.reports.leaderboard import commitment_json, schema, split_json, to_bibtex, to_cff, to_csv, to_json
-from scorer.board.site import templates
-from scorer.board.site.context import (
-    AnalysisPage,
-    AnalysisView,
-    BoardPage,
-    ErrataPage,
-    ErratumPage,
-    EveryPage,
-    FrontPage,
-    LatePage,
-    MeasurePage,
-    MergedPage,
-    MissingPage,
-    OwnPage,
-    PastPage,
-    ReadingPage,
-    RulesPage,
-    TeamPages,
-    TimelinePage,
-    VerificationPage,
-    participants_files,
-)
-from scorer.board.site.figures import analysis_figures, board_figures
-from scorer.board.site.measure_page import definitions, kind_sections, worked_example
-from scorer.board.site.team_pages import TeamPage, merged_pages, team_pages
+from scorer.board.reports.leaderboard import document_json, schema, to_bibtex, to_cff, to_csv, to_json
+from scorer.board.site import captions, neighbours, team_pages, templates
+from scorer.board.site.analysis_page import AnalysisView, analysis_page
+from scorer.board.site.figures import board_figures
+from scorer.board.site.measure_page import measure_page
 from scorer.board.site.templates import (
     STATIC_FOLDER,
-    PageContext,
-    TemplateFolder,
-    brand_of,
-    environment_with,
-    has_templates,
+    Navigation,
+    Page,
+    environment_of,
     markdown_pages,
-    render_template,
+    render_page,
+    source,
     static_files,
 )
-from scorer.board.site.timeline import FEED, dates, feed, latest_entries, months, of_all_tracks, with_known_links
-from scorer.board.site.views import (
-    LATE,
-    RULES,
-    BoardView,
-    board_view,
-    erratum_rows,
-    late_entries,
-    measure_columns,
-    past_path,
-    past_rows,
-)
+from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links
+from scorer.board.site.track_pages import board_page, errata_pages, rules_and_past_pages, track_links
+from scorer.board.site.views import board_view, measure_columns
 from scorer.errors import ScorerError
-from scorer.files import shipped_templates
-from scorer.live.commitment import COMMITMENT, NO_COMMITMENT, OPENING, RECEIPTS, PublishedCommitment
+from scorer.lists.solution import excluded_pairs, read_ids
+from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
-from scorer.settings.tracks import DARK, FILE, LIGHT, STATIC, Challenge, contrast, softened
+from scorer.options import RESAMPLES, SEED
+from scorer.settings.published import published_settings
+from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, contrast, public_lists, softened
+from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
+from scorer.wording import shared_ranks
 
 ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css")
 """Copied without rendering."""
 
 LOG = "log.jsonl"
-
-SHIPPED = "shipped"
-"""The folder that a template names to extend a shipped template which it replaces."""
 
 EXTRA = "extra.css"
 """The organiser's style sheet, which comes after the shipped ones."""
@@ -87,8 +59,69 @@ BAR_CONTRAST = 4.0
 """Of bars with the paper. WCAG 2.2 requires 3 of graphics (success criterion 1.4.11)."""
 
 
-Analyses = Mapping[str, Callable[[], AnalysisView] | None]
-"""By the names of the tracks, computed when its page is rendered; None: the track has no page with an analysis."""
+def minus(number: float | None, other: float | None) -> float | None:
+    """A number minus another one; None where either is missing."""
+    return None if number is None or other is None else number - other
+
+
+FUNCTIONS: Mapping[str, Callable[..., object]] = {
+    each.__name__: each
+    for each in (
+        captions.are_interleaved,
+        captions.counts,
+        captions.entry_notes,
+        captions.front_summary,
+        captions.how_sure,
+        captions.looks_in_words,
+        captions.quota_left,
+        captions.shake_up,
+        captions.status_words,
+        captions.table_caption,
+        captions.track_status,
+        captions.what_is_ranked,
+        captions.which_counts,
+        neighbours.distribution,
+        neighbours.neighbours,
+        neighbours.p_text,
+        neighbours.query_axis,
+        neighbours.query_caption,
+        captions.why_without_score,
+        minus,
+        rules,
+        shared_ranks,
+        team_pages.decision,
+        team_pages.entries_in_words,
+        team_pages.heading,
+        team_pages.hidden,
+        team_pages.in_history,
+        team_pages.other_marks,
+        team_pages.over_time,
+        team_pages.reasons,
+        team_pages.team_links,
+        track_links,
+    )
+}
+"""What the templates of pages apply to boards, rows and teams, as a filter."""
+
+CONSTANTS: Mapping[str, object] = {"resamples": RESAMPLES, "seed": SEED, "share_ticks": neighbours.SHARE_TICKS}
+"""Constants that templates show."""
+
+
+@dataclass(frozen=True)
+class SiteContent:
+    """What a site is rendered from."""
+
+    challenge: Challenge
+    boards: Sequence[Board]
+    """One for each track, in the order of the navigation."""
+    analyses: Mapping[str, Callable[[], AnalysisView] | None] = field(default_factory=dict)
+    """By the names of the tracks, computed when its page is rendered; None: the track has no page with an analysis."""
+    cache: Cache | None = None
+    """Has the pictures that were drawn before."""
+    timeline: Timeline = NO_TIMELINE
+    log: PublishedLog = NO_LOG
+    commitment: CommitmentDocument | None = None
+
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
 """Is called with the files so far, once the first page and the boards are rendered: it may publish these before the
@@ -101,143 +134,124 @@ def publish_at_the_end(_: Mapping[str, str | bytes]) -> frozenset[str]:
     return frozenset()
 
 
-def site_files(
-    challenge: Challenge,
-    boards: Sequence[Board],
-    analyses: Analyses | None = None,
-    cache: Cache | None = None,
-    timeline: Timeline = NO_TIMELINE,
-    log: PublishedLog = NO_LOG,
-    commitment: PublishedCommitment = NO_COMMITMENT,
-    publish: Publish = publish_at_the_end,
-) -> dict[str, str | bytes]:
+def site_files(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[str, str | bytes]:
     """Return every file of the site by its relative path: the pages, the files for participants, the organiser's files.
 
     Raises ScorerError as `pages`; and if a list of queries or items cannot be read, a file of the organiser cannot be
     copied, or there is no such logo.
     """
-    copied: dict[str, str | bytes] = {**participants_files(challenge, boards), **static_files(challenge.root)}
+    challenge = content.challenge
+    copied: dict[str, str | bytes] = {
+        **participants_files(challenge, content.boards),
+        **static_files(challenge.root),
+    }
     logo = challenge.branding.logo
     if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
             f"{challenge.root / FILE}: site.logo: names {challenge.root / STATIC / logo}, but there is no such file; "
             "create it or correct the path (hidden files and symbolic links are not copied)"
         )
-
-    def with_copied(site: Mapping[str, str | bytes]) -> frozenset[str]:
-        return publish({**site, **copied})
-
-    return {**pages(challenge, boards, analyses, cache, timeline, log, commitment, with_copied), **copied}
+    return {**pages(content, lambda site: publish({**site, **copied})), **copied}
 
 
-def pages(
-    challenge: Challenge,
-    boards: Sequence[Board],
-    analyses: Analyses | None = None,
-    cache: Cache | None = None,
-    timeline: Timeline = NO_TIMELINE,
-    log: PublishedLog = NO_LOG,
-    commitment: PublishedCommitment = NO_COMMITMENT,
-    publish: Publish = publish_at_the_end,
-) -> dict[str, str]:
+def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
+    """The files by their paths on the site. Raises SolutionError if a list cannot be read."""
+    files = {FILE: published_settings(challenge, [board.track for board in boards])}
+    for board in boards:
+        track, folder = board.track, board.track.name
+        for key, path in public_lists(track).items():
+            if key == "exclude":
+                pairs = zip(*(ids.to_pylist() for ids in excluded_pairs(path)), strict=True)
+                lines = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
+            else:
+                lines = read_ids(path).to_pylist()
+            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lines)
+    return files
+
+
+def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[str, str]:
     """Render the pages of a site, with their style sheets, scripts and data files, by their relative paths.
 
-    There is one board for each track, in the order of the navigation. The same boards give the same text. The folder
-    ``templates`` of the challenge takes precedence over the shipped templates. Raises ScorerError if a template cannot
-    be read or rendered, or if a text in Markdown has a link that pages cannot have.
+    The same boards give the same text. The folder ``templates`` of the challenge takes precedence over the shipped
+    templates. Raises ScorerError if a template cannot be read or rendered, or if a text in Markdown has a link that
+    pages cannot have.
     """
-    shipped = TemplateFolder(shipped_templates())
-    folder = challenge.root / "templates"
-    loader = ChoiceLoader([PrefixLoader({SHIPPED: shipped}), TemplateFolder(folder), shipped])
-    environment = environment_with(loader, own=has_templates(folder))
+    challenge, timeline, log = content.challenge, content.timeline, content.log
+    environment = environment_of(challenge.root / "templates")
     _check_markdown(challenge)
-    columns = measure_columns(boards)
-    of_tracks = [(analyses or {}).get(board.track.name) for board in boards]
+    columns = measure_columns(content.boards)
     views = tuple(
-        board_view(board, columns, board_figures(board, cache), has_analysis=analysis is not None)
-        for board, analysis in zip(boards, of_tracks, strict=True)
+        board_view(
+            board,
+            columns,
+            board_figures(board, content.cache),
+            has_analysis=content.analyses.get(board.track.name) is not None,
+        )
+        for board in content.boards
     )
+    environment.filters |= FUNCTIONS
+    environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log}
+    sheets = _style_sheets(challenge, environment)
     own = markdown_pages(challenge.root)
-    sheets = _style_sheets(challenge, loader)
-    brand = brand_of(challenge, tuple(sheets))
-    site = {asset: _source(loader, asset) for asset in ASSETS} | sheets
+    navigation = Navigation(
+        challenge=challenge,
+        tracks=[board.track for board in content.boards],
+        style_sheets=tuple(sheets),
+        site_pages=own,
+        has_timeline=bool(timeline.happenings),
+        has_log=bool(log.lines),
+    )
+    site = {asset: source(environment, asset) for asset in ASSETS} | sheets
 
-    def add(path: str, about: str, page: PageContext) -> None:
-        every = EveryPage(challenge, brand, views, own, path, "../" * path.count("/"), about, timeline, log)
-        site[path] = render_template(environment, page.template, vars(every) | vars(page))
+    def add(added: Iterable[Page]) -> None:
+        for page in added:
+            site[page.path] = render_page(environment, navigation, page)
 
-    about = templates.to_text(challenge.description)
-    add("index.html", about, FrontPage(latest_entries(views), dates(timeline, len(views))))
+    add([front_page(challenge, timeline, views), *map(board_page, views)])
+    missing = publish(site)
+    teams = team_pages.team_pages(views, missing)
+    while missing and (page := next(teams, None)) is not None:
+        add([page])
+        if missing <= site.keys():
+            missing = publish(site)
+    add([measure_page(challenge.tracks, columns), READING])
     for view in views:
-        add(f"{view.track.name}/index.html", templates.to_text(view.track.description), BoardPage(view))
-    teams = _published(views, site, add, publish)
-    kinds = kind_sections(columns)
-    examples = tuple(worked_example(track) for track in challenge.tracks)
-    symbols = definitions(section.kind for section in kinds)
-    about_measures = "How the scores on the boards are computed: symbols, formulas, edge cases and a worked example."
-    add("measures.html", about_measures, MeasurePage(kinds, symbols, examples))
-    add("reading.html", "What the tiers, ranges, intervals and p-values of the boards mean.", ReadingPage())
-    for view, analysis in zip(views, of_tracks, strict=True):
         site |= _track_data(challenge, view.board, log)
-        for path, text, page_of_track in _track_pages(view, challenge, cache, analysis):
-            add(path, text, page_of_track)
-    for page in teams:  # after the analyses, which take the most memory: there may be many pages
-        _add_team(page, add)
-    site["leaderboard-schema.json"] = schema()
-    site |= _commitment_files(commitment)
-    for merged in merged_pages(boards):
-        add(merged.path, merged.about, MergedPage(merged))
-    for path, text, page_of_timeline in _timeline_pages(timeline, views, site):
-        add(path, text, page_of_timeline)
+        analysis = content.analyses.get(view.board.track.name)
+        if analysis is not None:
+            add([analysis_page(view, analysis(), content.cache)])
+        add(rules_and_past_pages(view, challenge.limits))
+    add(teams)  # after the analyses, which take the most memory: there may be many pages
+    add(team_pages.merged_pages(content.boards))
+    site |= {"leaderboard-schema.json": schema(), **_commitment_files(content.commitment)}
+    for view in views:
+        add(errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
+    if timeline.happenings:
+        add([timeline_page(timeline, len(views), site)])
     site |= _record_files(challenge, timeline, log, site)
-    if log.head is not None:
-        splits = tuple(view for view in views if view.board.split is not None)
-        about_log = f"What anybody can verify about {challenge.name}, with which files and commands."
-        add("verification.html", about_log, VerificationPage(log.head, splits, commitment))
-    for own_page in own:
-        add(own_page.path, templates.to_text(own_page.text), OwnPage(own_page))
-    style = sheets.get(ACCENT, "") + _source(loader, "404.css")
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
-    add("404.html", about, MissingPage(Markup(style), digest))  # noqa: S704  a file of the organiser or ours
+    add(_further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
     return site
 
 
-def _published(
-    views: Sequence[BoardView], site: Mapping[str, str], add: Callable[[str, str, PageContext], None], publish: Publish
-) -> Iterator[TeamPage]:
-    """Publish the boards, first adding the pages of teams that they need; return the pages of the other teams."""
-    missing = publish(site)
-    teams = team_pages(views, missing)
-    while missing and (page := next(teams, None)) is not None:
-        _add_team(page, add)
-        if missing <= site.keys():
-            missing = publish(site)
-    return teams
+READING = Page("reading.html", "reading.html", "What the tiers, ranges, intervals and p-values of the boards mean.")
 
 
-def _add_team(page: TeamPage, add: Callable[[str, str, PageContext], None]) -> None:
-    add(page.path, page.about, TeamPages(page.team, page, page.sections))
+def _further_pages(content: SiteContent, own: Sequence[templates.MarkdownPage], style: str) -> Iterator[Page]:
+    """What anybody can verify, the pages that the organiser wrote, and the page for an address without a page.
 
-
-def _track_pages(
-    view: BoardView, challenge: Challenge, cache: Cache | None, analysis: Callable[[], AnalysisView] | None
-) -> Iterator[tuple[str, str, PageContext]]:
-    """The pages about a track but its board: path, description and context."""
-    folder, title = view.track.name, view.track.title
-    if analysis is not None:
-        about = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
-        found, of_team = analysis(), {row.row.team.name: row for row in view.rows}
-        rows = tuple((of_team[row.team], row) for row in found.rows)
-        yield f"{folder}/analysis.html", about, AnalysisPage(view, found, rows, analysis_figures(view.board, cache))
-    about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
-    yield f"{folder}/{RULES}", about, RulesPage(view, rule_sections(view.board, challenge.limits))
-    if view.board.late:
-        about = f"Entries of {title} that were received before the first phase or after the end of one. "
-        about += "They have no rank."
-        yield f"{folder}/{LATE}", about, LatePage(view, late_entries(view.board))
-    for past in view.board.past:
-        about = f"The board of {title} as it was when the phase {past.phase.name} closed."
-        yield past_path(view.board, past.phase), about, PastPage(view, past, past_rows(view.board, past))
+    A server shows the last one at any depth, where relative links lead nowhere. So it has no relative link, and its
+    style sheet is in it; the content policy allows the sheet with this digest.
+    """
+    challenge = content.challenge
+    if content.log.head is not None:
+        about = f"What anybody can verify about {challenge.name}, with which files and commands."
+        verified = {"head": content.log.head, "commitment": content.commitment}
+        yield Page("verification.html", "verification.html", about, verified)
+    for page in own:
+        yield Page(page.path, "page.html", templates.to_text(page.text), {"page": page})
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    values = {"style": Markup(style), "style_digest": digest}  # noqa: S704  a file of the organiser or ours
+    yield Page("404.html", "404.html", templates.to_text(challenge.description), values)
 
 
 def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[str, str]:
@@ -249,16 +263,18 @@ def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[s
         f"{folder}/citation.bib": to_bibtex(challenge, board),
         f"{folder}/citation.cff": to_cff(challenge, board),
     }
-    return files if board.split is None else {**files, f"{folder}/split.json": split_json(folder, board.split)}
+    return files if board.split is None else {**files, f"{folder}/split.json": document_json(board.split)}
 
 
-def _commitment_files(commitment: PublishedCommitment) -> dict[str, str]:
+def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
     """The commitments, the opening of the last one once it is revealed, and the public key of receipts."""
-    files = {RECEIPTS: public_pem(commitment.receipts)} if commitment.receipts else {}
-    if commitment.last is not None:
-        files[COMMITMENT] = commitment_json(commitment)
-        if commitment.is_revealed:
-            files[OPENING] = commitment.last.opening
+    if commitment is None:
+        return {}
+    files = {RECEIPTS: public_pem(bytes.fromhex(commitment.receipts))}
+    if commitment.commitments:
+        files[COMMITMENT] = document_json(commitment)
+    if commitment.revealed:
+        files[OPENING] = commitment.opening
     return files
 
 
@@ -272,23 +288,6 @@ def _record_files(challenge: Challenge, timeline: Timeline, log: PublishedLog, p
     return files
 
 
-def _timeline_pages(
-    timeline: Timeline, views: Sequence[BoardView], paths: Container[str]
-) -> Iterator[tuple[str, str, PageContext]]:
-    """The pages of errata and of the timeline, which link to those of `paths`: path, description and context."""
-    for view in views:
-        errata = timeline.errata.get(view.track.name, ())
-        if errata:
-            yield f"{view.track.name}/errata.html", f"The errata of {view.track.title}.", ErrataPage(view)
-        for erratum in errata:
-            yield erratum.path, erratum.changes.summary, ErratumPage(view, erratum, erratum_rows(erratum, paths))
-    if timeline.happenings:
-        linked = with_known_links(timeline, paths)
-        about = "What happened: phases, extensions, errata and decisions about teams; and the dates to come."
-        past, next_dates = (of_all_tracks(each, len(views)) for each in (linked.happenings, linked.upcoming))
-        yield "timeline.html", about, TimelinePage(months(past), next_dates)
-
-
 def _check_markdown(challenge: Challenge) -> None:
     """Check the links in the texts of challenge.toml. Raises ScorerError with the key."""
     texts = {"description": challenge.description, "site.footer": challenge.branding.footer}
@@ -297,18 +296,13 @@ def _check_markdown(challenge: Challenge) -> None:
         templates.check(text, f"{challenge.root / FILE}: {key}")
 
 
-def _source(loader: BaseLoader, name: str) -> str:
-    """The text of a file of the templates, which is not rendered."""
-    return loader.get_source(Environment(autoescape=True), name)[0]
-
-
-def _style_sheets(challenge: Challenge, loader: BaseLoader) -> dict[str, str]:
+def _style_sheets(challenge: Challenge, environment: Environment) -> dict[str, str]:
     """The style sheets that the organiser adds, in their order on the pages."""
     sheets = {}
     if challenge.branding.accents:
         sheets[ACCENT] = _accent_sheet(*challenge.branding.accents)
     with suppress(TemplateNotFound):  # none is shipped
-        sheets[EXTRA] = _source(loader, EXTRA)
+        sheets[EXTRA] = source(environment, EXTRA)
     return sheets
 
 

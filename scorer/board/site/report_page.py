@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Unpack
 
-from jinja2 import ChoiceLoader
 from markupsafe import Markup
 
 from scorer.board.charts.rankings import (
@@ -21,9 +20,7 @@ from scorer.board.charts.rankings import (
 from scorer.board.charts.svg import Chart
 from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
-from scorer.board.reports.report_text import BlockView, Captioned, Section, SectionView, TaskView, task_sections
-from scorer.board.site.templates import TemplateFolder, environment_with, has_templates, render_template
-from scorer.files import shipped_templates
+from scorer.board.site.templates import environment_of, render_template, source
 from scorer.lists.solution import Solution, Source
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, ReportForm
 from scorer.scoring.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks, json_text, report_document
@@ -38,34 +35,27 @@ WIDTH = 600
 """Of the charts, in pixels; they shrink with the page."""
 
 
-def task_view(analysis: TaskAnalysis, number: int = 1) -> TaskView:
-    """Return the view of a task. Its number makes the anchor unique on a page with several tasks."""
-    return TaskView(
-        report_text.task_title(analysis),
-        f"task-{number}",
-        tuple(_section(section, analysis) for section in task_sections(analysis)),
-    )
-
-
 def report_page(report: Report, templates: Path | None = None) -> str:
     """Return a report as an HTML file that needs no other file and no script.
 
     The templates and style sheets of the folder `templates` come before the shipped ones. Raises ScorerError if one
     cannot be read or rendered.
     """
-    own = [] if templates is None else [TemplateFolder(templates)]
-    loader = ChoiceLoader([*own, TemplateFolder(shipped_templates())])
-    environment = environment_with(loader, own=templates is not None and has_templates(templates))
-    styles = "\n".join(loader.get_source(environment, name)[0] for name in STYLES)
-    consensus = report_text.consensus(report)
+    environment = environment_of(templates)
+    styles = "\n".join(source(environment, name) for name in STYLES)
+    environment.filters |= {
+        "task_title": report_text.task_title,
+        "task_sections": report_text.task_sections,
+        "drawn": lambda name, analysis: CHARTS[name](analysis).svg(),
+    }
     context = {
         "title": report_text.title(report),
         # A style sheet is not escaped in HTML, and nothing in it may end its element.
         "styles": Markup(styles.replace("</", "<\\/")),  # noqa: S704
-        "introduction": _section(report_text.introduction(report)),
-        "tasks": [task_view(task, number) for number, task in enumerate(report.tasks, 1)],
-        "consensus": None if consensus is None else _section(consensus),
-        "methods": _section(report_text.methods(report)),
+        "introduction": report_text.introduction(report),
+        "tasks": report.tasks,
+        "consensus": report_text.consensus(report),
+        "methods": report_text.methods(report),
     }
     return render_template(environment, "report.html", context)
 
@@ -77,18 +67,6 @@ def written(report: Report, form: ReportForm, templates: Path | None = None) -> 
     if form == "markdown":
         return report_text.report_markdown(report)
     return report_page(report, templates).rstrip("\n")
-
-
-def _section(section: Section, analysis: TaskAnalysis | None = None) -> SectionView:
-    blocks: list[BlockView] = []
-    for block in section.blocks:
-        if isinstance(block, str):
-            blocks.append(BlockView(paragraph=block))
-        elif isinstance(block, Captioned):
-            blocks.append(BlockView(table=block.table, caption=block.caption))
-        elif analysis is not None:
-            blocks.append(BlockView(chart=CHARTS[block.chart](analysis).svg(), caption=block.caption))
-    return SectionView(section.title, tuple(blocks))
 
 
 # The charts

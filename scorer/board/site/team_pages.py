@@ -7,32 +7,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Pair, Row
 from scorer.board.charts.over_time import TimedScore, timeline
 from scorer.board.charts.svg import Svg
-from scorer.board.site.captions import (
-    entry_notes,
-    looks_in_words,
-    quota_left,
-    significant,
-    status_words,
-    without_scores,
-)
+from scorer.board.site.captions import significant, without_scores
 from scorer.board.site.figures import svg_percent
-from scorer.board.site.neighbours import (
-    Distribution,
-    Field,
-    Neighbours,
-    QueryTable,
-    distribution,
-    field_of,
-    neighbours,
-    query_table,
-)
+from scorer.board.site.neighbours import Field, field_of
+from scorer.board.site.templates import Page
 from scorer.board.site.views import BoardView, RowView
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, State
 from scorer.live.teams import ChangeKind, MergedTeam, Team, TeamChange
@@ -52,56 +36,13 @@ _CHANGES: Mapping[ChangeKind, str] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TeamLink:
-    """A link of a team, which is not trusted."""
-
-    url: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class HistoryLine:
-    """A change in the history of a team."""
-
-    at: datetime | None
-    """In UTC."""
-    text: Markup
-    """A sentence, as HTML."""
-
-
-@dataclass(frozen=True, slots=True)
-class MergedTeamPage:
-    """The page of a team whose entries are in the row of another team."""
-
-    team: Team
-    into: Team
-    has_target: bool
-    """Whether the other team has a page."""
-
-    @property
-    def path(self) -> str:
-        return f"teams/{self.team.slug}.html"
-
-    @property
-    def about(self) -> str:
-        """The page in one sentence."""
-        return f"{self.team.name} is merged into {self.into.name}."
-
-    @property
-    def history(self) -> tuple[HistoryLine, ...]:
-        return history(self.team)
-
-
-def merged_pages(boards: Sequence[Board]) -> tuple[MergedTeamPage, ...]:
-    """The pages of merged teams, one for each."""
+def merged_pages(boards: Sequence[Board]) -> Iterator[Page]:
+    """The pages of the teams whose entries are in the row of another team, one for each."""
     shown = {row.team.slug for board in boards for row in board.rows}
-    pages = {
-        merged.team.slug: MergedTeamPage(merged.team, merged.into, merged.into.slug in shown)
-        for board in boards
-        for merged in board.merged
-    }
-    return tuple(pages.values())
+    for merged in {merged.team.slug: merged for board in boards for merged in board.merged}.values():
+        team, into = merged.team, merged.into
+        values = {"team": team, "into": into, "has_target": into.slug in shown}
+        yield Page(f"teams/{team.slug}.html", "merged.html", f"{team.name} is merged into {into.name}.", values)
 
 
 def merged_into(team: Team, boards: Iterable[Board]) -> tuple[MergedTeam, ...]:
@@ -110,11 +51,10 @@ def merged_into(team: Team, boards: Iterable[Board]) -> tuple[MergedTeam, ...]:
     return tuple(teams.values())
 
 
-def links(team: Team) -> tuple[TeamLink, ...]:
-    """The links of a team: code, paper, then the others by their addresses."""
-    named = [TeamLink(url, text) for url, text in ((team.code, "Code"), (team.paper, "Paper")) if url]
-    others = (TeamLink(url, shortened(url.partition("://")[2].rstrip("/"), LONGEST_LINK)) for url in team.links)
-    return (*named, *others)
+def team_links(team: Team) -> list[tuple[str, str]]:
+    """The links of a team, which are not trusted: URL and text of each; code and paper come first."""
+    named = [(url, text) for url, text in ((team.code, "Code"), (team.paper, "Paper")) if url]
+    return [*named, *((url, shortened(url.partition("://")[2].rstrip("/"), LONGEST_LINK)) for url in team.links)]
 
 
 def decision(team: Team) -> str:
@@ -126,12 +66,8 @@ def decision(team: Team) -> str:
     return f"{team.status.capitalize()}{when}{reason.rstrip('.')}."
 
 
-def history(team: Team) -> tuple[HistoryLine, ...]:
-    """The history of a team, the earliest change first."""
-    return tuple(HistoryLine(change.at, _sentence(change)) for change in team.history)
-
-
-def _sentence(change: TeamChange) -> Markup:
+def in_history(change: TeamChange) -> Markup:
+    """A change of a team as a sentence of HTML."""
     names = {name: Markup("<bdi>{}</bdi>").format(getattr(change, name)) for name in ("before", "after")}
     text = Markup(_CHANGES[change.kind]).format(**names)  # noqa: S704  one of the texts above
     return text + Markup(": <bdi>{}</bdi>").format(change.reason) if change.reason else text
@@ -352,138 +288,45 @@ class EntryView:
     scores: ColumnScores
     """The scores that the board is ranked by."""
 
-    @property
-    def status(self) -> str:
-        """What became of it, in words."""
-        return status_words(self.entry)
-
-    @property
-    def is_invalid(self) -> bool:
-        """Whether its findings are errors, rather than notes."""
-        return self.entry.counts is None
-
 
 @dataclass(frozen=True, slots=True)
-class TeamResult:
-    """The result of a team in a track, on the first page."""
+class TeamInTrack:
+    """A team in a track: a section of its pages."""
 
-    heading: str
-    """What the reasons explain: ``Why ninth``."""
-    reasons: tuple[Markup, ...]
-    """Sentences, as HTML."""
-    others: tuple[str, ...]
-    """Where the scores of the other teams are on the axis of the board, as attributes of SVG."""
-    leader: RowView | None
-    """The best team with a rank, if it is another one."""
-    neighbours: Neighbours | None
-    """The nearest teams; None without statistics."""
-    distribution: Distribution | None
-    """A histogram of the scores of its queries; None where it has none."""
-    queries: QueryTable | None
-    """Its best and worst queries; None where they are hidden."""
-    hidden: str
-    """Why there is neither of the two; empty if there is."""
-
-
-@dataclass(frozen=True, slots=True)
-class TeamSection:
-    """The section about one track on a page of a team."""
-
-    board: BoardView
-    view: RowView
-    words: str
-    """How many entries the team has, and what became of them."""
-    result: TeamResult | None
-    """None on other pages than the first."""
-    entries: tuple[EntryView, ...]
-    """Those on the page, the latest first."""
-    counting: EntryView | None
-    """The counting entry, which may be on another page."""
-    chart: Svg | None
-    """The primary score over time, on the first page; None where fewer than two entries have one."""
-    drawn: str
-    """Which entries the chart shows, in words."""
-    looks: str
-    """How many looks the team had, on the first page; empty where they are not shown."""
-    left: Markup
-    """What the team has left of its quota, on the first page; empty without a quota."""
-    notes: tuple[str, ...]
-    """What the states of the entries on the page mean."""
-
-
-@dataclass(frozen=True, slots=True)
-class TeamPage:
-    """One of the pages of a team. The first one has the latest entries of every track, and the team's results."""
-
-    team: Team
-    number: int
-    """From 1."""
-    count: int
-    """How many pages the team has."""
-    sections: tuple[TeamSection, ...]
-    """One for each track with entries on the page."""
-    about: str
-    """The results of the team in one sentence."""
-    decision: str = ""
-    """Why the team has no rank, if it is disqualified or withdrawn."""
-    links: tuple[TeamLink, ...] = ()
-    merged: tuple[MergedTeam, ...] = ()
-    """The teams whose entries are among those of the team."""
-    history: tuple[HistoryLine, ...] = ()
-    """Changes of its name and decisions about it, the earliest first."""
-
-    def name(self, number: int) -> str:
-        """The name of the file of a page of the team. A slug has no dot, so no two pages share a name."""
-        return f"{self.team.slug}.html" if number == 1 else f"{self.team.slug}.{number}.html"
-
-    @property
-    def path(self) -> str:
-        return f"teams/{self.name(self.number)}"
-
-
-def team_pages(boards: Sequence[BoardView], first: Container[str] = ()) -> Iterator[TeamPage]:
-    """The pages of every team, with a section for each track that it takes part in, in the order of the boards.
-
-    Those of teams whose page is among the paths `first` come first.
-    """
-    teams: dict[str, tuple[Team, list[_Participation]]] = {}
-    for board in boards:
-        field, marks = field_of(board.board), _marks(board)
-        for position, view in enumerate(board.rows):
-            _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
-            parts.append(_Participation(board, field, marks, view, position, _entries(board, view)))
-    for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
-        count = max(_page_of(len(part.entries) - 1) for part in parts)
-        about = "; ".join(summary(part.field, part.position) for part in parts)
-        for number in range(1, count + 1):
-            sections = (_section(part, number) for part in parts)
-            shown = tuple(section for section in sections if section.entries)
-            yield TeamPage(
-                team,
-                number,
-                count,
-                shown,
-                f"{team.name}: {about}.",
-                decision(team),
-                links(team),
-                merged_into(team, (board.board for board in boards)),
-                history(team),
-            )
-
-
-@dataclass(frozen=True, slots=True)
-class _Participation:
-    """A team in a track."""
-
-    board: BoardView
+    table: BoardView
     field: Field
     marks: Mapping[float, int]
-    """Of the board."""
+    """The marks on the axis of all rows that have one, in percent, and how many rows each is of."""
     view: RowView
     position: int
     """In `Board.rows`."""
     entries: Sequence[EntryView]
     """All of them, the latest first."""
+
+
+def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterator[Page]:
+    """The pages of every team, with a section for each track that it takes part in, in the order of the boards.
+
+    The first page of a team has its results and its latest entries of every track. The pages of teams with a page among
+    the paths `first` come first.
+    """
+    teams: dict[str, tuple[Team, list[TeamInTrack]]] = {}
+    for table in views:
+        field, marks = field_of(table.board), _marks(table)
+        for position, view in enumerate(table.rows):
+            _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
+            parts.append(TeamInTrack(table, field, marks, view, position, _entries(table, view)))
+    for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
+        count = max(_page_of(len(part.entries) - 1) for part in parts)
+        # A slug has no dot, so no two pages share a name.
+        names = [f"{team.slug}.html", *(f"{team.slug}.{number}.html" for number in range(2, count + 1))]
+        about = f"{team.name}: {'; '.join(summary(part.field, part.position) for part in parts)}."
+        merged = merged_into(team, (view.board for view in views))
+        for page, name in enumerate(names, start=1):
+            listed = ((part, [entry for entry in part.entries if entry.page == page]) for part in parts)
+            sections = [(part, entries) for part, entries in listed if entries]
+            values = {"team": team, "page": page, "names": names, "merged": merged, "sections": sections}
+            yield Page(f"teams/{name}", "team.html", about, values)
 
 
 def _page_of(index: int) -> int:
@@ -500,39 +343,6 @@ def _entries(board: BoardView, view: RowView) -> list[EntryView]:
     ]
 
 
-def _section(part: _Participation, number: int) -> TeamSection:
-    chart, drawn = _chart(part.board, part.entries) if number == 1 else (None, "")
-    shown = tuple(entry for entry in part.entries if entry.page == number)
-    return TeamSection(
-        board=part.board,
-        view=part.view,
-        words=entries_in_words(part.view.row),
-        result=_team_result(part) if number == 1 else None,
-        entries=shown,
-        counting=next((view for view in part.entries if view.entry.is_counting), None),
-        chart=chart,
-        drawn=drawn,
-        looks=looks_in_words(part.board.board, part.view.row) if number == 1 else "",
-        left=quota_left(part.board.board, part.view.row) if number == 1 else Markup(),
-        notes=entry_notes([view.entry for view in shown]),
-    )
-
-
-def _team_result(part: _Participation) -> TeamResult:
-    field, position, rows = part.field, part.position, part.board.rows
-    leader = rows[field.ranked[0]] if field.ranked and field.ranked[0] != position else None
-    return TeamResult(
-        heading=heading(part.view.row),
-        reasons=reasons(field, position),
-        others=_other_marks(part),
-        leader=leader,
-        neighbours=neighbours(field, position),
-        distribution=distribution(field, position),
-        queries=query_table(field, position),
-        hidden=hidden(field, position),
-    )
-
-
 def _mark(board: BoardView, row: RowView) -> float | None:
     """Where the primary score of a row is on the axis, in percent. Marks that would cover each other are one."""
     score = row.scores[0]
@@ -544,26 +354,32 @@ def _marks(board: BoardView) -> Mapping[float, int]:
     return Counter(mark for row in board.rows if (mark := _mark(board, row)) is not None)
 
 
-def _other_marks(part: _Participation) -> tuple[str, ...]:
-    """Where the scores of the other rows are on the axis."""
-    own, marks = _mark(part.board, part.view), part.marks
-    return tuple(svg_percent(mark) for mark in sorted(marks) if mark != own or marks[mark] > 1)
+def other_marks(part: TeamInTrack) -> list[str]:
+    """Where the scores of the other rows are on the axis, as attributes of SVG."""
+    own, marks = _mark(part.table, part.view), part.marks
+    return [svg_percent(mark) for mark in sorted(marks) if mark != own or marks[mark] > 1]
 
 
-def _chart(board: BoardView, entries: Sequence[EntryView]) -> tuple[Svg | None, str]:
-    """The chart of the primary score over time, and which entries it shows, in words."""
+def over_time(part: TeamInTrack) -> tuple[Svg | None, str]:
+    """The chart of the primary score over time, and which entries it shows, in words.
+
+    None where fewer than two entries have a score.
+    """
+    track = part.table.board.track
     scored = [
-        (view, score) for view in entries if view.entry.state != "misdated" and (score := view.scores[0]) is not None
+        (view, score)
+        for view in part.entries
+        if view.entry.state != "misdated" and (score := view.scores[0]) is not None
     ]
     shown = scored[:DRAWN] + [(view, score) for view, score in scored[DRAWN:] if view.entry.is_counting]
-    scores = ("improvement", "improvements") if board.track.has_ladder else ("scored entry", "scored entries")
+    scores = ("improvement", "improvements") if track.has_ladder else ("scored entry", "scored entries")
     drawn = f"each {scores[0]}"
     if len(scored) > len(shown):
         drawn = f"each of the latest {DRAWN} {scores[1]}{' and of the one that counts' if len(shown) > DRAWN else ''}"
-    decimals = board.track.shown_decimals
+    decimals = track.shown_decimals
     points = [
         TimedScore(view.entry.received, score, f"Entry {view.number}: {score:.{decimals}f}", view.entry.is_counting)
         for view, score in shown
     ]
-    title = f"{board.stage.capitalize()} {board.primary.name} of {drawn} over time"
+    title = f"{track.shown_stage.capitalize()} {part.table.columns[0].name} of {drawn} over time"
     return timeline(points, title, decimals) if len(points) > 2 else None, drawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from itertools import pairwise
@@ -13,10 +13,18 @@ from pathlib import Path
 from posixpath import normpath
 from traceback import walk_tb
 from types import CodeType
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import unquote
 
-from jinja2 import ChoiceLoader, Environment, FileSystemLoader, StrictUndefined, TemplateNotFound, TemplateSyntaxError
+from jinja2 import (
+    ChoiceLoader,
+    Environment,
+    FileSystemLoader,
+    PrefixLoader,
+    StrictUndefined,
+    TemplateNotFound,
+    TemplateSyntaxError,
+)
 from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markdown_it import MarkdownIt
@@ -26,7 +34,7 @@ from markupsafe import Markup
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.files.writing import PART
-from scorer.settings.tracks import PAGES, SCHEMES, STATIC, Challenge, Link, split_url
+from scorer.settings.tracks import PAGES, SCHEMES, STATIC, Challenge, Track, split_url
 from scorer.wording import (
     counted,
     day_and_month,
@@ -314,45 +322,39 @@ def _refuse(error: OSError) -> None:
         raise ScorerError(f"{error.filename}: cannot be read ({error.strerror or error})") from error
 
 
-class PageContext:
-    """What one page has, in addition to `EveryPage`. Each subclass is a dataclass, and names its template."""
-
-    template: ClassVar[str]
-    """Its name."""
-
-    def __init_subclass__(cls, template: str) -> None:
-        cls.template = template
-
-
 @dataclass(frozen=True, slots=True)
-class Brand:
-    """What the organiser adds to every page."""
+class Page:
+    """A page of a site, before it is rendered."""
 
-    url: str
-    """The address of the published site, which ends with a slash; empty if it is not set."""
-    service: str
-    """The address of the service to which teams hand in files, which ends with a slash; empty if it is not set."""
-    logo: str
-    """The path of the logo in the site; empty without one."""
-    footer: str
-    """Markdown; the filter `markdown` makes HTML of it."""
-    links: tuple[Link, ...]
-    """The links of the footer, each with `title` and `url`."""
-    style_sheets: tuple[str, ...]
+    path: str
+    """In the site, with forward slashes."""
+    template: str
+    about: str
+    """What the page shows, in one sentence or two, for search engines and for previews of links."""
+    values: Mapping[str, Any] = field(default_factory=dict)
+    """What its template has, in addition to the navigation."""
+
+
+@dataclass(frozen=True)
+class Navigation:
+    """What the layout of every page needs: which pages there are, and what the organiser adds to each."""
+
+    challenge: Challenge
+    tracks: Sequence[Track]
+    style_sheets: Sequence[str]
     """The paths of further style sheets, which come after those of the page."""
+    site_pages: Sequence[MarkdownPage]
+    """The organiser's pages, in their order."""
+    has_timeline: bool
+    """Whether there is a page with the timeline, and a feed."""
+    has_log: bool
+    """Whether there is a page of verification, and a log."""
 
-
-def brand_of(challenge: Challenge, style_sheets: Sequence[str]) -> Brand:
-    """What the organiser adds to the pages of a challenge."""
-    branding = challenge.branding
-    return Brand(
-        url=branding.url,
-        service=branding.service,
-        logo=f"{STATIC_FOLDER}/{branding.logo}" if branding.logo else "",
-        footer=branding.footer,
-        links=branding.links,
-        style_sheets=tuple(style_sheets),
-    )
+    @property
+    def logo(self) -> str:
+        """The path of the logo in the site; empty without one."""
+        logo = self.challenge.branding.logo
+        return f"{STATIC_FOLDER}/{logo}" if logo else ""
 
 
 NO_SCORE = "–"
@@ -400,11 +402,8 @@ MODULES = (
     "scorer.scoring.analysis",
     "scorer.board",
     "scorer.settings",
-    "scorer.board.charts",
     "scorer.live",
     "scorer.measures",
-    "scorer.board.reports",
-    "scorer.board.site",
     "scorer.store",
     "scorer.wording",
 )
@@ -427,28 +426,42 @@ class Sandbox(ImmutableSandboxedEnvironment):
 
 # Environments
 
+SHIPPED = "shipped"
+"""The folder that a template names to extend a shipped template which it replaces."""
+
 
 def has_templates(folder: Path) -> bool:
     """Whether a folder has templates that are not the shipped ones."""
     return folder.resolve() != shipped_templates().resolve() and any(folder.glob("*.html"))
 
 
-def environment_with(loader: ChoiceLoader, *, own: bool) -> Environment:
+def environment_of(own: Path | None) -> Environment:
     """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters.
 
-    With `own`, templates that are not shipped may be among them; then all are rendered in the sandbox, which is slower.
+    The templates in the folder `own` come before the shipped ones; None: there is no such folder. If it has any, all
+    are rendered in the sandbox, which is slower.
     """
-    environment = (Sandbox if own else Environment)(
-        loader=loader,
+    is_own = own is not None and has_templates(own)
+    shipped = TemplateFolder(shipped_templates())
+    folders = [] if own is None else [TemplateFolder(own)]
+    environment = (Sandbox if is_own else Environment)(
+        loader=ChoiceLoader([PrefixLoader({SHIPPED: shipped}), *folders, shipped]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        bytecode_cache=COMPILED[own],
+        bytecode_cache=COMPILED[is_own],
     )
     environment.filters |= FILTERS
     return environment
+
+
+def source(environment: Environment, name: str) -> str:
+    """The text of a file of the templates, which is not rendered. Raises TemplateNotFound without such a file."""
+    if environment.loader is None:
+        raise TemplateNotFound(name)
+    return environment.loader.get_source(environment, name)[0]
 
 
 def _number(score: float | None, decimals: int) -> str:
@@ -473,11 +486,6 @@ def _long_day(when: datetime) -> str:
     return long_time(when).partition(",")[0]
 
 
-def _basename(path: str) -> str:
-    """The last part of a path with forward slashes."""
-    return path.rpartition("/")[2]
-
-
 FILTERS: Mapping[str, Callable[..., str]] = {
     "counted": counted,
     "in_words": in_words,
@@ -494,9 +502,22 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "long": long_time,
     "long_day": _long_day,
     "exact": exact_time,
-    "basename": _basename,
 }
 """What templates can apply to a value, in addition to the filters of Jinja."""
+
+
+def render_page(environment: Environment, navigation: Navigation, page: Page) -> str:
+    """Render a page of a site. Raises ScorerError as `render_template`."""
+    context = {
+        **vars(navigation),
+        "brand": navigation.challenge.branding,
+        "logo": navigation.logo,
+        "here": page.path,
+        "root": "../" * page.path.count("/"),
+        "about": page.about,
+        **page.values,
+    }
+    return render_template(environment, page.template, context)
 
 
 def render_template(environment: Environment, name: str, context: Mapping[str, object]) -> str:

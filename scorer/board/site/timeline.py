@@ -17,6 +17,7 @@ from xml.etree import ElementTree as ET
 
 from scorer.board.board import Row, counting_scores, score_at
 from scorer.board.site.captions import words_of
+from scorer.board.site.templates import Page, to_text
 from scorer.board.site.views import BoardView
 from scorer.live.entry import STATE_WORDS, Entry
 from scorer.live.now import NO_LOG, PublishedLog
@@ -51,6 +52,20 @@ class Month:
     """Of its section on the page: ``2011-07``."""
     happenings: tuple[Happening, ...]
     """The latest first."""
+
+
+def front_page(challenge: Challenge, timeline: Timeline, views: Sequence[BoardView]) -> Page:
+    """The front page, with the entries received last and the dates of all phases."""
+    values = {"latest": latest_entries(views), "dates": dates(timeline, len(views))}
+    return Page("index.html", "index.html", to_text(challenge.description), values)
+
+
+def timeline_page(timeline: Timeline, tracks: int, paths: Container[str]) -> Page:
+    """What happened and what comes next in the challenge, with links to pages among `paths`."""
+    linked = with_known_links(timeline, paths)
+    past, upcoming = (of_all_tracks(each, tracks) for each in (linked.happenings, linked.upcoming))
+    about = "What happened: phases, extensions, errata and decisions about teams; and the dates to come."
+    return Page("timeline.html", "timeline.html", about, {"months": months(past), "upcoming": upcoming})
 
 
 def months(happenings: Iterable[Happening]) -> tuple[Month, ...]:
@@ -173,10 +188,6 @@ class LatestEntry:
     lead: str
     """That it took the lead; empty if it did not."""
 
-    @property
-    def is_rejected(self) -> bool:
-        return self.entry.state == "rejected"
-
 
 def latest_entries(boards: Sequence[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
     """The entries received last, the latest first; without those whose time of receipt is not confirmed.
@@ -210,7 +221,7 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
         return (f", {counted(entry.findings_count, 'error')}" if entry.findings_count else ""), ""
     if entry.state != "scored":
         return words_of(entry.state), ""
-    if board.track.hides_scores:
+    if board.board.track.hides_scores:
         return "received", ""
     if entry.answer is not None and entry.answer != "improvement":
         return STATE_WORDS[entry.answer].label, ""
@@ -236,7 +247,7 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
 
 
 def _printed(board: BoardView, score: float | None) -> str:
-    return "no score" if score is None else f"{score + 0.0:.{board.track.shown_decimals}f}"
+    return "no score" if score is None else f"{score + 0.0:.{board.board.track.shown_decimals}f}"
 
 
 def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:

@@ -4,29 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
-from typing import Literal, TypeVar
+from typing import Literal
 
-from scorer.board.board import Board, PastBoard, PastRow, Row, RowCertainty, counting_rule, rules
-from scorer.board.site.captions import (
-    Count,
-    Statement,
-    Status,
-    are_interleaved,
-    counts,
-    front_summary,
-    how_sure,
-    shake_up,
-    status,
-    table_caption,
-    what_is_ranked,
-    why_without_score,
-)
+from scorer.board.board import Board, Row
 from scorer.board.site.figures import (
     Axis,
     Figure,
@@ -39,13 +24,9 @@ from scorer.board.site.figures import (
     sparklines,
     strips,
 )
-from scorer.live.entry import ColumnScores, Entry
-from scorer.live.errata import BeforeAfter, PublishedErratum
-from scorer.live.rules import TrackInForce
+from scorer.live.entry import ColumnScores
 from scorer.measures import Measure
-from scorer.options import RESAMPLES, SEED
-from scorer.settings.rules import Phase
-from scorer.wording import counted, letters, range_of_ranks, shared_rank
+from scorer.wording import letters, range_of_ranks, shared_ranks
 
 MARKED_ROWS = 300
 """With more rows, a board has no histograms and no sparklines, so that its page stays small."""
@@ -258,148 +239,6 @@ def _window(width: float) -> int:
     return 0 if window < SMALLEST_WINDOW else min(window, LARGEST_WINDOW)
 
 
-RULES, LATE = "rules.html", "late.html"
-
-Number = TypeVar("Number", int, float)
-
-
-@dataclass(frozen=True, slots=True)
-class PageLink:
-    """A page of the site."""
-
-    title: str
-    path: str
-    """In the site, with forward slashes."""
-
-
-def track_links(board: Board) -> tuple[PageLink, ...]:
-    """The further pages of a track, in the order in which its board links to them."""
-    folder = board.track.name
-    links = [PageLink("Rules", f"{folder}/{RULES}")]
-    if board.late:
-        links.append(PageLink("Late board", f"{folder}/{LATE}"))
-    links += [PageLink(f"Board of the phase {past.phase.name}", past_path(board, past.phase)) for past in board.past]
-    return tuple(links)
-
-
-def past_path(board: Board, phase: Phase) -> str:
-    """The path of the board of a phase that has closed."""
-    return f"{board.track.name}/phases/{phase.name}.html"
-
-
-# The late board
-
-
-@dataclass(frozen=True, slots=True)
-class LateEntry:
-    """An entry on the late board."""
-
-    row: Row
-    entry: Entry
-    score: float | None
-    """The primary score that the board shows."""
-    distance: str
-    """How long before the first phase, or after the end of its phase, it was received: ``2 hours late``."""
-
-
-def late_entries(board: Board) -> tuple[LateEntry, ...]:
-    """All entries of the late board, the best first; they have no rank."""
-    entries = [
-        LateEntry(row, entry, board.shown_scores(entry)[0], _distance(board, entry))
-        for row in board.late
-        for entry in row.entries
-    ]
-    return tuple(sorted(entries, key=lambda late: (late.score is None, -(late.score or 0.0), late.entry.index)))
-
-
-def _distance(board: Board, entry: Entry) -> str:
-    phases = board.phases.all
-    if entry.admission == "early":
-        return f"{_rounded(phases[0].start, entry.received)} early"
-    phase = next(phase for phase in phases if phase.name == entry.phase)
-    return f"{_rounded(entry.received, phase.end)} late"
-
-
-def _rounded(later: datetime, earlier: datetime) -> str:
-    """A duration in its largest unit, rounded down: ``3 days``."""
-    duration = later - earlier
-    for name, size in (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1))):
-        if duration >= size:
-            return counted(duration // size, name)
-    return counted(duration // timedelta(seconds=1), "second") if duration >= timedelta(seconds=1) else "under a second"
-
-
-# The board of a phase that has closed
-
-
-@dataclass(frozen=True, slots=True)
-class PastRowView:
-    """A row on the board of a phase that has closed."""
-
-    row: PastRow
-    rank: str
-    """`=3` if the rank is shared; empty for a row without a rank."""
-    page: str
-    """The slug of the page that the team has now; empty if it has none."""
-
-
-def past_rows(board: Board, past: PastBoard) -> tuple[PastRowView, ...]:
-    """The rows of the board of a phase that has closed, the best first; `board` is the present one."""
-    pages = {row.team.folder: row.team.slug for row in board.rows}
-    sharing = Counter(row.placing.rank for row in past.rows)
-    return tuple(
-        PastRowView(row, shared_rank(row.placing.rank, sharing), pages.get(row.folder, "")) for row in past.rows
-    )
-
-
-def difference(number: Number | None, other: Number | None) -> Number | None:
-    """A number minus another one; None where either is missing."""
-    return None if number is None or other is None else number - other
-
-
-# The errata: every team before and after
-
-
-@dataclass(frozen=True, slots=True)
-class ErratumRow:
-    """A team before and after an erratum."""
-
-    change: BeforeAfter
-    link: str
-    """The path of the team's page in the site; empty without one."""
-    before: str
-    """The rank; `=3` if it was shared, empty without a rank."""
-    after: str
-    """As `before`."""
-    move: int | None
-    """Rank before minus rank after: above 0 if the team moved up; None where either is missing."""
-    difference: float | None
-    """Score after minus score before; None where either is missing, or the measures differ."""
-
-    @property
-    def is_changed(self) -> bool:
-        return self.change.moves or self.change.is_rescored
-
-
-def erratum_rows(erratum: PublishedErratum, paths: Container[str]) -> tuple[ErratumRow, ...]:
-    """The rows of the table of an erratum; `paths` has the pages of the site."""
-    changes = erratum.changes
-    same = changes.before.measure == changes.after.measure
-    before = Counter(change.before.rank for change in changes.teams)
-    after = Counter(change.after.rank for change in changes.teams)
-    return tuple(
-        ErratumRow(
-            change=change,
-            link=path if (path := f"teams/{change.team.slug}.html") in paths else "",
-            before=shared_rank(change.before.rank, before),
-            after=shared_rank(change.after.rank, after),
-            move=difference(change.before.rank, change.after.rank),
-            difference=difference(change.after.score, change.before.score) if same else None,
-        )
-        for change in changes.teams
-    )
-
-
 LEADING_TEAMS = 5
 MOST_LEADING_TEAMS = 10
 """The front page shows whole tiers until they have `LEADING_TEAMS` teams, and at most `MOST_LEADING_TEAMS`."""
@@ -422,30 +261,21 @@ class RowView:
     """The preliminary rank, as `rank`."""
     scores: ColumnScores
     """The scores that the board is ranked by; all None for a team without a scored entry."""
-    change: int | None
-    """Preliminary rank minus rank: above 0 if the team moved up; None where either is missing."""
     place: Place
     strip: Strip | None
     histogram: Mark | None
     sparkline: Mark | None
-    why: str
-    """Why it has no rank, for a team that has none."""
-
-    @property
-    def certainty(self) -> RowCertainty | None:
-        """Of the primary score."""
-        return self.row.primary_certainty
 
     @property
     def tier(self) -> str:
         """The letter of its tier; empty for a row without a rank."""
-        certainty = self.certainty
+        certainty = self.row.primary_certainty
         return "" if certainty is None or certainty.tier is None else letters(certainty.tier)
 
     @property
     def range(self) -> str:
         """The ranks that the team may have: `3 to 5`, or `6 only`."""
-        certainty = self.certainty
+        certainty = self.row.primary_certainty
         if certainty is None or certainty.rank_range is None:
             return ""
         return range_of_ranks(*certainty.rank_range)
@@ -479,42 +309,6 @@ class BoardView:
     has_analysis: bool = False
     """Whether there is a page with its analysis."""
 
-    @property
-    def track(self) -> TrackInForce:
-        return self.board.track
-
-    @property
-    def primary(self) -> MeasureColumn:
-        return self.columns[0]
-
-    @cached_property
-    def rules(self) -> tuple[str, ...]:
-        return rules(self.board)
-
-    @property
-    def counting_rule(self) -> str:
-        if self.track.has_ladder:
-            return "The entry with the best score that the Ladder has shown counts; of equal ones, the earliest."
-        return counting_rule(self.board)
-
-    @property
-    def stage(self) -> str:
-        """Which scores the board is ranked by: "final" or "preliminary"."""
-        return self.track.shown_stage
-
-    @property
-    def shows_both(self) -> bool:
-        """Whether preliminary scores are shown next to the final ones."""
-        return self.board.shows_both
-
-    @property
-    def teams(self) -> int:
-        return sum(not view.row.baseline for view in self.rows)
-
-    @property
-    def baselines(self) -> int:
-        return len(self.rows) - self.teams
-
     @cached_property
     def ranked(self) -> tuple[RowView, ...]:
         return tuple(view for view in self.rows if view.row.rank is not None)
@@ -530,27 +324,10 @@ class BoardView:
             shown.append(view)
         return tuple(shown)
 
-    @property
-    def entries(self) -> int:
-        return sum(len(view.row.present_entries) for view in self.rows)
-
     @cached_property
     def cells(self) -> Mapping[str, str]:
         """The classes of the cells of each column of the table, by its key; empty for a column that the table lacks."""
         return dict.fromkeys(OPTIONAL, "") | {column.key: column.css for column in self.layout}
-
-    @property
-    def has_tiers(self) -> bool:
-        return self.board.primary_certainty is not None
-
-    @property
-    def has_interleaved_tiers(self) -> bool:
-        certainty = self.board.primary_certainty
-        return certainty is not None and are_interleaved(certainty)
-
-    @property
-    def has_intervals(self) -> bool:
-        return bool(self.cells["interval"])
 
     @property
     def is_dense(self) -> bool:
@@ -563,7 +340,7 @@ class BoardView:
 
     @property
     def interval_decimals(self) -> int:
-        return min(self.track.shown_decimals, INTERVAL_DECIMALS)
+        return min(self.board.track.shown_decimals, INTERVAL_DECIMALS)
 
     @property
     def baseline_marks(self) -> tuple[str, ...]:
@@ -576,58 +353,10 @@ class BoardView:
         years = {last.astimezone(UTC).year for view in self.rows if (last := view.row.last_received)}
         return years.pop() if len(years) == 1 else None
 
-    # The sentences
-
-    @property
-    def caption(self) -> str:
-        return table_caption(self.board)
-
-    @property
-    def summary(self) -> str:
-        return front_summary(self.board)
-
-    @property
-    def how_sure(self) -> Statement:
-        return how_sure(self.board)
-
     @property
     def last_received(self) -> datetime | None:
         """When the last entry that the board lists was received."""
         return max((row.last_received for row in self.board.rows if row.last_received), default=None)
-
-    @property
-    def what_is_ranked(self) -> str:
-        return what_is_ranked(self.board)
-
-    @property
-    def shake_up(self) -> str:
-        return shake_up(self.board)
-
-    @property
-    def resamples(self) -> int:
-        """The number of resamples of the bootstrap."""
-        return RESAMPLES
-
-    @property
-    def seed(self) -> int:
-        """The seed of the random numbers."""
-        return SEED
-
-    @property
-    def counts(self) -> tuple[Count, ...]:
-        return counts(self.board)
-
-    # The challenge
-
-    @cached_property
-    def status(self) -> Status | None:
-        """Its place in the phases of the track; None without phases."""
-        return status(self.board)
-
-    @property
-    def links(self) -> tuple[PageLink, ...]:
-        """Further pages of the track."""
-        return track_links(self.board)
 
 
 def board_view(
@@ -644,13 +373,13 @@ def board_view(
     scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
     axis, where = board_axis(board, scores), places(board)
-    rank_counts = Counter(row.rank for row in board.rows)
-    before_counts = Counter(row.preliminary_rank for row in board.rows)
     marks = len(board.rows) <= MARKED_ROWS
     blank: tuple[Mark | None, ...] = (None,) * len(board.rows)
     drawn = histograms(board) if marks else blank
     parts = zip(
         board.rows,
+        shared_ranks(row.rank for row in board.rows),
+        shared_ranks(row.preliminary_rank for row in board.rows),
         scores,
         where,
         strips(board, scores, axis, where),
@@ -661,17 +390,15 @@ def board_view(
     rows = tuple(
         RowView(
             row=row,
-            rank=shared_rank(row.rank, rank_counts),
-            before=shared_rank(row.preliminary_rank, before_counts),
+            rank=rank,
+            before=before,
             scores=values,
-            change=difference(row.preliminary_rank, row.rank),
             place=place,
             strip=strip,
             histogram=histogram,
             sparkline=sparkline,
-            why=why_without_score(row, values, hides_scores=board.track.hides_scores),
         )
-        for row, values, place, strip, histogram, sparkline in parts
+        for row, rank, before, values, place, strip, histogram, sparkline in parts
     )
     layout = board_columns(board, measures, scores, marks=any(drawn))
     return BoardView(board, measures, rows, layout, axis, figures, has_analysis)

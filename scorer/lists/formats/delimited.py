@@ -8,17 +8,16 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import compress
 
 import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.lists.reading import compute as pc
+from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, list_lengths, take, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, sample, trimmed
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.arrow import booleans, pc, text_lengths
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, sample, trimmed
 from scorer.lists.reading.tables import NAMES, contradiction, plain
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
@@ -115,19 +114,13 @@ def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> byt
     """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
     rows = solution.rows(NAME)
     fitting((row[3] for row in rows), UNFIT_SUBTOPIC, "a subtopic", NAME)
-    more = {"subtopic": bool(solution.subtopics), "flag": bool(solution.flagged)}
-    heads = ["query", "item", "grade", *(head for head, needed in more.items() if needed)]
+    needed = (True, True, True, bool(solution.subtopics), bool(solution.flagged))
+    heads = compress(("query", "item", "grade", "subtopic", "flag"), needed)
     values = (
-        {
-            "query": query,
-            "item": item,
-            "grade": shortest(grade),
-            "subtopic": subtopic,
-            "flag": str(int(query in solution.flagged)),
-        }
+        (query, item, shortest(grade), subtopic, str(int(query in solution.flagged)))
         for query, item, grade, subtopic in rows
     )
-    return _written(heads, options, ([row[head] for head in heads] for row in values))
+    return _written(list(heads), options, (list(compress(row, needed)) for row in values))
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
@@ -240,14 +233,12 @@ class Header:
         lines = lines.where(lines.number > self.line)
         quotes = block.holds(b'"')
         split = _quoted(lines, self.delimiter, findings) if quotes else pc.split_pattern(lines.text, self.delimiter)
-        lengths = list_lengths(split)
-        whole = lengths == len(self.names)
-        starts = (np.cumsum(lengths) - lengths)[whole]
-        words = pc.list_flatten(split)
+        words = Words(split)
+        whole = words.lengths == len(self.names)
         closed = booleans(split.is_valid())
         expected = f"{len(self.names)} columns, as in the {'header' if self.line else 'first lines'}"
         number = lines.where(closed).sound(~whole[closed], findings, expected).number
-        return {name: trimmed(take(words, starts + at), block) for name, at in self.places.items()}, number
+        return {name: trimmed(words.column(at, whole), block) for name, at in self.places.items()}, number
 
 
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:

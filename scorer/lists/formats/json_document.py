@@ -8,12 +8,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from scorer.errors import Findings
-from scorer.lists.formats import jsonl
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, jsonl
 from scorer.lists.formats.jsonl import DECODER, MALFORMED, Members, Row, check_nesting, dumped, explained, whole
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError
 from scorer.lists.reading import tables
-from scorer.lists.reading.blocks import Block, Graded, Ranked, Reader, checked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.blocks import Block, Graded, Ranked, Reader, UnreadableError, checked
 from scorer.wording import quoted
 
 NAME = "json"

@@ -15,11 +15,10 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, floats, text_lengths, texts
-from scorer.lists.reading.blocks import LINE_END, Block, Graded, Lines, Ranked, Reader
-from scorer.lists.reading.bytes import LimitError
+from scorer.lists.reading.blocks import LINE_END, Block, Graded, LimitError, Lines, Ranked, Reader
 from scorer.measures.matched import Bools, Ints
 from scorer.wording import printable, quoted
 

@@ -11,13 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
-from scorer.lists.reading import compute as pc
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, take, text_lengths, texts
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, rows_of
-from scorer.lists.reading.bytes import UnreadableError
-from scorer.measures.matched import Bools, Floats, Ints
+from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, pc, take, text_lengths, texts
+from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, rows_of
+from scorer.measures.matched import Bools, Floats
 from scorer.wording import quoted
 
 NAME = "letor"
@@ -53,7 +51,7 @@ def _is_table_row(line: str) -> bool:
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a line for each item, graded by its label or by the feature in the options."""
-    return partial(_graded, _is_table(head), _feature(options))
+    return partial(_read, Graded, _is_table(head), _feature(options))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -63,7 +61,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
         raise UnreadableError(
             "feature vectors have no order; name the feature to rank by, as in --submission-format letor:feature=1"
         )
-    return partial(_ranked, _is_table(head), feature)
+    return partial(_read, Ranked, _is_table(head), feature)
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
@@ -123,10 +121,7 @@ class _Vectors:
         return take(joined([texts(["0"]), value]), at)
 
     def _listed(self, wanted: int) -> pa.StringArray:
-        lengths = list_lengths(self.values)
-        start = np.cumsum(lengths) - lengths
-        words = joined([pc.list_flatten(self.values), texts([""])])
-        return take(words, np.where(lengths >= wanted, start + wanted - 1, len(words) - 1))
+        return Words(self.values).column_or_empty(wanted - 1)
 
 
 def _is_table(head: Block) -> bool:
@@ -135,28 +130,22 @@ def _is_table(head: Block) -> bool:
     return bool(len(lines)) and not VECTOR.match(lines.text[0].as_py())
 
 
-def _graded(is_table: bool, feature: int | None, block: Block, findings: Findings) -> Graded:
+def _read(kind: type[Batch], is_table: bool, feature: int | None, block: Block, findings: Findings) -> Batch:
     rows = _table(block, findings) if is_table else _vectors(block, findings)
     value, sound = rows.feature(feature, findings)
-    return Graded(keep(rows.query, sound), rows.lines.number[sound], None, None, keep(rows.item, sound), value[sound])
-
-
-def _ranked(is_table: bool, feature: int, block: Block, findings: Findings) -> Ranked:
-    rows = _table(block, findings) if is_table else _vectors(block, findings)
-    value, sound = rows.feature(feature, findings)
-    return Ranked(keep(rows.query, sound), rows.lines.number[sound], None, keep(rows.item, sound), value[sound])
+    query, line, item = keep(rows.query, sound), rows.lines.number[sound], keep(rows.item, sound)
+    if issubclass(kind, Graded):
+        return kind(query, line, None, None, item, value[sound])
+    return kind(query, line, None, item, value[sound])
 
 
 def _table(block: Block, findings: Findings) -> _Vectors:
     """Read lines of four columns."""
     lines = Lines.of(block)
-    split = pc.split_pattern(lines.text, "\t")
-    lengths = list_lengths(split)
-    wrong = lengths != 4
-    start = (np.cumsum(lengths) - lengths)[~wrong]
+    words = Words(pc.split_pattern(lines.text, "\t"))
+    wrong = words.lengths != 4
     lines = lines.sound(wrong, findings, f'four columns, "{TABLE}"')
-    words = pc.list_flatten(split)
-    query, item, vector, label = (pc.ascii_trim_whitespace(take(words, start + at)) for at in range(4))
+    query, item, vector, label = (pc.ascii_trim_whitespace(words.column(at, ~wrong)) for at in range(4))
     empty = (text_lengths(query) == 0) | (text_lengths(item) == 0)
     lines = lines.sound(empty, findings, "a query and an item")
     query, item, vector, label = (keep(column, ~empty) for column in (query, item, vector, label))
@@ -168,10 +157,8 @@ def _vectors(block: Block, findings: Findings) -> _Vectors:
     lines = Lines.of(block, comments=True)
     vector, comment = _halves(lines)
     split = pc.ascii_split_whitespace(vector)
-    lengths = list_lengths(split)
-    words = pc.list_flatten(split)
-    start = np.cumsum(lengths) - lengths
-    second = take(joined([words, texts([""])]), np.where(lengths > 1, start + 1, len(words)))
+    words = Words(split)
+    second = words.column_or_empty(1)
     wrong = ~booleans(pc.match_substring_regex(second, "^qid:."))
     kept = ~wrong
     lines = lines.sound(wrong, findings, f'"{SOLUTION}"')
@@ -181,7 +168,7 @@ def _vectors(block: Block, findings: Findings) -> _Vectors:
         lines=lines,
         query=pc.utf8_slice_codeunits(keep(second, kept), len("qid:")),
         item=pc.if_else(pc.is_valid(named), named, numbered),
-        label=take(words, start[kept]),
+        label=words.column(0, kept),
         values=pc.list_slice(keep(split, kept), 2),
         numbered=True,
     )
@@ -189,9 +176,5 @@ def _vectors(block: Block, findings: Findings) -> _Vectors:
 
 def _halves(lines: Lines) -> tuple[pa.StringArray, pa.StringArray]:
     """Return the texts before and after the first # of each line."""
-    split = pc.split_pattern(lines.text, "#", max_splits=1)
-    lengths: Ints = list_lengths(split)
-    words = joined([pc.list_flatten(split), texts([""])])
-    start = np.cumsum(lengths) - lengths
-    after = np.where(lengths == 2, start + 1, len(words) - 1)
-    return pc.ascii_trim_whitespace(take(words, start)), pc.ascii_trim_whitespace(take(words, after))
+    words = Words(pc.split_pattern(lines.text, "#", max_splits=1))
+    return pc.ascii_trim_whitespace(words.column(0)), pc.ascii_trim_whitespace(words.column_or_empty(1))

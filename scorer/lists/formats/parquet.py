@@ -14,12 +14,10 @@ import pyarrow as pa
 
 from scorer.errors import Findings, system_failure
 from scorer.limits import MB
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting
-from scorer.lists.reading import compute as pc
+from scorer.lists.formats import SolutionContent, SubmissionContent, fitting
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import texts
-from scorer.lists.reading.blocks import Batch, Block, Graded, Ranked, Reader
-from scorer.lists.reading.bytes import SMALL, LimitError, UnreadableError
+from scorer.lists.reading.arrow import pc, texts
+from scorer.lists.reading.blocks import SMALL, Batch, Block, Graded, LimitError, Ranked, Reader, UnreadableError
 from scorer.wording import printable
 
 NAME = "parquet"

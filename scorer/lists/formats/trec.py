@@ -12,13 +12,21 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats import delimited
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.lists.reading import compute as pc
+from scorer.lists.formats import SolutionContent, SubmissionContent, delimited, fitting, shortest
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import equal, keep, list_lengths, numbers, take, text_buffers, texts
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, sample
-from scorer.lists.reading.bytes import UnreadableError, open_bytes, read_chunk
+from scorer.lists.reading.arrow import equal, keep, numbers, pc, text_buffers, texts
+from scorer.lists.reading.blocks import (
+    Block,
+    Graded,
+    Lines,
+    Ranked,
+    Reader,
+    UnreadableError,
+    Words,
+    open_bytes,
+    read_chunk,
+    sample,
+)
 from scorer.lists.reading.tables import contradiction
 from scorer.measures.matched import Floats, Ints
 from scorer.wording import quoted
@@ -214,19 +222,15 @@ def _rows(
 ) -> Rows:
     """Read lines with `count` columns; the lines of a run may have more, but where an id seems to have a space."""
     lines = Lines.of(block, comments=True)
-    split = pc.ascii_split_whitespace(lines.text)
-    lengths, words = list_lengths(split), pc.list_flatten(split)
-    wrong = lengths < count if "tag" in places else lengths != count
+    words = Words(pc.ascii_split_whitespace(lines.text))
+    wrong = words.lengths < count if "tag" in places else words.lengths != count
     if are_ids_checked:
-        more = np.flatnonzero(lengths > count)
-        at = np.cumsum(lengths)[more] - lengths[more]
+        more = words.lengths > count
         # A space in an id moves the rank and the score one column further.
-        moved = np.isnan(numbers(take(words, at + 3))) & ~np.isnan(numbers(take(words, at + 5)))
-        wrong[more[moved]] = True
+        wrong[more] = np.isnan(numbers(words.column(3, more))) & ~np.isnan(numbers(words.column(5, more)))
         expected += "; ids have no spaces"
     lines = lines.sound(wrong, findings, expected)
-    starts = (np.cumsum(lengths) - lengths)[~wrong]
-    held = {name: take(words, starts + place) for name, place in places.items()}
+    held = {name: words.column(place, ~wrong) for name, place in places.items()}
     number = numbers(held["value"])
     kept = ~np.isnan(number)
     tables.report_wrong(held["value"], ~kept, lines.number, findings, f"the {value}; expected a finite number")

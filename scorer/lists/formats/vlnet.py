@@ -9,11 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats.writing import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.lists.reading import compute as pc
+from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, shortest
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, take, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, rows_of
+from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, pc, text_lengths
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, rows_of
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -158,17 +157,13 @@ def _parts(block: Block, count: int, findings: Findings, expected: str) -> tuple
     """
     lines = Lines.of(block)
     plain = _is_plain(block, (count - 1) * len(lines))
-    split = pc.split_pattern(lines.text, ":", max_splits=count - 1)
-    lengths = list_lengths(split)
-    words = pc.list_flatten(split)
-    starts = np.cumsum(lengths) - lengths
-    query = _trimmed(take(words, starts), plain)
-    bad = (lengths < count) | (text_lengths(query) == 0)
+    words = Words(pc.split_pattern(lines.text, ":", max_splits=count - 1))
+    query = _trimmed(words.column(0), plain)
+    bad = (words.lengths < count) | (text_lengths(query) == 0)
     if not plain:
         bad |= booleans(pc.match_substring_regex(query, NOT_IN_QUERY))
     sound = lines.sound(bad, findings, f'"{expected}"')
-    starts = starts[~bad]
-    rest = [_trimmed(take(words, starts + part), plain) for part in range(1, count)]
+    rest = [_trimmed(words.column(part, ~bad), plain) for part in range(1, count)]
     # Where a line has too few colons, another may have too many.
     return sound, [keep(query, ~bad), *rest], plain and not bad.any()
 

@@ -1,4 +1,4 @@
-"""Conversion between arrays of numpy and of Arrow, without a copy where possible.
+"""Functions on arrays of Arrow, and conversion between arrays of numpy and of Arrow, without a copy where possible.
 
 pyarrow imports pandas, which takes a good part of a second, when it converts a value of Python to Arrow, or an array of
 Arrow to numpy. These functions convert through the buffers instead.
@@ -6,15 +6,46 @@ Arrow to numpy. These functions convert through the buffers instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
+from importlib import import_module
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scorer.lists.reading import compute as pc
 from scorer.measures.matched import Bools, Floats, Ints
+
+try:
+    from pyarrow._compute import call_function
+except ImportError:  # a version of pyarrow that has it only in the public module
+    from pyarrow.compute import call_function
+
+QUICK = {"array_sort_indices", "binary_length", "equal", "filter", "is_valid", "not_equal", "take"}
+"""The functions of Arrow that every TREC run needs."""
+
+
+class _Compute:
+    """The functions of Arrow on whole arrays, by name.
+
+    Those of `QUICK` take arrays; any other one is that of `pyarrow.compute`, which is loaded on first use. Loading it
+    takes a quarter as long as numpy and pyarrow together, because it makes a documented Python function of each
+    function of Arrow.
+    """
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        module = None if name in QUICK else import_module("pyarrow.compute")
+        function = partial(_called, name) if module is None else getattr(module, name)
+        setattr(self, name, function)
+        return function
+
+
+def _called(name: str, *arrays: pa.Array) -> Any:
+    return call_function(name, list(arrays))
+
+
+pc: Any = _Compute()
 
 NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
@@ -53,8 +84,13 @@ def run_starts(values: pa.StringArray) -> Ints:
 
 def take(values: pa.StringArray, places: Ints) -> pa.StringArray:
     """Return the values at the positions."""
-    wide = np.ascontiguousarray(places, dtype=np.int64)
-    return pc.take(values, pa.Int64Array.from_buffers(pa.int64(), wide.size, [None, pa.py_buffer(wide)]))
+    return pc.take(values, from_numpy(places.astype(np.int64, copy=False)))
+
+
+def from_numpy(values: Ints | Floats) -> pa.Array:
+    """Return integers or numbers of numpy as an Arrow array."""
+    kind = pa.int64() if values.dtype == np.int64 else pa.float64()
+    return pa.Array.from_buffers(kind, values.size, [None, pa.py_buffer(np.ascontiguousarray(values))])
 
 
 def keep(values: pa.Array, kept: Bools) -> pa.Array:
@@ -129,7 +165,7 @@ def floats(values: pa.DoubleArray) -> Floats:
 
 def id_order(ids: pa.StringArray) -> Ints:
     """[id]: its index among the ids sorted by their bytes; equal ids get different indices."""
-    ascending = integers(pc.sort_indices(ids))
+    ascending = integers(pc.array_sort_indices(ids))
     order = np.empty_like(ascending)
     order[ascending] = np.arange(ascending.size)
     return order
@@ -189,7 +225,7 @@ def _first_by_fingerprint(values: pa.StringArray) -> Ints | None:
 
 def _first_by_bytes(values: pa.StringArray) -> Ints:
     """[text]: the position of the first equal text, by sorting them; equal ones stay in order."""
-    order = integers(pc.sort_indices(values))
+    order = integers(pc.array_sort_indices(values))
     start = run_starts(take(values, order))
     first = np.empty_like(order)
     first[order] = np.repeat(order[start], np.diff(start, append=order.size))

@@ -17,9 +17,8 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import texts
-from scorer.lists.reading.blocks import Graded, Ranked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.arrow import from_numpy, texts
+from scorer.lists.reading.blocks import Graded, Ranked, UnreadableError
 from scorer.measures.matched import Floats
 from scorer.wording import quoted
 
@@ -218,8 +217,7 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
         elif name in ("flag", "iteration"):
             arrays.append(texts(map(str, values)))
         else:
-            number = np.ascontiguousarray(_numbers(values, name))
-            arrays.append(pa.DoubleArray.from_buffers(pa.float64(), number.size, [None, pa.py_buffer(number)]))
+            arrays.append(from_numpy(_numbers(values, name)))
     return pa.Table.from_arrays(arrays, names=list(held))
 
 

@@ -12,10 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, Problem
-from scorer.lists.reading import compute as pc
-from scorer.lists.reading.arrow import booleans, floats, integers, keep, numbers, run_starts, text_lengths, texts
-from scorer.lists.reading.blocks import BYTE_ORDER_MARK, Block, Graded, Ranked
-from scorer.lists.reading.bytes import UnreadableError
+from scorer.lists.reading.arrow import booleans, floats, integers, keep, numbers, pc, run_starts, text_lengths, texts
+from scorer.lists.reading.blocks import BYTE_ORDER_MARK, Block, Graded, Ranked, UnreadableError
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import counted, quoted
 
@@ -466,7 +464,7 @@ def _flags(column: pa.Array, line: Ints, findings: Findings) -> Bools:
     if pa.types.is_boolean(column.type) and not column.null_count:
         return booleans(column)
     words = column if is_text(column.type) else texts(map(str, column.to_pylist()))
-    words = pc.ascii_lower(pc.ascii_trim_whitespace(pc.coalesce(words.cast(pa.string()), pa.scalar("", pa.string()))))
+    words = pc.ascii_lower(pc.ascii_trim_whitespace(_filled_in(words)))
     flag, plain = (
         booleans(pc.is_in(words, value_set=texts(word for word, flag in FLAGS.items() if flag == wanted)))
         for wanted in (True, False)

@@ -16,11 +16,9 @@ from scorer.files import shown
 from scorer.limits import MB, OWN_FILES
 from scorer.lists.formats.delimited import DELIMITERS, Header, head_names
 from scorer.lists.formats.parquet import MAGIC, errors_in_words, read_columns
-from scorer.lists.reading import compute as pc
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, coded, floats, numbers, texts
-from scorer.lists.reading.blocks import Block, blocks
-from scorer.lists.reading.bytes import UnreadableError, open_bytes, read_chunk
+from scorer.lists.reading.arrow import booleans, coded, floats, numbers, pc, texts
+from scorer.lists.reading.blocks import Block, UnreadableError, blocks, open_bytes, read_chunk, reported
 from scorer.lists.reading.tables import AmbiguousError, place, places
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.analysis.kept import Task
@@ -73,10 +71,8 @@ def read_table(
     """
     findings = Findings()
     parts: list[_Rows] = []
-    try:
+    with reported(findings):
         parts.extend(_parts(path, columns or {}, findings))
-    except UnreadableError as error:
-        findings.add(error.line, str(error))
     if not findings and not any(part.value.size for part in parts):
         findings.add(0, "the table has no rows")
     name = PurePath(shown(path)).name

@@ -1,23 +1,16 @@
-"""What each page has in its context: the fields of its class are the names that its template can use.
-
-The view of an analysis has the rows of its tables, and sentences; positions
-are attributes of SVG.
-"""
+"""The page of the analysis of a track: the rows of its tables, and sentences; positions are attributes of SVG."""
 
 from __future__ import annotations
 
-import json
 import math
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
-from markupsafe import Markup
 
-from scorer.board.board import Board, PastBoard, RuleSection
 from scorer.board.charts.panel import ROWS, rank_ticks
+from scorer.board.charts.svg import Cache
 from scorer.board.reports.comparisons import name, number, p_value, share
 from scorer.board.reports.report_text import (
     MOST_COLUMNS,
@@ -26,41 +19,14 @@ from scorer.board.reports.report_text import (
     tau_sentence,
     tests_sentences,
 )
-from scorer.board.site.figures import Axis, Figure, axis_for, svg_percent
-from scorer.board.site.measure_page import Definition, KindSection, WorkedExample
-from scorer.board.site.team_pages import MergedTeamPage, TeamPage, TeamSection
-from scorer.board.site.templates import Brand, MarkdownPage, PageContext
-from scorer.board.site.timeline import LatestEntry, Month
-from scorer.board.site.views import BoardView, ErratumRow, LateEntry, PastRowView, RowView
-from scorer.lists.solution import excluded_pairs, read_ids
-from scorer.live.commitment import PublishedCommitment
-from scorer.live.errata import PublishedErratum
-from scorer.live.now import PublishedLog
-from scorer.live.teams import Team
-from scorer.live.timeline import Happening, Timeline
+from scorer.board.site.figures import Axis, analysis_figures, axis_for, svg_percent
+from scorer.board.site.templates import Page
+from scorer.board.site.views import BoardView
 from scorer.measures.matched import Floats
 from scorer.options import LEVEL
 from scorer.scoring.analysis.analysis import TaskAnalysis
 from scorer.scoring.analysis.scores import ONE_SIDED
-from scorer.settings.published import published_settings
-from scorer.settings.tracks import FILE, LISTS, Challenge, public_lists
-from scorer.store.log import LogLine
-from scorer.wording import counted, range_of_ranks, shared_rank
-
-
-def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
-    """The files by their paths on the site. Raises SolutionError if a list cannot be read."""
-    files = {FILE: published_settings(challenge, [board.track for board in boards])}
-    for board in boards:
-        track, folder = board.track, board.track.name
-        for key, path in public_lists(track).items():
-            if key == "exclude":
-                pairs = zip(*(ids.to_pylist() for ids in excluded_pairs(path)), strict=True)
-                lines = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
-            else:
-                lines = read_ids(path).to_pylist()
-            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lines)
-    return files
+from scorer.wording import counted, range_of_ranks, shared_ranks
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,13 +133,13 @@ def analysis_view(analysis: TaskAnalysis) -> AnalysisView:
     low, high = (number(float(end), 2) for end in quantiles[0, [1, 3]])
     best = np.count_nonzero(analysis.task.values == np.nanmax(analysis.task.values, axis=0), axis=1).tolist()
     by_mean = analysis.ranking.ranks.tolist()
-    ranks = [ranking.ranks.tolist() if ranking.is_defined else None for ranking in analysis.rules.values()]
-    sharing = [Counter(each or ()) for each in ranks]
+    ranks = [ranking.ranks.tolist() if ranking.is_defined else [None] * count for ranking in analysis.rules.values()]
+    shown = [shared_ranks(each) for each in ranks]
     rows = []
     for at, team in enumerate(analysis.names):
         by_rule = [
-            ("–", False) if each is None else (shared_rank(each[at], counts), each[at] != by_mean[at])
-            for each, counts in zip(ranks, sharing, strict=True)
+            (text[at] or "–", each[at] is not None and each[at] != by_mean[at])
+            for each, text in zip(ranks, shown, strict=True)
         ]
         scores = _scores(analysis, at, quantiles[at], best[at], axis)
         rows.append(AnalysisRow(team, _ranks(analysis, at), _pairs(analysis, at), tuple(by_rule), scores))
@@ -266,176 +232,16 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
         yield f"The map and the tests of single pairs differ on {counted(len(pairs), 'pair')}{listed}."
 
 
-@dataclass(frozen=True)
-class EveryPage:
-    """On every page."""
-
-    challenge: Challenge
-    """The settings."""
-    brand: Brand
-    boards: tuple[BoardView, ...]
-    """The boards, in the order of the navigation."""
-    site_pages: tuple[MarkdownPage, ...]
-    """The organiser's pages, in the order of the navigation."""
-    here: str
-    """The path of the page in the site."""
-    root: str
-    """The relative path from the page to the folder of the site: "" or "../"."""
-    about: str
-    """What the page shows, in one sentence or two, for search engines and for previews of links."""
-    timeline: Timeline
-    """What happened in public; empty if nothing did, and then there is no page with it, and no feed."""
-    log: PublishedLog
-    """The log; empty without an event, and then there is no ``verification.html``, and no ``log.jsonl``."""
-
-
-@dataclass(frozen=True)
-class FrontPage(PageContext, template="index.html"):
-    """The front page, ``index.html``."""
-
-    latest: tuple[LatestEntry, ...]
-    """The entries received last."""
-    dates: tuple[Happening, ...]
-    """The dates of all phases, the first one first; what is the same in all tracks once."""
-
-
-@dataclass(frozen=True)
-class BoardPage(PageContext, template="board.html"):
-    """The page of a board, ``<track>/index.html``."""
-
-    board: BoardView
-
-
-@dataclass(frozen=True)
-class AnalysisPage(PageContext, template="analysis.html"):
-    """The analysis of a track by its primary measure, ``<track>/analysis.html``."""
-
-    board: BoardView
-    analysis: AnalysisView
-    rows: tuple[tuple[RowView, AnalysisRow], ...]
-    """The ranked teams, as on the board and in the analysis."""
-    figures: tuple[Figure, ...]
-    """Further charts."""
-
-
-@dataclass(frozen=True)
-class ReadingPage(PageContext, template="reading.html"):
-    """What tiers, ranges, intervals and p-values of the boards mean, ``reading.html``."""
-
-
-@dataclass(frozen=True)
-class RulesPage(PageContext, template="rules.html"):
-    """The rules of a track, ``<track>/rules.html``."""
-
-    board: BoardView
-    sections: tuple[RuleSection, ...]
-
-
-@dataclass(frozen=True)
-class LatePage(PageContext, template="late.html"):
-    """The late board of a track, ``<track>/late.html``."""
-
-    board: BoardView
-    entries: tuple[LateEntry, ...]
-    """The best first; none has a rank."""
-
-
-@dataclass(frozen=True)
-class PastPage(PageContext, template="phase.html"):
-    """The board of a phase that has closed, ``<track>/phases/<phase>.html``."""
-
-    board: BoardView
-    """The present one."""
-    past: PastBoard
-    """As it was when the phase closed."""
-    rows: tuple[PastRowView, ...]
-    """Its rows, the best first."""
-
-
-@dataclass(frozen=True)
-class TeamPages(PageContext, template="team.html"):
-    """The pages of a team, ``teams/<team>.html``, ``teams/<team>.2.html``, ..."""
-
-    team: Team
-    page: TeamPage
-    sections: tuple[TeamSection, ...]
-    """One for each track with entries on the page."""
-
-
-@dataclass(frozen=True)
-class MergedPage(PageContext, template="merged.html"):
-    """The page of a team that is merged into another one, ``teams/<team>.html``."""
-
-    page: MergedTeamPage
-
-
-@dataclass(frozen=True)
-class MeasurePage(PageContext, template="measures.html"):
-    """The page of the measures, ``measures.html``."""
-
-    kinds: tuple[KindSection, ...]
-    """The kinds of measures on the boards."""
-    definitions: tuple[Definition, ...]
-    """The words and the symbols that the formulas use."""
-    examples: tuple[WorkedExample, ...]
-    """One for each track."""
-
-
-@dataclass(frozen=True)
-class TimelinePage(PageContext, template="timeline.html"):
-    """What happened in the challenge and what comes next, ``timeline.html``."""
-
-    months: tuple[Month, ...]
-    """The latest first."""
-    upcoming: tuple[Happening, ...]
-    """The next first."""
-
-
-@dataclass(frozen=True)
-class VerificationPage(PageContext, template="verification.html"):
-    """What anybody can verify about the challenge, and how, ``verification.html``."""
-
-    head: LogLine
-    """The last line of the log."""
-    splits: tuple[BoardView, ...]
-    """The boards whose preliminary queries a key selects."""
-    commitment: PublishedCommitment
-    """The commitments, and the public key of receipts."""
-
-
-@dataclass(frozen=True)
-class ErrataPage(PageContext, template="errata.html"):
-    """The errata of a track, ``<track>/errata.html``."""
-
-    board: BoardView
-
-
-@dataclass(frozen=True)
-class ErratumPage(PageContext, template="erratum.html"):
-    """An erratum, ``<track>/errata/<number>.html``."""
-
-    board: BoardView
-    erratum: PublishedErratum
-    rows: tuple[ErratumRow, ...]
-    """The teams, in the order of the board after the erratum."""
-
-
-@dataclass(frozen=True)
-class OwnPage(PageContext, template="page.html"):
-    """A page that the organiser wrote, ``<name>.html``."""
-
-    page: MarkdownPage
-
-
-@dataclass(frozen=True)
-class MissingPage(PageContext, template="404.html"):
-    """The page that a server shows for an address without a page, ``404.html``.
-
-    The server shows it at any depth, where relative links lead nowhere. So the page has no relative link, and its style
-    sheet is in it.
-    """
-
-    style: Markup
-    """The style sheet, from ``404.css``."""
-    style_digest: str
-    """The SHA-256 of `style` in Base64, with which the content policy allows it."""
+def analysis_page(view: BoardView, analysis: AnalysisView, cache: Cache | None) -> Page:
+    """The page of the analysis of a track by its primary measure."""
+    board = view.board
+    of_team = {row.row.team.name: row for row in view.rows}
+    values = {
+        "board": board,
+        "table": view,
+        "analysis": analysis,
+        "rows": [(of_team[row.team], row) for row in analysis.rows],
+        "figures": analysis_figures(board, cache),
+    }
+    about = "How certain the ranking is: intervals, tests of all pairs, stability, and other ranking rules."
+    return Page(f"{board.track.name}/analysis.html", "analysis.html", about, values)
