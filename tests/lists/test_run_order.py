@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from itertools import pairwise
 from pathlib import Path
 
@@ -270,3 +271,13 @@ def test_an_id_with_a_space_is_refused(line: str, qrels_folder: Path, terminal: 
         f'run:1: found "{line}"; expected six columns, "query Q0 item rank score tag"; ids have no spaces\n'
     )
     assert terminal.run("trec_eval", "-m", "recip_rank", "q.txt", "run").code == 0
+
+
+def test_huge_scores_are_compared_without_a_warning(tmp_path: Path) -> None:
+    """Their difference is infinite, and its sign is right."""
+    run = tmp_path / "run"
+    run.write_text("q1 Q0 a 1 1e308 t\nq1 Q0 b 2 -1.7e308 t\nq2 Q0 a 1 -1.7e308 t\nq2 Q0 b 2 1e308 t\n")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        result = scorer.evaluate({"q1": {"a": 1}, "q2": {"a": 1}}, run, "RR")
+    assert "rank 2 has a higher run score, 1e+308" in str(result.notes.lines())

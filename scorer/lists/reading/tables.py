@@ -244,6 +244,7 @@ def _whole(column: pa.ChunkedArray) -> pa.Array:
 DECIDE = "; the scores decide the order, and the rank column is ignored"
 
 
+@np.errstate(over="ignore")  # the difference of huge scores is infinite, with the right sign
 def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: Ints) -> Problem | None:
     """Return the note about ranks, numbers or any texts, that contradict the run scores; None if they agree.
 
