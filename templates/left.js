@@ -1,5 +1,5 @@
-// Adds how far a time is to each place for it, as in "in 3 days", and marks the present on the bar of a phase. Without
-// this script, the page has the times themselves.
+// Adds how far a time is to each place for it, as in "in 3 days", changes the words of a state once its time is over, and
+// marks the present on the bar of a phase. Without this script, the page has the times themselves.
 "use strict";
 
 (() => {
@@ -9,7 +9,10 @@
     for (const place of document.querySelectorAll(".left[data-until]")) {
       const seconds = (Date.parse(place.dataset.until) - Date.now()) / 1000;
       const [unit, size] = units.find(([, each]) => Math.abs(seconds) >= 2 * each) || units.at(-1);
-      place.textContent = `(${format.format(Math.trunc(seconds / size), unit)})`;
+      place.textContent = seconds > 0 ? `(${format.format(Math.trunc(seconds / size), unit)})` : "";
+    }
+    for (const state of document.querySelectorAll("[data-then]")) {
+      if (Date.parse(state.dataset.until) <= Date.now()) state.textContent = state.dataset.then;
     }
     for (const bar of document.querySelectorAll(".course")) {
       const [start, end] = [bar.dataset.start, bar.dataset.end].map(Date.parse);

@@ -253,5 +253,5 @@ def timeline(*errata: PublishedErratum, detail: str = "Why.") -> Timeline:
         Happening(START, "cold-start", "started", "Phase one started"),
         Happening(START - timedelta(days=40), "pooled-sequences", "announced", "Phases announced", detail, index=1),
     ]
-    upcoming = (Happening(UPDATED + timedelta(days=30), "cold-start", "ended", "Phase one ends"),)
+    upcoming = (Happening(UPDATED + timedelta(days=30), "cold-start", "closed", "Phase one closes"),)
     return Timeline(tuple(happenings), upcoming, {"cold-start": errata} if errata else {})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import compress
@@ -14,7 +14,7 @@ from scorer.store.documents import VERSION, SplitDocument, SplitQueries
 from scorer.store.events import Basis, Event, FolderScan
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
-from scorer.wording import counted, utc_moment
+from scorer.wording import counted, exact_time, utc_moment
 
 Place = Literal["ok", "early", "late"]
 """Whether an entry was received in a phase, before the first one, or after one."""
@@ -72,11 +72,6 @@ class Phases:
         if not begun:
             return None, "early"
         return begun[-1].name, "ok" if received < begun[-1].closes else "late"
-
-    @property
-    def end(self) -> datetime | None:
-        """When the last phase closes; None without phases."""
-        return self.all[-1].closes if self.all else None
 
     def has_started(self, now: datetime) -> bool:
         """Whether the first phase has started."""
@@ -189,9 +184,9 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool) -> Iterator[
         yield _phase_rule(phase)
         if phase.frozen_from is not None:
             yield (
-                f"From {utc_moment(phase.frozen_from)} until {utc_moment(phase.closes)} the board is frozen: it shows "
-                "the record as it was before. What is recorded later, also of files that were received before, appears "
-                "when the phase has closed."
+                f"From {exact_time(phase.frozen_from)} until the phase has closed, {closing(phase)}, the board is "
+                "frozen: it shows the record as it was before. What is recorded later, also of files that were "
+                "received before, appears then."
             )
         if phase.shows == "ladder":
             spans = " and ".join(_ladder_spans(plan.all, position))
@@ -207,8 +202,8 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool) -> Iterator[
                 )
         if phase.shows == "nothing":
             yield (
-                f"From the start of the phase {phase.name} until it has closed, at {utc_moment(phase.closes)}, the "
-                "board lists the teams without scores and ranks."
+                f"From the start of the phase {phase.name} until it has closed, {closing(phase)}, the board lists the "
+                "teams without scores and ranks."
             )
     yield (
         "The time of receipt of a file decides its phase: the time at the beginning of its name, or else that of its "
@@ -232,7 +227,7 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool) -> Iterator[
         "entry has closed, no run withdraws it, and a withdrawn entry does not return."
     )
     yield (
-        f"Final scores are not shown before {utc_moment(plan.all[-1].closes)}."
+        f"Final scores are not shown until the phase {plan.all[-1].name} has closed, {closing(plan.all[-1])}."
         if has_preliminary
         else "The track has no preliminary queries, so the board shows scores over all queries from the beginning."
     )
@@ -256,16 +251,20 @@ def _ladder_spans(phases: Sequence[Phase], position: int) -> Iterator[str]:
 
 
 def _phase_rule(phase: Phase) -> str:
-    times = f"The phase {phase.name} receives entries from {utc_moment(phase.start)} until {utc_moment(phase.end)}"
+    return f"The phase {phase.name} receives entries from {exact_time(phase.start)} until {closing(phase)}."
+
+
+def closing(phase: Phase, show: Callable[[datetime], str] = exact_time) -> str:
+    """When a phase closes, the one date of it: ``8 July 2027, 12:00 UTC, with 5 minutes of grace``."""
+    return f"{show(phase.end)}{with_grace(phase)}"
+
+
+def with_grace(phase: Phase) -> str:
+    """What follows the end of a phase: ``, with 5 minutes of grace``; empty without a grace."""
     if not phase.grace:
-        return f"{times}."
-    grace = _duration(phase.grace)
-    return f"{times}; what is received up to {grace} later, before {utc_moment(phase.closes)}, still counts."
-
-
-def _duration(duration: timedelta) -> str:
-    count, unit = in_exact_unit(duration)
-    return counted(count, UNITS[unit].removesuffix("s"))
+        return ""
+    count, unit = in_exact_unit(phase.grace)
+    return f", with {counted(count, UNITS[unit].removesuffix('s'))} of grace"
 
 
 def phase_lines(phases: Phases, track: Track, now: datetime, *, has_preliminary: bool) -> Iterator[str]:
@@ -277,7 +276,7 @@ def phase_lines(phases: Phases, track: Track, now: datetime, *, has_preliminary:
     when = f"announced {utc_moment(announced)}" if announced else "not announced yet; `scorer run` records them"
     yield f"{track.name}: {when}"
     for phase in phases.all:
-        yield f"  {phase.name}: {utc_moment(phase.start)} to {utc_moment(phase.end)}, {_state(phases, phase, now)}"
+        yield f"  {phase.name}: {utc_moment(phase.start)} to {closing(phase, utc_moment)}: {_state(phases, phase, now)}"
     for extension in phases.extensions:
         recorded = f"{utc_moment(extension.at)}: " if extension.at else ""
         times = f"from {utc_moment(extension.before)} to {utc_moment(extension.end)}"

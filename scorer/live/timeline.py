@@ -12,7 +12,7 @@ from scorer.live.commitment import COMMITMENT, OPENING
 from scorer.live.entry import key_of_event, recorded
 from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.now import Now, public_to_all
-from scorer.live.phases import Announcement, Extension, Phases
+from scorer.live.phases import Announcement, Extension, Phases, closing, with_grace
 from scorer.live.rules import changed_names
 from scorer.live.teams import OF_NAMES, ChangeKind, Team, TeamChange, teams
 from scorer.settings.rules import Phase
@@ -21,7 +21,7 @@ from scorer.store.events import EVERY_TRACK, RecordedBasis, name_of, recorded_ba
 from scorer.store.snapshot import Snapshot
 from scorer.wording import exact_time, one_line
 
-_PhaseKind = Literal["announced", "rescheduled", "extended", "started", "frozen", "ended", "closed"]
+_PhaseKind = Literal["announced", "rescheduled", "extended", "started", "frozen", "closed"]
 
 Kind = ChangeKind | _PhaseKind | Literal["erratum", "split", "committed", "revealed", "rules", "decided"]
 
@@ -93,7 +93,7 @@ def _decisions(track: str, plan: Phases) -> Iterator[Happening]:
     for decision in _in_order(plan):
         at, index, after = decision.at, decision.index, decision.phases
         if at is not None and isinstance(decision, Extension):
-            times = f"ends {exact_time(decision.end)} instead of {exact_time(decision.before)}"
+            times = f"closes {exact_time(decision.end)} instead of {exact_time(decision.before)}"
             text = f"Phase {decision.phase} extended: {times}"
             yield Happening(at, track, "extended", text, one_line(decision.reason), index=index)
         elif at is not None and not before:
@@ -111,9 +111,7 @@ def _in_order(plan: Phases) -> list[Announcement | Extension]:
 
 
 def _described(phase: Phase) -> str:
-    text = f"{phase.name}: {exact_time(phase.start)} to {exact_time(phase.end)}"
-    if phase.grace:
-        text += f", closes {exact_time(phase.closes)}"
+    text = f"{phase.name}: {exact_time(phase.start)} to {closing(phase)}"
     if phase.frozen_from is not None:
         text += f", frozen from {exact_time(phase.frozen_from)}"
     return text + {"score": "", "ladder": ", with the scores of the Ladder", "nothing": ", without scores"}[phase.shows]
@@ -134,7 +132,7 @@ def _passed(track: str, plan: Phases, now: datetime) -> Iterator[Happening]:
 
 def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happening]:
     """The dates of a phase, as what happened then, or as dates to come."""
-    name, closes = f"Phase {phase.name}", exact_time(phase.closes)
+    name = f"Phase {phase.name}"
     yield Happening(phase.start, track, "started", f"{name} {'started' if past else 'starts'}")
     if phase.frozen_from is not None:
         yield Happening(
@@ -142,12 +140,9 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
             track,
             "frozen",
             f"Board {'frozen' if past else 'freezes'} for the end of phase {phase.name}",
-            f"Until {closes} it shows the record as it was before.",
+            "Until the phase has closed, it shows the record as it was before.",
         )
-    grace = f"Entries that are received before {closes} still count." if phase.grace else ""
-    yield Happening(phase.end, track, "ended", f"{name} {'ended' if past else 'ends'}", grace)
-    if phase.grace:
-        yield Happening(phase.closes, track, "closed", f"{name} {'closed' if past else 'closes'}")
+    yield Happening(phase.end, track, "closed", f"{name} {'closed' if past else 'closes'}{with_grace(phase)}")
 
 
 _TEAM_TEXTS: Mapping[ChangeKind, str] = {

@@ -14,7 +14,7 @@ from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
 from scorer.live.commitment import Commitment, commitments, receipt_name, receipts
 from scorer.live.now import Now, submissions_of
-from scorer.live.phases import is_revealed, recorded_key
+from scorer.live.phases import closing, is_revealed, recorded_key
 from scorer.live.rules import rules_of_settings
 from scorer.live.teams import slugs
 from scorer.organising.phases import announcement, with_split
@@ -222,11 +222,11 @@ def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
 def _check_over(view: Snapshot, track: Track) -> None:
     """Refuse to reveal the commitment while a track is not over, also one whose final scores are shown all the time."""
     now = Now.of(view, track)
-    end = now.phases.end
-    is_over = now.track.shows_final if end is None else view.now >= end
+    plan = now.phases
+    is_over = plan.is_over(view.now) if plan.all else now.track.shows_final
     if not is_over:
-        when = "shows no final scores yet" if end is None else f"is open until {utc_moment(end)}"
+        last = f"is open until {closing(plan.all[-1], utc_moment)}" if plan.all else "shows no final scores yet"
         raise ChallengeError(
-            f"{track.name}: {when}; the opening of the commitment would show the SHA-256 of its solution; reveal it "
+            f"{track.name}: {last}; the opening of the commitment would show the SHA-256 of its solution; reveal it "
             "when all tracks show final scores, or only the key of a track with --track"
         )

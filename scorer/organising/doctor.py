@@ -13,7 +13,7 @@ from scorer.files import digest
 from scorer.live.entries import entries
 from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays
 from scorer.live.now import Now
-from scorer.live.phases import recorded_key
+from scorer.live.phases import closing, recorded_key
 from scorer.organising.files import safe_digest, submission_files
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
@@ -175,7 +175,7 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     stage = f"stage {now.track.stage or 'not set'}"
     phase = now.phases.current(view.now)
     if phase is not None:
-        stage = f"phase {phase.name} until {utc_moment(phase.closes)}"
+        stage = f"phase {phase.name} until {closing(phase, utc_moment)}"
     elif now.phases.all:
         following = now.phases.upcoming(view.now)
         stage = f"phase {following.name} from {utc_moment(following.start)}" if following else "all phases are over"

@@ -9,7 +9,7 @@ from typing import Any
 
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
-from scorer.live.phases import Extension, Phases, replace_end
+from scorer.live.phases import Extension, Phases, closing, replace_end
 from scorer.live.rules import is_committed
 from scorer.settings.rules import (
     Phase,
@@ -180,7 +180,7 @@ def _check_extension(track: Track, recorded: Phases, name: str, end: datetime, n
     phase, following = recorded.all[position], recorded.all[position + 1 : position + 2]
     if now >= phase.closes:
         raise ChallengeError(
-            f"{track.name}: the phase {name} closed at {utc_moment(phase.closes)}; a closed phase is not extended: "
+            f"{track.name}: the phase {name} closed at {closing(phase, utc_moment)}; a closed phase is not extended: "
             "add a new phase to challenge.toml"
         )
     if end <= phase.end:

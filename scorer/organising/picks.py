@@ -16,7 +16,7 @@ from scorer.files import digest as digest_of
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, recorded, stays
 from scorer.live.now import Now, submissions_of
-from scorer.live.phases import is_misdated
+from scorer.live.phases import closing, is_misdated
 from scorer.live.quotas import PickSource, picks
 from scorer.organising.files import final_path
 from scorer.settings.tracks import Challenge, Track
@@ -235,7 +235,7 @@ def _with_picks(view: Snapshot, track: Track) -> Now:
         raise ChallengeError(
             f'tracks.{track.name}.entry: found "{now.rules.entry}", so picks have no effect; set entry = "picks"'
         )
-    closed_at = now.phases.end
-    if closed_at is not None and view.now >= closed_at:
-        raise ChallengeError(f"{track.name}: picks were accepted until {utc_moment(closed_at)}")
+    if now.phases.is_over(view.now):
+        last = now.phases.all[-1]
+        raise ChallengeError(f"{track.name}: picks were accepted until {closing(last, utc_moment)}")
     return now

@@ -66,20 +66,18 @@ def test_phases_are_announced_start_freeze_end_and_close(live: Live) -> None:
     assert texts(found) == ["Phases announced", "Phase one started"]
     assert [(each.text, each.at) for each in found.upcoming if each.track == "main"] == [
         ("Board freezes for the end of phase one", day(19, 0)),
-        ("Phase one ends", day(20, 0)),
-        ("Phase one closes", day(20, 1)),
+        ("Phase one closes, with 1 hour of grace", day(20, 0)),
         ("Phase two starts", day(25, 0)),
-        ("Phase two ends", day(30, 0)),
+        ("Phase two closes", day(30, 0)),
     ]
     over = live.timeline(day(31))
     assert texts(over) == [
         "Phases announced",
         "Phase one started",
         "Board frozen for the end of phase one",
-        "Phase one ended",
-        "Phase one closed",
+        "Phase one closed, with 1 hour of grace",
         "Phase two started",
-        "Phase two ended",
+        "Phase two closed",
     ]
     assert {each.track for each in over.upcoming} == {"other"}
     assert list(over.happenings) == sorted(over.happenings, key=lambda each: (each.at, each.index), reverse=True)
@@ -87,12 +85,12 @@ def test_phases_are_announced_start_freeze_end_and_close(live: Live) -> None:
     announced = next(each for each in live.timeline(day(10)).happenings if each.kind == "announced")
 
     assert announced.detail in (
-        "one: 10 January 2027, 00:00 UTC to 20 January 2027, 00:00 UTC, closes 20 January 2027, 01:00 UTC, frozen from "
+        "one: 10 January 2027, 00:00 UTC to 20 January 2027, 00:00 UTC, with 1 hour of grace, frozen from "
         "19 January 2027, 00:00 UTC; two: 25 January 2027, 00:00 UTC to 30 January 2027, 00:00 UTC",
-        "one: 10 January 2027, 00:00 UTC to 20 February 2027, 00:00 UTC, closes 20 February 2027, 01:00 UTC",
+        "one: 10 January 2027, 00:00 UTC to 20 February 2027, 00:00 UTC, with 1 hour of grace",
     )
 
-    dates = {"started": day(10, 0), "frozen": day(19, 0), "ended": day(20, 0), "closed": day(20, 1)}
+    dates = {"started": day(10, 0), "frozen": day(19, 0), "closed": day(20, 0)}
     for kind, moment in dates.items():
         for at, has_passed in ((moment - timedelta(microseconds=1), False), (moment, True)):
             found = live.timeline(at)
@@ -121,12 +119,14 @@ def test_an_extension_has_both_ends_and_the_reason(live: Live) -> None:
     found = live.timeline(day(24))
 
     extended = next(each for each in found.happenings if each.kind == "extended")
-    assert extended.text == "Phase one extended: ends 22 January 2027, 12:00 UTC instead of 20 January 2027, 00:00 UTC"
+    assert (
+        extended.text == "Phase one extended: closes 22 January 2027, 12:00 UTC instead of 20 January 2027, 00:00 UTC"
+    )
     assert extended.detail == "a broken server\\x01"
     main = [each for each in found.happenings if each.track == "main"]
     assert ("frozen", day(21)) in kinds(main)
     assert ("frozen", day(19, 0)) not in kinds(main)
-    assert [at for kind, at in kinds(main) if kind in ("ended", "closed")] == [day(22, 13), day(22)]
+    assert [at for kind, at in kinds(main) if kind == "closed"] == [day(22)]
 
 
 def test_times_have_their_seconds(live: Live) -> None:
@@ -137,12 +137,11 @@ def test_times_have_their_seconds(live: Live) -> None:
     page = read((live.folder / "site" / "timeline.html").read_text(encoding="utf-8"))
 
     extended = next(each for each in found.happenings if each.kind == "extended")
-    assert extended.text.endswith("ends 20 January 2027, 00:00:30 UTC instead of 20 January 2027, 00:00 UTC")
-    assert "20 January 2027, 01:00:30 UTC Main Phase one closed" in page.words()
-    assert "Entries that are received before 20 January 2027, 01:00:30 UTC still count." in page.words()
+    assert extended.text.endswith("closes 20 January 2027, 00:00:30 UTC instead of 20 January 2027, 00:00 UTC")
+    assert "20 January 2027, 00:00:30 UTC Main Phase one closed, with 1 hour of grace" in page.words()
 
 
-def test_a_phase_that_ended_and_was_extended_ends_twice(live: Live) -> None:
+def test_a_phase_that_closed_and_was_extended_closes_twice(live: Live) -> None:
     """During its grace. The board was frozen before, and is again."""
     later(live, day(20, 0, 30), day(23))
 
@@ -150,11 +149,10 @@ def test_a_phase_that_ended_and_was_extended_ends_twice(live: Live) -> None:
 
     assert [each for each in kinds(main[::-1]) if each[0] not in ("announced", "started")] == [
         ("frozen", day(19, 0)),
-        ("ended", day(20, 0)),
+        ("closed", day(20, 0)),
         ("extended", day(20, 0, 30)),
         ("frozen", day(22)),
-        ("ended", day(23)),
-        ("closed", day(23, 13)),
+        ("closed", day(23)),
     ]
 
 
@@ -327,7 +325,7 @@ def test_the_page_has_every_happening_with_its_time_and_track() -> None:
     links = [link.attributes["href"] for row in page.all("tbody") for link in row.all("a")]
 
     assert rows == [
-        ["18 August 2011, 01:30 UTC", "Cold start", "Phase one ends"],
+        ["18 August 2011, 01:30 UTC", "Cold start", "Phase one closes"],
         ["20 July 2011, 01:30 UTC", "Cold start", "Erratum 1 applied Two grades were swapped."],
         ["19 July 2011, 01:30 UTC", "All tracks", "Team tea renamed to tea-kettle Why."],
         ["19 July 2011, 01:30 UTC", "All tracks", "Team gone disqualified Why."],
@@ -391,7 +389,7 @@ def test_what_is_the_same_in_all_tracks_is_one_row() -> None:
     """Without a link if the tracks have different ones; what differs in anything keeps its track."""
     at = datetime(2026, 9, 28, 8, tzinfo=UTC)
     same = [Happening(at, track, "started", "Phase one started", link=f"{track}/rules.html") for track in ("a", "b")]
-    only = Happening(at, "a", "ended", "Phase warm-up ended")
+    only = Happening(at, "a", "closed", "Phase warm-up closed")
     later = Happening(at + timedelta(hours=1), "b", "started", "Phase one started")
 
     assert of_all_tracks([later, *same, only], 2) == (later, Happening(at, "", "started", "Phase one started"), only)

@@ -13,6 +13,7 @@ from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Certainty, Row, counting_rule
 from scorer.live.entry import STATE_WORDS, Answer, ColumnScores, Entry, State
+from scorer.live.phases import closing, with_grace
 from scorer.live.quotas import left_in_words, next_reset
 from scorer.measures import Measure
 from scorer.settings.rules import Phase
@@ -47,9 +48,14 @@ def moment(when: datetime) -> Markup:
     return Markup('<time datetime="{}">{}</time>').format(iso_time(when), exact_time(when))
 
 
-def _until(when: datetime) -> Markup:
-    """A time to come as HTML, with a place for how far it is; a script fills it in."""
-    return Markup('{}<span class="left" data-until="{}"></span>').format(moment(when), iso_time(when))
+def _closing(phase: Phase) -> Markup:
+    """As `closing`, as HTML."""
+    return moment(phase.end) + with_grace(phase)
+
+
+def _state(now: str, until: datetime, then: str) -> Markup:
+    """A state in bold, and the words that a script puts in its place once its time is over."""
+    return Markup('<b data-until="{}" data-then="{}">{}</b>').format(iso_time(until), then, now)
 
 
 def _phase(board: Board) -> Markup:
@@ -57,15 +63,16 @@ def _phase(board: Board) -> Markup:
     phase = plan.shown_phase(board.now) or plan.all[0]
     state = plan.state(board.now)
     if state == "open":
-        return Markup("<b>Phase {} is open</b> until {}").format(phase.name, _until(phase.end))
+        lead = _state(f"Phase {phase.name} is open", phase.closes, f"Phase {phase.name} was open")
+        return lead + Markup(" until {}").format(_closing(phase))
     if state == "in its grace":
-        return Markup("<b>Phase {} is in its grace</b>: it ended {} and receives entries until {}").format(
-            phase.name, moment(phase.end), _until(phase.closes)
-        )
+        lead = _state(f"Phase {phase.name} is in its grace", phase.closes, f"Phase {phase.name} is closed")
+        return lead + Markup(": it was open until {}").format(_closing(phase))
     if state == "over":
-        return Markup("<b>The track is over</b>: phase {} closed {}").format(phase.name, moment(phase.closes))
-    lead = "Between phases" if state == "between phases" else "Not started"
-    return Markup("<b>{}</b>: phase {} starts {}").format(lead, phase.name, _until(phase.start))
+        return Markup("<b>The track is over</b>: phase {} closed {}").format(phase.name, _closing(phase))
+    lead = _state("Between phases" if state == "between phases" else "Not started", phase.start, "Started")
+    left = Markup('<span class="left" data-until="{}"></span>').format(iso_time(phase.start))
+    return lead + Markup(": phase {}, from {}{}").format(phase.name, moment(phase.start), left)
 
 
 def _open(board: Board) -> Phase | None:
@@ -74,19 +81,20 @@ def _open(board: Board) -> Phase | None:
 
 def _scores(board: Board) -> Markup:
     plan = board.phases
-    phase, end = plan.current(board.now), plan.all[-1].closes
+    phase, last = plan.current(board.now), plan.all[-1]
     sentences = []
     if board.track.hides_scores and phase is not None:
-        hidden = Markup("<b>No scores</b> are shown until the phase has closed, {}; the board lists the teams.")
-        sentences.append(hidden.format(moment(phase.closes)))
+        sentences.append(Markup("<b>No scores</b> are shown until the phase has closed; the board lists the teams."))
     elif board.lacks_preliminary and not plan.is_over(board.now):
         sentences.append(Markup("<b>Scores over all queries</b>: the track has no preliminary queries."))
     elif board.track.has_ladder:
         sentences.append(Markup("<b>Preliminary scores by the Ladder</b>: only clear improvements are shown."))
     else:
         sentences.append(Markup("<b>{} scores.</b>").format(board.track.shown_stage.capitalize()))
-    if board.track.stage == "preliminary" and (phase is None or phase.shows != "nothing" or phase.closes != end):
-        sentences.append(Markup("Final scores are not shown before {}.").format(moment(end)))
+    if board.track.stage == "preliminary" and (phase is None or phase.shows != "nothing" or phase != last):
+        final = Markup("Final scores are not shown until phase {} has closed{}{}.")
+        at = ("", "") if phase == last else (", ", _closing(last))
+        sentences.append(final.format(last.name, *at))
     return Markup(" ").join(sentences)
 
 
@@ -104,8 +112,8 @@ def _frozen(board: Board) -> Markup:
         return Markup()
     return Markup(
         "<b>The board is frozen since {}.</b> It shows the record as of then; what is recorded later appears once the "
-        "phase has closed, {}."
-    ).format(moment(board.frozen_since), moment(phase.closes))
+        "phase has closed."
+    ).format(moment(board.frozen_since))
 
 
 def without_scores(board: Board) -> str:
@@ -114,7 +122,7 @@ def without_scores(board: Board) -> str:
     if not plan.all:
         return ""
     if board.track.hides_scores and (phase := plan.current(board.now)) is not None:
-        return f"Scores are not shown until phase {phase.name} has closed, {exact_time(phase.closes)}."
+        return f"Scores are not shown until phase {phase.name} has closed, {closing(phase)}."
     phase = plan.upcoming(board.now)
     if phase is not None and plan.state(board.now) == "not started":
         return f"No scores yet: phase {phase.name} starts {exact_time(phase.start)}."

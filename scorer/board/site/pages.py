@@ -36,6 +36,7 @@ from scorer.errors import ScorerError
 from scorer.lists.solution import excluded_pairs, read_ids
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
 from scorer.live.now import NO_LOG, PublishedLog
+from scorer.live.phases import with_grace
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.published import published_settings
@@ -98,6 +99,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         team_pages.over_time,
         team_pages.reasons,
         team_pages.team_links,
+        with_grace,
         track_links,
     )
 }

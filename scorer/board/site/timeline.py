@@ -36,7 +36,7 @@ IDS = UUID("6f0a1f5e-3d0c-4a53-9c5b-8f9d1d8f4a27")
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no notation for (section 2.2)."""
 
-DATES = frozenset({"started", "frozen", "ended", "closed"})
+DATES = frozenset({"started", "frozen", "closed"})
 """The kinds of happenings that are dates of phases."""
 
 REPLACEMENT = "\ufffd"
