@@ -344,6 +344,7 @@ class Live:
         self.render(now)
         root = self.challenge.site_path
         files = (path for path in sorted(root.rglob("*")) if path.is_file() and not path.name.startswith("."))
+        files = (path for path in files if path.suffix not in (".zip", ".png"))
         return {path.relative_to(root).as_posix(): path.read_text(encoding="utf-8") for path in files}
 
     def run_and_render(self, now: datetime) -> dict[str, str]:

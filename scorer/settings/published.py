@@ -166,7 +166,7 @@ PUBLIC_TRACK_KEYS = (
 _NO_SOLUTION = "not-published"
 """The public value of the key `solution`, which a track must have."""
 
-_COMMENT = "What participants need of the settings. `scorer check FILE --challenge ADDRESS-OF-THIS-SITE` uses it."
+_COMMENT = "What participants need of the settings. `scorer check FILE --challenge FOLDER-OR-ADDRESS` uses it."
 
 _TIMEOUT = 60.0
 _SETTINGS_BYTES = MB

@@ -125,6 +125,9 @@ class Branding(SettingsTable):
     folder: PathText = Field("site", description="the path of a folder for the site only")
     url: str = Field("", description="the address of the published site, as in https://example.org/challenge/")
     service: str = Field("", description="the address of the service for files, as in https://example.org/challenge/")
+    contact: str = Field(
+        "", description="an email address, as in lists@example.org, or a URL that begins with https://"
+    )
     accent: str = Field("", description=f"{COLOUR} the backgrounds of light pages: {', '.join(LIGHT)}")
     accent_dark: str = Field("", description=f"{COLOUR} the backgrounds of dark pages: {', '.join(DARK)}")
     logo: str = Field("", description=f"the path of an image in {STATIC}/ ({', '.join(IMAGES)})")
@@ -144,6 +147,15 @@ class Branding(SettingsTable):
         if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
             raise ValueError("is not the address of a folder")
         return url if url.endswith("/") else f"{url}/"
+
+    @field_validator("contact")
+    @classmethod
+    def _reachable(cls, contact: str) -> str:
+        parts = split_url(contact)
+        is_url = parts is not None and parts.scheme == "https" and bool(parts.netloc)
+        if contact and not is_url and not re.fullmatch(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", contact, re.ASCII):
+            raise ValueError("is neither an email address nor such a URL")
+        return contact
 
     @field_validator("accent")
     @classmethod

@@ -127,6 +127,11 @@ def test_every_key_of_the_table_is_read(tmp_path: Path) -> None:
         ('url = "example.org"', "which is not the address of a folder"),
         ('url = "https://example.org/?a"', "which is not the address of a folder"),
         ('url = "javascript:alert(1)"', "which is not the address of a folder"),
+        ('contact = "@example"', "which is neither an email address nor such a URL; allowed: an email address, as in"),
+        ('contact = "a@b.org?cc=c@d.org"', "which is neither an email address nor such a URL"),
+        ('contact = "http://example.org"', "which is neither an email address nor such a URL"),
+        ('contact = "javascript:alert(1)"', "which is neither an email address nor such a URL"),
+        ('contact = "https://"', "which is neither an email address nor such a URL"),
         ('links = [{ title = "x", url = "javascript:alert(1)" }]', 'site.links[0].url: found "javascript:alert(1)"'),
         (
             'links = [{ title = "x", url = "rules.html" }]',
@@ -136,7 +141,7 @@ def test_every_key_of_the_table_is_read(tmp_path: Path) -> None:
         ('links = [{ url = "https://example.org" }]', "site.links[0].title: is missing"),
         (
             'colour = "#0a4c7a"',
-            "site.colour: unknown key; known: folder, url, service, accent, accent_dark, logo, footer, links",
+            "site.colour: unknown key; known: folder, url, service, contact, accent, accent_dark, logo, footer, links",
         ),
         ('folder = "."', 'site.folder: found ".", which contains the challenge itself'),
         ("folder = 3", "site.folder: found 3; allowed: the path of a folder"),

@@ -5,9 +5,11 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from io import BytesIO
+from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
@@ -20,6 +22,7 @@ from scorer.board.site.analysis_page import AnalysisView, analysis_page
 from scorer.board.site.figures import board_figures
 from scorer.board.site.measure_page import measure_page
 from scorer.board.site.templates import (
+    MOST_TOGETHER,
     STATIC_FOLDER,
     Navigation,
     Page,
@@ -33,6 +36,7 @@ from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, wi
 from scorer.board.site.track_pages import board_page, errata_pages, rules_and_past_pages, track_links
 from scorer.board.site.views import board_view, measure_columns
 from scorer.errors import ScorerError
+from scorer.lists.conversion import convert
 from scorer.lists.solution import excluded_pairs, read_ids
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
 from scorer.live.now import NO_LOG, PublishedLog
@@ -40,7 +44,7 @@ from scorer.live.phases import with_grace
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.published import published_settings
-from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, contrast, public_lists, softened
+from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
 from scorer.wording import shared_ranks
@@ -49,6 +53,11 @@ ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "repor
 """Copied without rendering."""
 
 LOG = "log.jsonl"
+
+KIT, SAMPLE = "kit.zip", "sample.txt"
+
+MOST_OF_SAMPLE = 100_000
+"""How many items the lists of a sample have together, but for one a query."""
 
 EXTRA = "extra.css"
 """The organiser's style sheet, which comes after the shipped ones."""
@@ -123,6 +132,8 @@ class SiteContent:
     timeline: Timeline = NO_TIMELINE
     log: PublishedLog = NO_LOG
     commitment: CommitmentDocument | None = None
+    files: Set[str] = frozenset()
+    """The paths of the files that the site has next to its pages."""
 
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
@@ -143,10 +154,9 @@ def site_files(content: SiteContent, publish: Publish = publish_at_the_end) -> d
     copied, or there is no such logo.
     """
     challenge = content.challenge
-    copied: dict[str, str | bytes] = {
-        **participants_files(challenge, content.boards),
-        **static_files(challenge.root),
-    }
+    files = participants_files(challenge, content.boards)
+    copied: dict[str, str | bytes] = {**files, **kit(files), **static_files(challenge.root)}
+    content = replace(content, files=frozenset(copied))
     logo = challenge.branding.logo
     if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
@@ -168,7 +178,35 @@ def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[st
             else:
                 lines = read_ids(path).to_pylist()
             files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lines)
+        if queries := files.get(f"{folder}/{LISTS['queries']}"):
+            sample = _sample(track, queries.splitlines(), files.get(f"{folder}/{LISTS['items']}", "").splitlines())
+            files |= {f"{folder}/{SAMPLE}": sample} if sample else {}
     return files
+
+
+def _sample(track: Track, queries: Sequence[str], items: Sequence[str]) -> str:
+    """A valid submission, with made-up items without candidates; empty if the format of the track is no text."""
+    length = max(1, min(track.list_length, MOST_OF_SAMPLE // len(queries)))
+    first = items[: length + 1] or [f"item-{number}" for number in range(1, length + 1)]
+    lists = {query: [item for item in first if item != query][:length] for query in queries}
+    written = BytesIO()
+    with suppress(ScorerError, UnicodeDecodeError):
+        convert(lists, written, kind="submission", target_format=track.submission_format or "vlnet")
+        return written.getvalue().decode()
+    return ""
+
+
+def kit(files: Mapping[str, str]) -> dict[str, bytes]:
+    """The files for participants as an archive, whose bytes depend on nothing else; none if they are too large."""
+    if sum(map(len, files.values())) > MOST_TOGETHER:
+        return {}
+    written = BytesIO()
+    with ZipFile(written, "w") as archive:
+        for path in sorted(files):
+            member = ZipInfo(path)  # of 1 January 1980
+            member.create_system, member.external_attr = 3, 0o644 << 16
+            archive.writestr(member, files[path], ZIP_DEFLATED, 1)
+    return {KIT: written.getvalue()}
 
 
 def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[str, str]:
@@ -192,7 +230,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         for board in content.boards
     )
     environment.filters |= FUNCTIONS
-    environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log}
+    environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log, "files": content.files}
     sheets = _style_sheets(challenge, environment)
     own = markdown_pages(challenge.root)
     navigation = Navigation(
