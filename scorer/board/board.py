@@ -463,19 +463,23 @@ class RuleSection:
     """In sentences."""
 
 
-def rule_sections(board: Board, limits: Limits) -> tuple[RuleSection, ...]:
-    """The rules of a track, from its settings and the limits on submissions; without sections that would be empty."""
+def rule_sections(board: Board, limits: Limits, *, by_service: bool = False) -> tuple[RuleSection, ...]:
+    """The rules of a track, from its settings and the limits on submissions; without sections that would be empty.
+
+    `by_service`: as of `phase_rules`.
+    """
     track, plan = board.track, board.phases
-    times = phase_rules(plan, track, has_preliminary=not board.lacks_preliminary)
+    times = phase_rules(plan, track, has_preliminary=not board.lacks_preliminary, by_service=by_service)
+    number = quota_rules(track, by_service=by_service) or ("The number of entries is not limited.",)
     sections = (
         RuleSection("scores", "Scores and ranks", score_rules(board)),
         RuleSection("split", "Preliminary queries", split_rules(board.split)),
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),
-        RuleSection("quota", "Number of entries", quota_rules(track) or ("The number of entries is not limited.",)),
+        RuleSection("quota", "Number of entries", number),
         RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),
         RuleSection("teams", "Teams", TEAM_RULES),
         RuleSection("changes", "Changes", tuple(_change_rules(board))),
-        RuleSection("files", "How files arrive", tuple(_file_rules(track))),
+        RuleSection("files", "How files arrive", tuple(_file_rules(track, by_service))),
         RuleSection("limits", "Limits on files", _limit_rules(limits)),
     )
     return tuple(section for section in sections if section.rules)
@@ -487,10 +491,27 @@ def _change_rules(board: Board) -> Iterator[str]:
         yield "The board shows a salted digest of the solution. It stays the same as long as the solution does."
 
 
-def _file_rules(track: Track) -> Iterator[str]:
+def _file_rules(track: Track, by_service: bool) -> Iterator[str]:
     yield "A submission is one file with a list of items for each query, the best item first."
     if track.submission_format:
         yield f"The format of the file is {track.submission_format}."
+    yield from _of_service(track) if by_service else _of_folder(track)
+    yield f"The command scorer check FILE --track {track.name} checks a file as it is checked when it is scored."
+
+
+def _of_service(track: Track) -> Iterator[str]:
+    yield (
+        "Files are handed in over the service of the challenge: on the page Hand in, or with the command scorer "
+        "submit. The team is that of the token. Each file is a new entry and replaces no other one."
+    )
+    yield (
+        "The time of receipt is the time at which the last byte of the file reached the service; the signed receipt "
+        "has it. The name of the file and its own times have no effect."
+    )
+    yield f"An entry stays until its team withdraws it{', before its phase has closed' if track.phases else ''}."
+
+
+def _of_folder(track: Track) -> Iterator[str]:
     yield (
         "The team of a file is the name of its folder, or else the name of the file. A file that has another content "
         "later is a new entry and replaces the earlier one."
@@ -514,7 +535,6 @@ def _file_rules(track: Track) -> Iterator[str]:
         f"A file that is removed withdraws its entry when the next run finds it gone{closed}. A file that returns with "
         f"the same content{closed} brings it back, with its first time of receipt. A team without a file has no row."
     )
-    yield f"The command scorer check FILE --track {track.name} checks a file as it is checked when it is scored."
 
 
 def _limit_rules(limits: Limits) -> tuple[str, ...]:

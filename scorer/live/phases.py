@@ -174,12 +174,15 @@ def replace_end(phase: Phase, end: datetime) -> Phase:
     return phase.model_copy(update={"end": end})
 
 
-def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool) -> tuple[str, ...]:
-    """The rules on times: the phases, their grace and freezes, and early and late entries; none without phases."""
-    return tuple(_phase_rules(plan, track, has_preliminary)) if plan.all else ()
+def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool, by_service: bool = False) -> tuple[str, ...]:
+    """The rules on times: the phases, their grace and freezes, and early and late entries; none without phases.
+
+    `by_service` says that files are handed in over the service of the challenge, and not put into a folder.
+    """
+    return tuple(_phase_rules(plan, track, has_preliminary, by_service)) if plan.all else ()
 
 
-def _phase_rules(plan: Phases, track: Track, has_preliminary: bool) -> Iterator[str]:
+def _phase_rules(plan: Phases, track: Track, has_preliminary: bool, by_service: bool) -> Iterator[str]:
     for position, phase in enumerate(plan.all):
         yield _phase_rule(phase)
         if phase.frozen_from is not None:
@@ -206,12 +209,35 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool) -> Iterator[
                 "teams without scores and ranks."
             )
     yield (
-        "The time of receipt of a file decides its phase: the time at the beginning of its name, or else that of its "
-        "last change."
-    )
-    yield (
         "A phase closes at its end, or at the end of its grace if it has one. What is received at the exact moment of "
         "its start is in the phase; what is received at the exact moment at which it closes is not."
+    )
+    yield from _service_rules() if by_service else _folder_rules(track)
+    yield (
+        f"Final scores are not shown until the phase {plan.all[-1].name} has closed, {closing(plan.all[-1])}."
+        if has_preliminary
+        else "The track has no preliminary queries, so the board shows scores over all queries from the beginning."
+    )
+    yield "Once a phase has started, its end changes only by an extension, which is recorded and shown with its reason."
+    if track.baselines:
+        yield "Baselines have no phase and no quota. The board lists them also before the first phase."
+
+
+def _service_rules() -> Iterator[str]:
+    yield (
+        "The time of receipt of a file decides its phase: the time at which its last byte reached the service. While "
+        "no phase receives entries, the service refuses files."
+    )
+    yield (
+        "A team may withdraw an entry until its phase has closed. A withdrawn entry does not return; the same file may "
+        "be handed in again, as a new entry."
+    )
+
+
+def _folder_rules(track: Track) -> Iterator[str]:
+    yield (
+        "The time of receipt of a file decides its phase: the time at the beginning of its name, or else that of its "
+        "last change."
     )
     late_board = " They are listed on a late board after the last phase." if track.late_board else ""
     yield (
@@ -226,14 +252,6 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool) -> Iterator[
         "A file that is deleted or replaced withdraws its entry when the next run finds it so. Once the phase of an "
         "entry has closed, no run withdraws it, and a withdrawn entry does not return."
     )
-    yield (
-        f"Final scores are not shown until the phase {plan.all[-1].name} has closed, {closing(plan.all[-1])}."
-        if has_preliminary
-        else "The track has no preliminary queries, so the board shows scores over all queries from the beginning."
-    )
-    yield "Once a phase has started, its end changes only by an extension, which is recorded and shown with its reason."
-    if track.baselines:
-        yield "Baselines have no phase and no quota. The board lists them also before the first phase."
 
 
 def _ladder_spans(phases: Sequence[Phase], position: int) -> Iterator[str]:

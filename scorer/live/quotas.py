@@ -185,8 +185,8 @@ def next_reset(left: Sequence[Left]) -> datetime | None:
     return next((limit.resets for limit in left if limit.used and limit.resets), None)
 
 
-def quota_rules(track: Track) -> tuple[str, ...]:
-    """The rules on the number of entries; none without a quota."""
+def quota_rules(track: Track, *, by_service: bool = False) -> tuple[str, ...]:
+    """The rules on the number of entries; none without a quota. `by_service`: as of `phase_rules`."""
     quota = track.quota
     if not quota.limits_anything:
         return ()
@@ -201,7 +201,9 @@ def quota_rules(track: Track) -> tuple[str, ...]:
         )
     return (
         *sentences,
-        "An entry over the quota is kept and marked; it is not scored.",
+        "The service refuses a file over the quota. An entry that is not scored yet counts in every limit."
+        if by_service
+        else "An entry over the quota is kept and marked; it is not scored.",
         "Withdrawn entries that were scored stay in the count. Files that could not be scored for a reason of the "
         f"organiser do not count{', nor do early and late entries' if track.phases else ''}.",
         "The day of an entry is that of its time of receipt. Entries are counted in the order in which they were "

@@ -274,6 +274,28 @@ def test_rules_follow_the_settings(build: Callable[..., Live], settings: str, se
     assert any(sentence in rule for section in sections for rule in section.rules)
 
 
+def test_rules_of_a_challenge_with_a_service_say_nothing_of_a_folder(build: Callable[..., Live]) -> None:
+    """They say how files arrive, and what the time of receipt is; without one, they describe the folder."""
+    quota = 'quota = {per_day = 3}\nentry = "picks"'
+    live = build(quota)
+    settings = live.folder / "challenge.toml"
+    by_folder = words(live.site(day(11))[RULES])
+    settings.write_text('site = {service = "https://example.org/"}\n' + settings.read_text())
+    by_service = words(live.site(day(11))[RULES])
+
+    for text, there in ((by_folder, True), (by_service, False)):
+        for part in ("name of its folder", "at the beginning of its name", "deleted or replaced", "kept and marked"):
+            assert (part in text) is there
+    assert "folder" not in by_service
+    for part in (
+        "with the command scorer submit",
+        "its last byte reached the service",
+        "refuses a file over the quota",
+    ):
+        assert part in by_service
+    assert "before its phase has closed" in by_service
+
+
 def test_rules_have_every_limit(live: Live) -> None:
     """Each limit on files, with its own value."""
     limits = Limits(**{name: 1_000 + number for number, name in enumerate(asdict(Limits()))})

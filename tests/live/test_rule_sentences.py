@@ -71,7 +71,9 @@ def live_rules(board: Board, *, has_preliminary: bool = True) -> tuple[str, ...]
     """The rules of a live challenge."""
     return (
         *phase_rules(board.phases, board.track, has_preliminary=has_preliminary),
+        *phase_rules(board.phases, board.track, has_preliminary=has_preliminary, by_service=True),
         *quota_rules(board.track),
+        *quota_rules(board.track, by_service=True),
         *pick_rules(board.track),
         *erratum_rules(board.phases),
         *TEAM_RULES,

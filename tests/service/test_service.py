@@ -676,6 +676,31 @@ class TestSecrets:
         assert not [text for text in logged for secret in (here_served.tokens["amber"], "4711") if secret in text]
 
 
+@pytest.mark.holds(
+    r"The time of receipt of a file decides its phase: the time at which its last byte .* the service refuses files\.",
+    r"A team may withdraw an entry until its phase has closed\. .* may be handed in again, as a new entry\.",
+    r"The service refuses a file over the quota\. An entry that is not scored yet counts in every limit\.",
+)
+def test_what_the_rules_say_of_a_challenge_with_a_service(tmp_path: Path) -> None:
+    """The last byte decides. The bytes of a withdrawn entry may be handed in again, and count again."""
+    with served(Live.graded(tmp_path / "live", rules="quota = {total = 3}\n")) as found:
+        found.now = day(9)
+        assert problem(found.put("amber", GOOD)) == "closed"
+        found.now = day(20, 2)
+        index = found.accept("amber", GOOD, at=day(20, 0, 59, 59)).event.index
+        with pytest.raises(RefusedError, match="no phase receives files"):
+            found.accept("brass", GOOD, at=day(20, 1))
+        found.now = day(12)
+        first = found.put("brass", GOOD).json()["index"]
+        answer = found.client.delete(f"/api/v1/tracks/main/entries/{first}", headers=found.headers("brass"))
+        assert answer.json()["state"] == "withdrawn"
+        assert [found.put("brass", GOOD).status_code for _ in range(3)] == [201, 201, 429]
+        found.run(day(13))
+        states = [entry["state"] for entry in found.get("brass", "/entries").json()["entries"]]
+        assert sorted(states) == ["scored", "scored", "withdrawn"]
+        assert found.entry("amber", index)["state"] == "scored"
+
+
 def test_a_faulty_file_is_no_http_error(here_served: Served) -> None:
     """The second answer about the entry has what `scorer check` finds; after a run it is rejected."""
     document = here_served.put("amber", "q1:a,a\nnot a list\n").json()

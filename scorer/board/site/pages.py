@@ -260,7 +260,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         analysis = content.analyses.get(view.board.track.name)
         if analysis is not None:
             add([analysis_page(view, analysis(), content.cache)])
-        add(rules_and_past_pages(view, challenge.limits))
+        add(rules_and_past_pages(view, challenge))
     add(teams)  # after the analyses, which take the most memory: there may be many pages
     add(team_pages.merged_pages(content.boards))
     site |= {"leaderboard-schema.json": schema(), **_commitment_files(content.commitment)}

@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 from scorer.board.board import Board, Row, rule_sections
 from scorer.board.site.templates import Page, to_text
 from scorer.board.site.views import BoardView
-from scorer.limits import Limits
 from scorer.live.entry import Entry
 from scorer.live.errata import PublishedErratum
 from scorer.settings.rules import Phase
+from scorer.settings.tracks import Challenge
 from scorer.wording import counted
 
 RULES, LATE = "rules.html", "late.html"
@@ -39,13 +39,14 @@ def board_page(view: BoardView) -> Page:
     return Page(f"{track.name}/index.html", "board.html", to_text(track.description), values)
 
 
-def rules_and_past_pages(view: BoardView, limits: Limits) -> Iterator[Page]:
+def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page]:
     """The rules of a track, its late board, and the boards of the phases that have closed."""
     board = view.board
     folder, title = board.track.name, board.track.title
     values = {"board": board, "table": view}
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
-    yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, "sections": rule_sections(board, limits)})
+    sections = rule_sections(board, challenge.limits, by_service=bool(challenge.branding.service))
+    yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, "sections": sections})
     if board.late:
         about = f"Entries of {title} that were received before the first phase or after the end of one. "
         about += "They have no rank."
