@@ -25,7 +25,7 @@ from scorer.scoring.statistics.resampling import (
 RESAMPLES = 400
 
 NEAREST = 3
-"""How many rows above and below a row it is compared with, in addition to the leader."""
+"""How many rows above and below a row it is compared with, in addition to the leader and the baselines."""
 
 EXTREMES = 5
 """How many of the best and of the worst queries a row has."""
@@ -86,7 +86,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
     compared = [
         (one, other)
         for one, other in combinations(scored, 2)
-        if one == of_teams[0] or where[other] - where[one] <= NEAREST
+        if one == of_teams[0] or where[other] - where[one] <= NEAREST or (one in of_teams) != (other in of_teams)
     ]
     differences = np.array([every[where[one]] - every[where[other]] for one, other in compared])
     ends = percentile_intervals(resampled_means(differences, RESAMPLES)).tolist()

@@ -140,6 +140,8 @@ class Row:
     """Those on which the team is the furthest above the field, and `worst_queries` the furthest below; empty where the
     scores of queries are hidden."""
     worst_queries: tuple[ExtremeQuery, ...] = ()
+    changes: tuple[str, ...] = ()
+    """What changed for the team, and the gaps to others, in sentences; empty without a rank."""
     left: tuple[Left, ...] = ()
     """What the team has left of its quota as of the time of its entries on the board; empty without a quota, for
     baselines, and once the last phase has closed."""
@@ -204,13 +206,16 @@ class Board:
     """Of the ranking by each measure; None for a measure that is a sum or a geometric mean, and without two ranked
     teams."""
     pairs: tuple[Pair, ...] = ()
-    """Each row with the first ranked one and with its neighbours on the board, on the primary measure."""
+    """Each row with the first ranked one, with its neighbours on the board and, if it is ranked, with the best
+    baselines, on the primary measure."""
     query_ids: Sequence[str] = ()
     """The ids of the queries of the solution; empty where they are hidden."""
     shake_up: ShakeUp | None = None
     """None where preliminary and final scores are not both shown."""
     curves: tuple[Curve, ...] = ()
     """Of the first teams and baselines."""
+    gone: tuple[Row, ...] = ()
+    """Teams that have no row because all of their entries are withdrawn, unranked."""
     merged: tuple[MergedTeam, ...] = ()
     """The teams with entries in the track that have no row, in the order of their first arrival."""
     updated: datetime | None = None
@@ -292,17 +297,30 @@ Steps = tuple[tuple[datetime, float | None], ...]
 
 
 def counting_scores(board: Board, row: Row) -> Steps:
-    """The score of a team that counted from each time on, as the board shows it.
+    """The score of a team that counted from each time on, as the board shows it; see `counting_entries`."""
+    steps = [(when, board.shown_scores(entry)[0]) for when, entry in counting_entries(board, row)]
+    befores = [None, *(score for _, score in steps)]
+    return tuple(step for step, before in zip(steps, befores, strict=False) if step[1] != before)
+
+
+def counting_entries(board: Board, row: Row, *, gone: bool = False) -> tuple[tuple[datetime, Entry | None], ...]:
+    """The entry of a team that counted from each time on.
 
     At each time, the rules of the board choose an entry of those received until then, by the picks of that time. None
-    counts while the team is disqualified or withdrawn. Files that are gone are left out, and merged teams are one.
+    counts while the team is disqualified or withdrawn. Files that are gone are left out, or with `gone` from when they
+    were. Merged teams are one.
     """
+    listed = reversed(row.entries)
+    if gone:
+        listed = (replace(entry, presence="present") if entry.gone_at else entry for entry in listed)
+    entries = [entry for entry in listed if entry.may_count]
     changes: list[tuple[datetime, int, Entry | str]] = [
-        *((entry.received, 0, entry) for entry in reversed(row.entries) if entry.may_count),
+        *((entry.received, 0, entry) for entry in entries),
         *((at, 1, "picked") for at in {at for entry in row.entries for at, _ in entry.picks}),
+        *((entry.gone_at, 1, "gone") for entry in entries if entry.gone_at),
         *((change.at, 2, change.kind) for change in row.team.history if change.at),
     ]
-    steps: dict[datetime, float | None] = {}
+    steps: dict[datetime, Entry | None] = {}
     received: list[Entry] = []
     best, is_excluded = None, False
     for when, _, change in sorted(changes, key=itemgetter(0, 1)):
@@ -311,12 +329,11 @@ def counting_scores(board: Board, row: Row) -> Steps:
             among = [best, change] if best else [change]
         else:
             is_excluded = {"disqualified": True, "withdrawn": True, "reinstated": False}.get(change, is_excluded)
-            among = received
+            among = [entry for entry in received if entry.gone_at is None or entry.gone_at > when]
         then = [_as_of(entry, when) if entry.picks else entry for entry in among]
         best = counting_entry(sorted(then, key=lambda entry: entry.index), board.track, board.preliminary_queries > 0)
-        steps[when] = None if is_excluded else board.shown_scores(best)[0]
-    befores = [None, *steps.values()]
-    return tuple(step for step, before in zip(steps.items(), befores, strict=False) if step[1] != before)
+        steps[when] = None if is_excluded else best
+    return tuple(steps.items())
 
 
 def _as_of(entry: Entry, when: datetime) -> Entry:

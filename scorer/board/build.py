@@ -125,16 +125,16 @@ def board(now: Now, cache: Cache | None = None) -> Board:
             left=() if name in baselines else stored.quota.left(joined.members(name), view.now),
         )
         for name, own in by_team.items()
-        if any(entry.presence == "present" for entry in own)
     ]
     built = Board(
         track=track,
         columns=columns,
-        rows=ranked(rows, track),
+        rows=ranked((row for row in rows if row.present_entries), track),
         queries=len(flagged),
         scored_queries=scored_queries,
         preliminary_queries=preliminary_queries,
         salted_digest=salted_digest(view, track, basis.solution) if basis else None,
+        gone=tuple(row for row in rows if not row.present_entries),
         merged=_merged(stored.all, joined, known),
         updated=now.updated,
         split=published_split(view, basis) if basis else None,

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -106,7 +106,7 @@ class ScoredRows:
         """What the statistics of a measure depend on."""
         track = self.board.track
         rows = [
-            [row.entry.digest if row.entry else "", row.rank, row.preliminary_rank, mean]
+            [row.entry.digest if row.entry else "", row.rank, row.preliminary_rank, row.baseline, mean]
             for row, mean in zip(self.rows, self.means(column), strict=True)
         ]
         rules = [self.basis.solution, self.basis.matching, code_digest()]
@@ -273,6 +273,9 @@ def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
 _AT_ONCE = 512
 """Rows whose resampled means are in memory at a time."""
 
+BASELINES = 4
+"""How many of the baselines, the best first, a ranked row is compared with at most."""
+
 NEIGHBOURS = 3
 """How many rows above it, and how many below it, a row is compared with."""
 
@@ -299,7 +302,8 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     of_ranking = None
     if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
         of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
-    of_pairs = () if column else pairs(task, has_counts=track.shows_queries)
+    baselines = [place for place, row in enumerate(scored.rows) if row.baseline][:BASELINES]
+    of_pairs = () if column else pairs(task, baselines, has_counts=track.shows_queries)
     if column:
         task.release()
     has_histogram = track.all_measures[column].bounded and track.shows_queries
@@ -413,9 +417,12 @@ def _first_shares(task: TaskScores) -> Floats:
     return np.asarray(counts / resamples)
 
 
-def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
-    """Each row with the first ranked one and with its neighbours, on the queries for which both are defined."""
-    listed = _listed_pairs(task)
+def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) -> tuple[Pair, ...]:
+    """Each row with the first ranked one, with its neighbours, and if it is ranked with some baselines.
+
+    On the queries for which both are defined.
+    """
+    listed = _listed_pairs(task, baselines)
     if not len(listed):
         return ()
     p_values = task.p_values(*listed.T)
@@ -454,12 +461,13 @@ def pairs(task: TaskScores, *, has_counts: bool) -> tuple[Pair, ...]:
     return tuple(compared)
 
 
-def _listed_pairs(task: TaskScores) -> Ints:
-    """[pair, 2]: each row with the first ranked one, which may follow baselines, and with its neighbours."""
+def _listed_pairs(task: TaskScores, baselines: Sequence[int]) -> Ints:
+    """[pair, 2]: the rows of each pair, the upper one first. The first ranked row may follow baselines."""
     count = len(task.scores)
     listed = {(one, other) for one in range(count) for other in range(one + 1, min(one + 1 + NEIGHBOURS, count))}
     for leader in task.ranked[:1].tolist():
         listed |= {(min(leader, row), max(leader, row)) for row in range(count) if row != leader}
+    listed |= {(min(pair), max(pair)) for pair in product(task.ranked.tolist(), baselines)}
     return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
 
 

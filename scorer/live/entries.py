@@ -298,6 +298,7 @@ def _entry(
         counts=result.counts if result else None,
         findings=tuple(findings) if findings else (),
         findings_count=findings.count if findings else 0,
+        gone_at=state.gone_at,
         picks=picks,
         absent_at=state.absent_at if place.admission == "misdated" and not state.misdated else None,
         is_recorded_late=any(

@@ -175,6 +175,8 @@ class Entry:
     """Whether a phase closed after its time of receipt and before it was recorded."""
     is_frozen: bool = False
     """Whether it was recorded since the board was frozen, so that not even its team sees its scores."""
+    gone_at: datetime | None = None
+    """When it was withdrawn or replaced; None while it is present, or if schema 1 recorded it."""
     picks: tuple[tuple[datetime, bool], ...] = ()
     """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
 
@@ -320,6 +322,8 @@ class SubmissionState:
     """The last scan of the folder that did not find it; None if it is not known, or if the time was amended."""
     result: StoredResult | None = None
     """None if it has no result by the basis."""
+    gone_at: datetime | None = None
+    """When it was withdrawn or replaced; None while it is present, or if schema 1 recorded it."""
     failure: Failure | None = None
     """Of the attempts to score it by the basis; None if it has a result or was never tried."""
 
@@ -430,9 +434,9 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
         submission = replace(state.submission, received=received)
         return replace(state, submission=submission, misdated=is_misdated(received, event.at), absent_at=None)
     if event.kind == "withdrawal":
-        return replace(state, present=False, source=event.body.get("source", state.source))
+        return replace(state, present=False, source=event.body.get("source", state.source), gone_at=event.at)
     if event.kind == "return":
-        return replace(state, present=True, since=event.index)
+        return replace(state, present=True, since=event.index, gone_at=None)
     return state
 
 

@@ -16,6 +16,7 @@ from pydantic import TypeAdapter
 
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
+from scorer.board.changes import with_changes
 from scorer.board.reports.leaderboard import TrackEntries
 from scorer.board.site.analysis_page import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
@@ -69,7 +70,8 @@ def boards(
                 )
         # The times of the phases are public during a freeze, too.
         shown = built_board(now.public, cache)
-        made.append(replace(shown, phases=now.phases, frozen_since=now.frozen_since, now=view.now))
+        shown = replace(shown, phases=now.phases, frozen_since=now.frozen_since, now=view.now)
+        made.append(shown if cache is None else with_changes(shown))
     return made
 
 

@@ -165,16 +165,23 @@ def test_pairs_are_compared_on_their_differences(folder: Path) -> None:
 
 @pytest.mark.parametrize("baselines", [1, 5])
 def test_rows_are_compared_with_the_first_ranked_one(baselines: int) -> None:
-    """With baselines on top, the leader is the best team; without teams, only neighbours are compared."""
+    """With baselines on top, the leader is the best team. Ranked rows are compared with the named baselines, too.
+
+    Without teams, only neighbours are compared.
+    """
     rows = baselines + 6
     scores = np.random.default_rng(baselines).random((rows, 12))
     neighbours = {(one, other) for one, other in combinations(range(rows), 2) if other - one <= 3}
 
     led = pairs(measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), has_counts=True)
+    many = pairs(measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), [0], has_counts=True)
     leaderless = pairs(measured(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
 
     assert {(pair.row, pair.other) for pair in led} == neighbours | {
         (min(row, baselines), max(row, baselines)) for row in range(rows) if row != baselines
+    }
+    assert {(pair.row, pair.other) for pair in many} == {(pair.row, pair.other) for pair in led} | {
+        (0, row) for row in range(baselines, rows)
     }
     assert {(pair.row, pair.other) for pair in leaderless} == neighbours
 

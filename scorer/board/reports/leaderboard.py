@@ -300,7 +300,7 @@ def to_json(board: Board, head: LogLine | None = None) -> str:
     """
     track = board.track
     rows = [
-        {"id": row.team.slug, "status": row.team.status, **values}
+        {"id": row.team.slug, "status": row.team.status, **values, "changes": row.changes}
         for row, values in zip(board.rows, export_rows(board), strict=True)
     ]
     document = {
