@@ -301,6 +301,7 @@ def _entry(
         gone_at=state.gone_at,
         picks=picks,
         absent_at=state.absent_at if place.admission == "misdated" and not state.misdated else None,
+        corrected=state.corrected,
         is_recorded_late=any(
             state.submission.received < phase.closes <= (state.recorded or phase.start) for phase in track.phases
         ),

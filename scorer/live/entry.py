@@ -18,7 +18,7 @@ from scorer.settings.tracks import Track
 from scorer.store.events import ABOUT_SUBMISSIONS, Event, Failure, StoredResult, Submission, name_of
 from scorer.store.log import Kind, iso, unescaped
 from scorer.store.snapshot import Snapshot
-from scorer.wording import printable_name
+from scorer.wording import one_line, printable_name
 
 ColumnScores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
@@ -171,6 +171,8 @@ class Entry:
     """Of the Ladder, where it decides which scores are shown; then `preliminary` has only a score that it released."""
     absent_at: datetime | None = None
     """If its time of receipt is impossible because its file was not there then: the last scan that did not find it."""
+    corrected: str = ""
+    """Why the organisers corrected its time of receipt; empty if they did not."""
     is_recorded_late: bool = False
     """Whether a phase closed after its time of receipt and before it was recorded."""
     is_frozen: bool = False
@@ -320,6 +322,8 @@ class SubmissionState:
     """The index of the event from which on its file has its content."""
     absent_at: datetime | None = None
     """The last scan of the folder that did not find it; None if it is not known, or if the time was amended."""
+    corrected: str = ""
+    """Why its time of receipt was amended, on one line; empty if it was not."""
     result: StoredResult | None = None
     """None if it has no result by the basis."""
     gone_at: datetime | None = None
@@ -432,7 +436,8 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
     if event.kind == "amendment":
         received = datetime.fromisoformat(event.body["received"])
         submission = replace(state.submission, received=received)
-        return replace(state, submission=submission, misdated=is_misdated(received, event.at), absent_at=None)
+        misdated, reason = is_misdated(received, event.at), one_line(event.body.get("reason", ""))
+        return replace(state, submission=submission, misdated=misdated, absent_at=None, corrected=reason)
     if event.kind == "withdrawal":
         return replace(state, present=False, source=event.body.get("source", state.source), gone_at=event.at)
     if event.kind == "return":

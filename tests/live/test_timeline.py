@@ -432,3 +432,5 @@ def test_decisions_on_entries_are_on_the_timeline_and_the_page_of_the_team(
     for page in ("timeline.html", "teams/amber.html"):
         assert last.text in site[page]
         assert "the &lt;server&gt; was down" in site[page]
+    of_entry = "Time corrected: <bdi>the &lt;server&gt; was down</bdi>"
+    assert (of_entry in site["teams/amber.html"]) is text.startswith("Time of receipt")
