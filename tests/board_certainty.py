@@ -7,7 +7,7 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from scorer.board.board import BINS, Board, Certainty, Interval, Pair, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScores, RowCertainty, Tier
 from scorer.measures.matched import Floats
 from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.scoring.statistics.rankings import rank_ranges, ranked, tiers
@@ -24,8 +24,9 @@ from scorer.scoring.statistics.resampling import (
 
 RESAMPLES = 400
 
-NEAREST = 3
-"""How many rows above and below a row it is compared with, in addition to the leader and the baselines."""
+NEAREST, ALL_PAIRS = 3, 60
+"""How many rows above and below a row it is compared with, in addition to the leader, on a board with more rows than
+this; on others, all are compared."""
 
 EXTREMES = 5
 """How many of the best and of the worst queries a row has."""
@@ -86,7 +87,10 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
     compared = [
         (one, other)
         for one, other in combinations(scored, 2)
-        if one == of_teams[0] or where[other] - where[one] <= NEAREST or (one in of_teams) != (other in of_teams)
+        if len(scored) <= ALL_PAIRS
+        or one == of_teams[0]
+        or where[other] - where[one] <= NEAREST
+        or (one in of_teams) != (other in of_teams)
     ]
     differences = np.array([every[where[one]] - every[where[other]] for one, other in compared])
     ends = percentile_intervals(resampled_means(differences, RESAMPLES)).tolist()
@@ -104,6 +108,9 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
         certainty=(of_board, *(None,) * (len(board.columns) - 1)),
         pairs=tuple(pairs),
         query_ids=tuple(f"q{number + 1}" for number in range(every.shape[1])),
+        query_scores=QueryScores(
+            tuple(range(every.shape[1])), {position: tuple(every[where[position]].tolist()) for position in scored}
+        ),
     )
 
 

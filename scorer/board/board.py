@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -97,6 +97,17 @@ class Pair:
     queries_needed: int | None
     """How many queries would separate the pair if the differences stayed as they are; None for a pair that is separable
     or does not differ, and for one with a baseline."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryScores:
+    """The scores of rows on single queries."""
+
+    queries: tuple[int, ...]
+    """The queries that enter the shown scores: positions in `Board.query_ids`."""
+    of_rows: Mapping[int, tuple[float | None, ...]]
+    """The score on each of `queries` by the position of the row in `Board.rows`; None where it is undefined. Rows
+    without a score are left out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,10 +217,12 @@ class Board:
     """Of the ranking by each measure; None for a measure that is a sum or a geometric mean, and without two ranked
     teams."""
     pairs: tuple[Pair, ...] = ()
-    """Each row with the first ranked one, with its neighbours on the board and, if it is ranked, with the best
-    baselines, on the primary measure."""
+    """All pairs of rows on the primary measure; on a long board the pairs with the first ranked row, with neighbours
+    and with the best baselines."""
     query_ids: Sequence[str] = ()
     """The ids of the queries of the solution; empty where they are hidden."""
+    query_scores: QueryScores | None = None
+    """On the primary measure; None where the scores of queries are not public, or are too many for pages."""
     shake_up: ShakeUp | None = None
     """None where preliminary and final scores are not both shown."""
     curves: tuple[Curve, ...] = ()

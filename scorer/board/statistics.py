@@ -6,19 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 from pydantic import TypeAdapter
 
-from scorer.board.board import BINS, Board, Certainty, Interval, Pair, Row, RowCertainty, ShakeUp, Tier
+from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScores, Row, RowCertainty, ShakeUp, Tier
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
-from scorer.scoring.analysis.scores import TaskScores, sign_flips_of
+from scorer.scoring.analysis.scores import MOST_ALGORITHMS, TaskScores, sign_flips_of
 from scorer.scoring.outcomes import QueryMask, split_masks
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.rankings import SETS, mean_moves, rank_ranges, split_means, tau_b, tiers
@@ -149,8 +149,23 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
         ),
         pairs=primary.pairs,
         query_ids=ids,
+        query_scores=_query_scores(scored, kept, places) if ids and track.shows_queries and 0 in columns else None,
         shake_up=primary.shake_up,
     )
+
+
+MOST_SCORES = 100_000
+"""How many scores of single queries the pages of a board have."""
+
+
+def _query_scores(scored: ScoredRows, kept: Kept, places: Sequence[int]) -> QueryScores | None:
+    """The scores of the rows, given their places on the board, on the queries that count; None for too many."""
+    scores = scored.kept_scores(scored.board.track.primary_measure, kept)
+    queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
+    if len(places) * len(queries) > MOST_SCORES:
+        return None
+    of_rows = [tuple(None if math.isnan(score) else score for score in row) for row in scores[:, queries].tolist()]
+    return QueryScores(tuple(queries.tolist()), dict(zip(places, of_rows, strict=True)))
 
 
 SHARE_DECIMALS = 2
@@ -273,11 +288,9 @@ def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
 _AT_ONCE = 512
 """Rows whose resampled means are in memory at a time."""
 
-BASELINES = 4
-"""How many of the baselines, the best first, a ranked row is compared with at most."""
-
-NEIGHBOURS = 3
-"""How many rows above it, and how many below it, a row is compared with."""
+NEIGHBOURS, BASELINES = 3, 4
+"""On a board of more than `MOST_ALGORITHMS` rows, a row is compared with so many rows above it and below it, with so
+many of the best baselines, and with the leader. On a shorter board, all rows are compared."""
 
 
 def measured(
@@ -302,7 +315,7 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     of_ranking = None
     if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
         of_ranking = certainty(task, sorted(ranked, key=lambda row: -(means[row] or 0.0)))
-    baselines = [place for place, row in enumerate(scored.rows) if row.baseline][:BASELINES]
+    baselines = [place for place, row in enumerate(scored.rows) if row.baseline]
     of_pairs = () if column else pairs(task, baselines, has_counts=track.shows_queries)
     if column:
         task.release()
@@ -418,10 +431,7 @@ def _first_shares(task: TaskScores) -> Floats:
 
 
 def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) -> tuple[Pair, ...]:
-    """Each row with the first ranked one, with its neighbours, and if it is ranked with some baselines.
-
-    On the queries for which both are defined.
-    """
+    """The pairs of rows that a board compares, on the queries for which both are defined; `baselines` are rows."""
     listed = _listed_pairs(task, baselines)
     if not len(listed):
         return ()
@@ -462,12 +472,12 @@ def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) 
 
 
 def _listed_pairs(task: TaskScores, baselines: Sequence[int]) -> Ints:
-    """[pair, 2]: the rows of each pair, the upper one first. The first ranked row may follow baselines."""
+    """[pair, 2]: all pairs of rows, or on a long board those that `NEIGHBOURS` describes."""
     count = len(task.scores)
-    listed = {(one, other) for one in range(count) for other in range(one + 1, min(one + 1 + NEIGHBOURS, count))}
-    for leader in task.ranked[:1].tolist():
-        listed |= {(min(leader, row), max(leader, row)) for row in range(count) if row != leader}
-    listed |= {(min(pair), max(pair)) for pair in product(task.ranked.tolist(), baselines)}
+    near = NEIGHBOURS if count > MOST_ALGORITHMS else count
+    listed = {(one, other) for one in range(count) for other in range(one + 1, min(one + 1 + near, count))}
+    for each in (*task.ranked[:1].tolist(), *baselines[:BASELINES]):  # the leader may follow baselines
+        listed |= {(min(each, row), max(each, row)) for row in range(count) if row != each}
     return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
 
 

@@ -137,13 +137,11 @@ def test_histograms_count_the_queries(folder: Path) -> None:
 
 
 def test_pairs_are_compared_on_their_differences(folder: Path) -> None:
-    """The leader and the neighbours of each row: means, wins, ties and losses, counted one by one."""
+    """All pairs of a short board: means, wins, ties and losses, counted one by one."""
     board = board_of(folder)
     scores = scores_of(folder, board, "MARp@5,10")
 
-    assert {(pair.row, pair.other) for pair in board.pairs} == {
-        (one, other) for one, other in combinations(range(len(board.rows)), 2) if one == 0 or other - one <= 3
-    }
+    assert [(pair.row, pair.other) for pair in board.pairs] == list(combinations(range(len(board.rows)), 2))
     for pair in board.pairs:
         differences = [
             one - other for one, other in zip(scores[pair.row], scores[pair.other], strict=True) if not math.isnan(one)
@@ -164,24 +162,19 @@ def test_pairs_are_compared_on_their_differences(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("baselines", [1, 5])
-def test_rows_are_compared_with_the_first_ranked_one(baselines: int) -> None:
-    """With baselines on top, the leader is the best team. Ranked rows are compared with the named baselines, too.
-
-    Without teams, only neighbours are compared.
-    """
-    rows = baselines + 6
+def test_the_pairs_of_a_long_board(baselines: int) -> None:
+    """With baselines on top, the leader is the best team; the best four baselines are compared with all rows."""
+    rows = baselines + 60
     scores = np.random.default_rng(baselines).random((rows, 12))
     neighbours = {(one, other) for one, other in combinations(range(rows), 2) if other - one <= 3}
+    task = measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 60))
 
-    led = pairs(measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), has_counts=True)
-    many = pairs(measured(scores, (0.5,) * rows, (*[False] * baselines, *[True] * 6)), [0], has_counts=True)
+    found = pairs(task, range(baselines), has_counts=True)
     leaderless = pairs(measured(scores, (0.5,) * rows, (False,) * rows), has_counts=True)
 
-    assert {(pair.row, pair.other) for pair in led} == neighbours | {
-        (min(row, baselines), max(row, baselines)) for row in range(rows) if row != baselines
-    }
-    assert {(pair.row, pair.other) for pair in many} == {(pair.row, pair.other) for pair in led} | {
-        (0, row) for row in range(baselines, rows)
+    with_all = {*range(min(baselines, 4)), baselines}
+    assert {(pair.row, pair.other) for pair in found} == neighbours | {
+        (min(row, each), max(row, each)) for each in with_all for row in range(rows) if row != each
     }
     assert {(pair.row, pair.other) for pair in leaderless} == neighbours
 

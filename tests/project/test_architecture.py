@@ -57,6 +57,7 @@ CHANGES = [
     "a key of leaderboard.json",
     "a key of challenge.toml",
     "an executor",
+    "the comparison of two teams",
     "a page",
     "an exit code",
 ]

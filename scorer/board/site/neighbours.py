@@ -66,15 +66,15 @@ class Neighbour:
     bar; empty where the scores of queries are hidden."""
 
 
-def neighbours(field: Field, position: int) -> tuple[list[Neighbour], Axis] | None:
+def neighbours(field: Field, position: int, *, all_rows: bool = False) -> tuple[list[Neighbour], Axis] | None:
     """Return the rows of the table of the team at `position`, itself among them, and the axis of the differences.
 
-    None where no pair with it was compared.
+    They are the nearest ones, or all that are compared with it. None where no pair with it was compared.
     """
     pairs = field.pairs.get(position, {})
     if not pairs:
         return None
-    shown = sorted([*_nearest(field.board, pairs, position), position])
+    shown = sorted([*(pairs if all_rows else _nearest(field.board, pairs, position)), position])
     rows = [_neighbour(field, other, position) for other in shown]
     ends = (end for row in rows for end in (row.difference, *(row.interval or ())) if end is not None)
     return rows, axis_for(ends)
@@ -103,9 +103,14 @@ def _neighbour(field: Field, position: int, own: int) -> Neighbour:
     return Neighbour(position, row, pair, *_turned(pair, own), _shares(pair, own))
 
 
+def p_decimals(board: Board) -> int:
+    """Return how many decimals the p-values of a board have."""
+    return P_DECIMALS if board.track.shows_final else SHARE_DECIMALS
+
+
 def p_text(pair: Pair, board: Board) -> str:
     """Return the p-value of a pair: ``0.012``, ``< 0.001``."""
-    decimals = P_DECIMALS if board.track.shows_final else SHARE_DECIMALS
+    decimals = p_decimals(board)
     least = 10.0**-decimals
     return f"< {least:g}" if pair.p_value < least else f"{pair.p_value:.{decimals}f}"
 

@@ -33,7 +33,7 @@ from scorer.board.site.templates import (
     static_files,
 )
 from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links
-from scorer.board.site.track_pages import board_page, errata_pages, rules_and_past_pages, track_links
+from scorer.board.site.track_pages import board_page, compare_pages, errata_pages, rules_and_past_pages, track_links
 from scorer.board.site.views import board_view, measure_columns
 from scorer.errors import ScorerError
 from scorer.lists.conversion import convert
@@ -49,7 +49,10 @@ from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
 from scorer.wording import shared_ranks
 
-ASSETS = ("style.css", "board.js", "left.js", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css")
+ASSETS = (
+    *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
+    *("board.js", "compare.js", "left.js"),
+)
 """Copied without rendering."""
 
 LOG = "log.jsonl"
@@ -248,6 +251,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
             site[page.path] = render_page(environment, navigation, page)
 
     add([front_page(challenge, timeline, views), *map(board_page, views)])
+    for view in views:
+        add(compare_pages(view))
     missing = publish(site)
     teams = team_pages.team_pages(views, missing)
     while missing and (page := next(teams, None)) is not None:

@@ -1,11 +1,15 @@
-"""The pages of a track but those of its teams and of its analysis: board, rules, late board, closed phases, errata."""
+"""The pages of a track but those of its teams and of its analysis: board, comparison, rules, phases, errata."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from scorer.board.board import Board, Row, rule_sections
+from scorer.board.site.figures import Axis, axis_for
+from scorer.board.site.neighbours import field_of, neighbours, p_decimals, p_text
+from scorer.board.site.team_pages import MOST_QUERIES
 from scorer.board.site.templates import Page, to_text
 from scorer.board.site.views import BoardView
 from scorer.live.entry import Entry
@@ -14,7 +18,7 @@ from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge
 from scorer.wording import counted
 
-RULES, LATE = "rules.html", "late.html"
+RULES, LATE, COMPARE = "rules.html", "late.html", "compare.html"
 
 
 def track_links(board: Board) -> tuple[tuple[str, str], ...]:
@@ -37,6 +41,63 @@ def board_page(view: BoardView) -> Page:
     track = view.board.track
     values = {"board": view.board, "table": view}
     return Page(f"{track.name}/index.html", "board.html", to_text(track.description), values)
+
+
+def compare_pages(view: BoardView) -> Iterator[Page]:
+    """The page that compares any two teams of a board; none where no teams are compared."""
+    board, field = view.board, field_of(view.board)
+    leader = next((position for position in field.ranked if position in field.pairs), min(field.pairs, default=-1))
+    found = neighbours(field, leader, all_rows=True)
+    if found is None:
+        return
+    positions = sorted(field.pairs)
+    ends = [abs(end) for pair in board.pairs for end in (pair.difference, *(pair.interval or ()))]
+    upwards = axis_for(ends)
+    axis = Axis(upwards.step, -upwards.last, upwards.last)
+    values = {
+        "board": board,
+        "table": view,
+        "teams": [view.rows[position] for position in positions],
+        "of_leader": found,
+        "axis": axis,
+        "data": json.dumps(_compared(view, positions, axis), separators=(",", ":"), ensure_ascii=False),
+    }
+    about = f"Any two teams of {board.track.title}: the difference of their scores, its interval, and tests."
+    yield Page(f"{board.track.name}/{COMPARE}", "compare.html", about, values)
+
+
+def _compared(view: BoardView, positions: Sequence[int], axis: Axis) -> dict[str, object]:
+    """What the script of the page selects from; teams are places in `positions`.
+
+    Numbers are as they are shown, in units of their last decimal. A p-value of 0 is less than one unit.
+    """
+    board, queries = view.board, view.board.query_scores
+    place_of = {position: place for place, position in enumerate(positions)}
+    decimals = (board.track.shown_decimals, view.interval_decimals, p_decimals(board))
+
+    def units(value: float | None, kind: int) -> int | None:
+        return None if value is None else round(float(f"{value:.{decimals[kind]}f}") * 10 ** decimals[kind])
+
+    pairs = [
+        [
+            place_of[pair.row],
+            place_of[pair.other],
+            units(pair.difference, 0),
+            *(units(end, 1) for end in pair.interval or (None, None)),
+            0 if p_text(pair, board).startswith("<") else units(pair.p_value, 2),
+            pair.is_separable,
+            *(pair.wins, pair.ties, pair.losses),
+            pair.queries_needed if pair.queries_needed and pair.queries_needed <= MOST_QUERIES else None,
+        ]
+        for pair in board.pairs
+    ]
+    return {
+        "pairs": pairs,
+        "axis": [axis.first * axis.step, axis.last * axis.step],
+        "decimals": decimals,
+        "ids": [board.query_ids[query] for query in queries.queries] if queries else [],
+        "scores": [[units(score, 0) for score in queries.of_rows[each]] for each in positions] if queries else [],
+    }
 
 
 def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page]:
