@@ -11,14 +11,17 @@ import pytest
 from scorer.board.board import Board, Certainty, Pair, Row, RowCertainty, ShakeUp, Tier
 from scorer.board.site.captions import (
     counts,
+    first_in,
     front_summary,
     how_sure,
+    meaning,
     shake_up,
     significant,
     table_caption,
     what_is_ranked,
 )
 from scorer.live.entry import State
+from scorer.measures import parse_one
 from scorer.wording import day_and_month, in_words, long_time, ordinal, sentence
 from tests.boards import baseline_row, board_of, challenge, entry, rejected_row, scored_row, without_final
 
@@ -80,7 +83,7 @@ def test_a_board_without_ranks_or_queries_says_so() -> None:
     row = replace(scored_row("solo", 0.1, 0.1, 5), entry=undefined, entries=(undefined,))
     assert table_caption(board_of(track, row)) == "No team has a score yet."
     empty = replace(board_of(challenge().tracks[0]), queries=0, scored_queries=0, preliminary_queries=0)
-    assert " 0 " not in what_is_ranked(empty)
+    assert what_is_ranked(empty).endswith(". Averaged over queries.")
     assert [str(count) for count in counts(empty)] == ["0 teams", "0 entries"]
 
 
@@ -183,8 +186,18 @@ def test_the_front_page_sums_a_board_up(board: Board, summary: str) -> None:
     [
         (
             {},
+            ": how many of the 5 best items are among the first 5 of a list, and so on to 30; the mean of these "
+            "shares, from 0 to 1. Averaged over 484 queries.",
+        ),
+        (
+            {"primary": "MARp@3,20"},
+            ": how many of the 3 best items are among the first 3 of a list, and so on to 20; the mean of these "
+            "shares, from 0 to 1. Averaged over 484 queries.",
+        ),
+        (
+            {"primary": "MARp@5"},
             ": the share of the z best items that are among the first z of the list; the mean over several cut-offs "
-            "z, here 5, 10, 15, 20, 25 and 30. Averaged over 484 queries.",
+            "z. Averaged over 484 queries.",
         ),
         (
             {"primary": "AP", "equal_ranks": "earlier"},
@@ -193,13 +206,59 @@ def test_the_front_page_sums_a_board_up(board: Board, summary: str) -> None:
         ),
         (
             {"primary": "NumRelRet", "final": "rest"},
-            ": the number of relevant items in the list. Summed over 387 queries.",
+            ": the number of relevant items in the list. Summed: 387 of 500 queries count now.",
+        ),
+        (
+            {"primary": "AP", "preliminary": True},
+            ": the mean, over the query's relevant items, of the precision at the rank of each. Averaged: 97 of 500 "
+            "queries count now.",
         ),
     ],
 )
 def test_a_board_says_what_is_ranked(settings: dict[str, Any], text: str) -> None:
     """The meaning of the primary measure, the number of queries, and the rule for equal scores that share no rank."""
     assert what_is_ranked(board_with(teams=2, **settings)) == text
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        (
+            "MARp@5,10,15",
+            "how many of the 5 best items are among the first 5 of a list, of the 10 best among the first 10, and so "
+            "on, and then the mean of these shares; 0 is none, 1 is all",
+        ),
+        (
+            "MARp@3,20",
+            "how many of the 3 best items are among the first 3 of a list, of the 20 best among the first 20, and then "
+            "the mean of these shares; 0 is none, 1 is all",
+        ),
+        ("RR", "one divided by the rank of the first relevant item"),
+    ],
+)
+def test_a_measure_has_a_meaning(name: str, text: str) -> None:
+    """That of MARp has its first two cut-offs."""
+    assert meaning(parse_one(name)) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "ranks", "words"),
+    [
+        (0.894, (1, 2), "first in 89 of 100 resamplings"),
+        (0.0, (1, 9), "first in fewer than 1 of 100 resamplings"),
+        (0.9994, (1, 2), "first in more than 99 of 100 resamplings"),
+        (1.0, (1, 1), ""),
+        (0.1, (2, 3), ""),
+        (None, None, ""),
+    ],
+)
+def test_a_team_that_may_be_first_has_the_share_of_resamples(
+    share: float | None, ranks: tuple[int, int] | None, words: str
+) -> None:
+    """If another one may be first, too."""
+    row = replace(scored_row("a", 0.3, 0.3, 5), certainty=(RowCertainty(None, ranks, 0, share, ()),))
+    assert first_in(row) == words
+    assert first_in(replace(row, certainty=())) == ""
 
 
 def parts(board: Board) -> list[tuple[str, str]]:

@@ -295,6 +295,16 @@ def front_summary(board: Board) -> str:
     return f"{text}; differences under about {significant(certainty.smallest_difference)} are not separable."
 
 
+def first_in(row: Row) -> str:
+    """How often a team is first if others may be: ``first in 89 of 100 resamplings``; empty for other teams."""
+    certainty = row.primary_certainty
+    if not certainty or certainty.first is None or not certainty.rank_range or certainty.rank_range[0] > 1:
+        return ""
+    share = f"{100 * certainty.first:.0f}"
+    share = {"0": "fewer than 1", "100": "more than 99"}.get(share, share)
+    return f"first in {share} of 100 resamplings" if certainty.rank_range[1] > 1 else ""
+
+
 # How sure the board is
 
 
@@ -388,19 +398,26 @@ def shake_up(board: Board) -> str:
 def what_is_ranked(board: Board) -> str:
     """What the primary measure is, and the order of equal scores if they share no rank, as the text after its name."""
     measure, track, queries = board.track.primary_measure, board.track, board_queries(board)
-    summary = measure.kind.summary.rstrip(".")
-    text = f": {summary[:1].lower()}{summary[1:]}{_cutoffs(measure)}."
-    averaged = {"mean": "Averaged", "sum": "Summed", "geometric": "Averaged"}[measure.kind.aggregation]
+    averaged = "Summed" if measure.kind.aggregation == "sum" else "Averaged"
     over = f" over {counted(queries, 'query', 'queries')}" if queries else " over queries"
+    if 0 < queries < board.scored_queries:
+        over = f": {queries:,} of {counted(board.queries, 'query', 'queries')} count{'s' * (queries == 1)} now"
     order = "" if track.equal_ranks == "shared" else " Of equal scores, the earlier entry is first."
-    return f"{text} {averaged}{over}.{order}"
+    return f": {meaning(measure, in_short=True)}. {averaged}{over}.{order}"
 
 
-def _cutoffs(measure: Measure) -> str:
-    """The cut-offs of a measure that is a mean over several."""
-    if not isinstance(measure.cutoff, tuple) or len(measure.cutoff) < 2:
-        return ""
-    return f", here {joined(list(map(str, measure.cutoff)))}"
+def meaning(measure: Measure, *, in_short: bool = False) -> str:
+    """What a measure is, in a part of a sentence."""
+    first, *more = measure.cutoff if isinstance(measure.cutoff, tuple) else (0,)
+    if measure.kind.name == "MARp" and more:
+        start = f"how many of the {first} best items are among the first {first} of a list"
+        if in_short:
+            return f"{start}, and so on to {more[-1]}; the mean of these shares, from 0 to 1"
+        rest = f"of the {more[0]} best among the first {more[0]}{', and so on' if more[1:] else ''}"
+        return f"{start}, {rest}, and then the mean of these shares; 0 is none, 1 is all"
+    summary = measure.kind.summary.rstrip(".")
+    here = f", here {joined(list(map(str, (first, *more))))}" if more else ""
+    return f"{summary[:1].lower()}{summary[1:]}{here}"
 
 
 def which_counts(board: Board) -> str:
