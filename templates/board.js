@@ -161,7 +161,7 @@
     state.baselines = given.get("baselines") !== "no";
     state.toggled = new Set(list(given.get("columns")));
     state.keep = given.get("keep") === "yes";
-    const pin = given.get("pin") ?? stored();
+    const pin = given.get("pin") ?? globalThis.own?.get() ?? "";
     state.pin = ranked.some((row) => slug(row) === pin) ? pin : "";
     show(false);
   };
@@ -185,24 +185,6 @@
     Object.assign(state, changes);
     history.replaceState(null, "", fragment() || location.pathname + location.search);
     show(true);
-  };
-
-  // The pinned team is kept for all boards of the site. A browser may refuse to store anything.
-  const stored = () => {
-    try {
-      return localStorage.getItem(`pin ${home}`) || "";
-    } catch {
-      return "";
-    }
-  };
-
-  const store = (pin) => {
-    try {
-      if (pin) localStorage.setItem(`pin ${home}`, pin);
-      else localStorage.removeItem(`pin ${home}`);
-    } catch {
-      // The URL still has it.
-    }
   };
 
   // Copies
@@ -288,7 +270,7 @@
       const head = sortable.find((each) => each.dataset.key === given.value);
       change({ head, descending: head.dataset.first === "descending" });
     } else if (given.name === "pin") {
-      store(given.value);
+      globalThis.own?.set(given.value);
       change({ pin: given.value });
     } else if (given === keep) change({ keep: keep.checked });
     else if (boxes.includes(given)) {
@@ -308,7 +290,7 @@
   controls.addEventListener("submit", (event) => event.preventDefault());
   controls.addEventListener("reset", (event) => {
     event.preventDefault();
-    store("");
+    globalThis.own?.set("");
     menu.open = false;
     change({ head: initial, descending: initial.dataset.first === "descending", team: "", baselines: true, toggled: new Set(), keep: false, pin: "" });
   });
@@ -332,4 +314,11 @@
   window.addEventListener("hashchange", read);
   for (const part of controls.querySelectorAll("[hidden]")) part.hidden = false;
   read();
+
+  // A long board on a phone opens at the pinned team, unless the reader comes back to another place or follows a link.
+  const pinned = body.querySelector(".pinned:not([hidden])");
+  const comes = performance.getEntriesByType("navigation")[0]?.type === "navigate" && !document.querySelector(":target");
+  if (pinned && comes && table.classList.contains("dense") && matchMedia("(width <= 44rem)").matches) {
+    pinned.scrollIntoView({ block: "center" });
+  }
 })();

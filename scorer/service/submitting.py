@@ -19,7 +19,7 @@ from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.live.commitment import receipt_name
 from scorer.live.now import Now
-from scorer.live.teams import PREFIXES, Token, sha256_of
+from scorer.live.teams import PREFIXES, Token, sha256_of, slugs
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.service.accepting import Delivery, Upload, check_open
 from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
@@ -64,6 +64,7 @@ async def _page(service: Service, token: Token, name: str | None, problem: str =
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return {
             "team": printable(service.followed.settings(token.team).name or token.team),
+            "slug": slugs(service.followed.teams).get(now.merges.final(token.team), ""),
             "token_label": token.label,
             "track": now.track,
             "where": track_document(view, track, service.challenge),

@@ -416,6 +416,31 @@ class TestControls:
         assert opened().ask(pinned) == []
         assert opened("#pin=nobody").ask(pinned) == []
 
+    def test_a_pinned_team_holds_on_every_page(self, opened: Callable[..., Page], address: str) -> None:
+        """On the other boards, the front page and a phone, with links to its page and to its row on each board."""
+        tab = opened()
+        mine = "[...document.querySelectorAll('a.own')].filter(link => link.checkVisibility())"
+        assert tab.ask(f"{mine}.length") == 0
+        tab.ask(chosen("[name=pin]", "tea-kettle"))
+        pinned = "[...document.querySelectorAll('tbody .pinned bdi')].map(name => name.textContent)"
+        assert tab.ask(f"{mine}.map(link => link.href)") == [f"{address}/teams/tea-kettle.html"]
+        for path, width in (("pooled-sequences/index.html", 1280), ("index.html", 1280), ("index.html", 390)):
+            tab.open(f"{address}/{path}", width=width)
+            assert "tea-kettle" in tab.ask(pinned)
+        boards = [f"{address}/{track}/index.html#team-tea-kettle" for track in ("cold-start", "pooled-sequences")]
+        assert tab.ask(f"{mine}.map(link => link.href)") == [f"{address}/teams/tea-kettle.html", *boards]
+        tab.open(f"{address}/teams/tea-kettle.html", scripts=False)
+        assert tab.ask("document.querySelector('button.own').checkVisibility()") is False
+        tab.open(f"{address}/teams/tea-kettle.html")
+        assert tab.ask("document.querySelector('a.own').ariaCurrent") == "page"
+        tab.ask(clicked("button.own"))
+        assert tab.ask(f"{mine}.length") == 0
+        assert opened().ask(pinned) == []
+        tab.open(f"{address}/teams/kingfisher.html")
+        tab.ask(clicked("button.own"))
+        assert opened().ask(pinned) == ["kingfisher"]
+        assert tab.errors == []
+
     def test_a_row_can_be_linked(self, opened: Callable[..., Page]) -> None:
         """The rank links to its row, which is highlighted below the heading; the order stays."""
         tab = opened("#team-kingfisher", height=400)
@@ -611,6 +636,21 @@ class TestLayout:
         tab.open(f"{long}/{BOARD}#pin=team-40")
         assert tab.ask("document.querySelector('#board tbody bdi').textContent") == "team-40"
         assert tab.ask("document.querySelectorAll('#team-team-40').length") == 1
+
+    def test_a_long_board_opens_at_the_pinned_team_on_a_phone(self, tab: Page, long: str) -> None:
+        """Nowhere else: not in a wide window, and not if a link leads to another row."""
+        visible = """(() => {
+          const box = document.getElementById('team-team-40').getBoundingClientRect();
+          return box.top > 0 && box.bottom < innerHeight;
+        })()"""
+        for state, width, there in (
+            ("pin=team-40", 390, True),
+            ("pin=team-40", 1280, False),
+            ("team-team-3", 390, False),
+        ):
+            tab.open(f"{long}/{BOARD}#{state}", width=width)
+            assert tab.ask(visible) is there
+            assert (tab.ask("scrollY") > 1000) is there
 
     def test_paper_has_the_table(self, tab: Page, address: str) -> None:
         """Upright and on its side, with the rules of its heading; controls are not printed."""

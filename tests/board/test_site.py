@@ -107,7 +107,8 @@ def test_hostile_names_are_text_in_every_page(site: dict[str, str]) -> None:
         elements = list(read(text).all())
         scripts = [each.attributes.get("src") for each in elements if each.tag == "script"]
         wanted = {"index.html": ["../board.js"], "compare.html": ["../compare.js"]} if "/" in path else {}
-        assert scripts == wanted.get(path.rpartition("/")[2], []), path
+        shared = [] if path == "404.html" else ["../own.js" if "/" in path else "own.js"]
+        assert scripts == shared + wanted.get(path.rpartition("/")[2], []), path
         assert not {"img", "iframe", "object"} & {each.tag for each in elements}
         assert not any(each.tag == "b" and each.words() == "of" for each in elements)
         attributes = {name for each in elements for name in each.attributes}

@@ -99,6 +99,13 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         time.sleep(0.3)
         if not scripts:
             tab.open(f"{service.address}/submit", scripts=False)
+    if scripts:  # a team that is signed in is pinned on the pages of the site
+        until(tab, f"document.querySelector('#facts').dataset.team === '{team}'")
+        tab.open(f"{service.address}/submit")
+        assert tab.ask("document.querySelector('header a.own').pathname") == f"/teams/{team}.html"
+        tab.open(f"{service.address}/main/index.html")
+        assert tab.ask("document.querySelector('#board .pinned bdi').textContent") == team
+        tab.open(f"{service.address}/submit")
     index = tab.ask("document.querySelector('#entries .number').innerText")
     assert tab.ask("document.querySelector('#entries tbody .score').innerText") == "1.0000"
     assert tab.ask("document.querySelector('#entries .file').innerText") == "wider-net.txt"

@@ -51,7 +51,7 @@ from scorer.wording import shared_ranks
 
 ASSETS = (
     *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
-    *("board.js", "compare.js", "left.js"),
+    *("board.js", "compare.js", "left.js", "own.js"),
 )
 """Copied without rendering."""
 
