@@ -101,7 +101,8 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
     ]
     for position in scored:
         best, worst = _extremes(every, where, of_teams, position)
-        rows[position] = replace(rows[position], best_queries=best, worst_queries=worst)
+        deciles = tuple(np.quantile(every[where[position]], np.arange(1, 10) / 10).tolist())
+        rows[position] = replace(rows[position], best_queries=best, worst_queries=worst, deciles=deciles)
     return replace(
         board,
         rows=tuple(rows),

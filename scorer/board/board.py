@@ -151,6 +151,8 @@ class Row:
     """Those on which the team is the furthest above the field, and `worst_queries` the furthest below; empty where the
     scores of queries are hidden."""
     worst_queries: tuple[ExtremeQuery, ...] = ()
+    deciles: tuple[float, ...] = ()
+    """Of the scores of queries on the primary measure, the nine from 10 % to 90 %; empty where these are hidden."""
     changes: tuple[str, ...] = ()
     """What changed for the team, and the gaps to others, in sentences; empty without a rank."""
     left: tuple[Left, ...] = ()

@@ -41,6 +41,7 @@ class RowStatistics:
     best: tuple[ExtremeQuery, ...] = ()
     """On the primary measure, if its queries are shown, as `worst`; queries by their positions in the solution."""
     worst: tuple[ExtremeQuery, ...] = ()
+    deciles: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,11 +283,14 @@ def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
         certainty=tuple(None if each is None else each.certainty for each in by_column),
         best_queries=primary.best if primary else (),
         worst_queries=primary.worst if primary else (),
+        deciles=primary.deciles if primary else (),
     )
 
 
 _AT_ONCE = 512
 """Rows whose resampled means are in memory at a time."""
+
+DECILES = tuple(part / 10 for part in range(1, 10))
 
 NEIGHBOURS, BASELINES = 3, 4
 """On a board of more than `MOST_ALGORITHMS` rows, a row is compared with so many rows above it and below it, with so
@@ -325,7 +329,11 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
         return MeasureStatistics(of_ranking, tuple(rows))
     if track.shows_queries:
         extremes = task.extreme_queries(queries)
-        rows = [RowStatistics(row.certainty, *each) for row, each in zip(rows, extremes, strict=True)]
+        deciles = np.nanquantile(task.scores, DECILES, axis=1).T.tolist()
+        rows = [
+            RowStatistics(row.certainty, *each, tuple(of_row))
+            for row, each, of_row in zip(rows, extremes, deciles, strict=True)
+        ]
     has_moves = of_ranking is not None and scored.board.shows_both
     shaken = moves(scored, scores[task.ranked], kept.of(task.ranked.tolist())) if has_moves else None
     return MeasureStatistics(of_ranking, tuple(rows), of_pairs, shaken)

@@ -9,6 +9,7 @@ import sqlite3
 from contextlib import closing
 from itertools import combinations
 from pathlib import Path
+from statistics import quantiles
 from typing import get_args
 
 import numpy as np
@@ -228,7 +229,7 @@ def test_preliminary_statistics_see_preliminary_queries_only(folder: Path, tmp_p
         assert certainty is not None
         assert certainty.interval == tuple(rounded(end, board.track.shown_decimals) for end in interval)
         assert certainty.histogram == ()
-        assert (row.best_queries, row.worst_queries) == ((), ())
+        assert (row.best_queries, row.worst_queries, row.deciles) == ((), (), ())
     assert {(pair.wins, pair.ties, pair.losses) for pair in board.pairs} == {(None, None, None)}
 
 
@@ -248,6 +249,29 @@ def test_ids_of_queries_are_hidden_unless_they_are_public(folder: Path, tmp_path
     assert [replaced.score for replaced in hidden.rows[0].best_queries] == [
         each.score for each in public.rows[0].best_queries
     ]
+
+
+def test_scores_of_all_queries_are_there_if_they_are_public_and_few(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those of the queries that count, from the files. Deciles are there as well where queries are hidden."""
+    hidden = board_of(folder)
+    write_challenge(tmp_path / "challenge", SETTINGS + 'per_query = "public"\n')
+    assert here("run", tmp_path / "challenge").code == 0
+
+    public = board_of(tmp_path / "challenge")
+    scores = scores_of(tmp_path / "challenge", public, "MARp@5,10")
+
+    assert hidden.query_scores is None
+    assert public.query_scores
+    defined_queries = np.flatnonzero(~np.isnan(scores[0])).tolist()
+    assert [public.query_ids[query] for query in public.query_scores.queries] == [QUERIES[q] for q in defined_queries]
+    assert public.query_scores.of_rows == {row: tuple(of_row) for row, of_row in enumerate(defined(scores).tolist())}
+    for board in (hidden, public):
+        for row, of_row in zip(board.rows, defined(scores), strict=True):
+            assert row.deciles == pytest.approx(quantiles(of_row.tolist(), n=10, method="inclusive"))
+    monkeypatch.setattr("scorer.board.statistics.MOST_SCORES", defined(scores).size - 1)
+    assert board_of(tmp_path / "challenge").query_scores is None
 
 
 # The cache

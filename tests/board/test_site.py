@@ -106,9 +106,11 @@ def test_hostile_names_are_text_in_every_page(site: dict[str, str]) -> None:
     for path, text in html_of(site).items():
         elements = list(read(text).all())
         scripts = [each.attributes.get("src") for each in elements if each.tag == "script"]
-        wanted = {"index.html": ["../board.js"], "compare.html": ["../compare.js"]} if "/" in path else {}
-        shared = [] if path == "404.html" else ["../own.js" if "/" in path else "own.js"]
-        assert scripts == shared + wanted.get(path.rpartition("/")[2], []), path
+        wanted = [] if path == "404.html" else ["own.js"]
+        wanted += ["board.js"] if path.endswith("/index.html") else []
+        wanted += ["compare.js"] if path.endswith("/compare.html") else []
+        wanted += ["sort.js"] if "sortable" in text else []
+        assert scripts == [f"{'../' * path.count('/')}{name}" for name in wanted], path
         assert not {"img", "iframe", "object"} & {each.tag for each in elements}
         assert not any(each.tag == "b" and each.words() == "of" for each in elements)
         attributes = {name for each in elements for name in each.attributes}

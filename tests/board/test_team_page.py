@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.board import BINS, Board, Certainty, Pair, Row, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Pair, QueryScores, Row, RowCertainty, Tier
 from scorer.board.site.folder import write
 from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
 from scorer.board.site.team_pages import entries_in_words, heading, hidden, reasons, summary
@@ -592,6 +592,41 @@ def test_the_marks_of_many_teams_are_few() -> None:
     assert 0 < page.count('class="other"') <= 201
 
 
+def every_query(page: str) -> list[list[str]]:
+    """The rows of the first table of all queries, or of deciles."""
+    return rows(page, "plain")
+
+
+def test_all_queries_are_listed_where_their_scores_are_public(three: Board) -> None:
+    """Own score, the median of the other ranked teams, and the difference; ids are text. A blank score is a dash."""
+    scores = {0: (0.5, 0.25, None), 1: (0.1, 0.1, 0.1), 2: (0.9, 0.9, 0.9), 3: (0.3, 0.2, 0.1)}
+    assert [three.rows[row].baseline for row in scores] == [False, False, True, False]
+    board = replace(certain(three), query_ids=("q<b>1", "q2", "q3", "q4"), query_scores=QueryScores((0, 2, 3), scores))
+    site = pages(challenge(), [board])
+    assert every_query(site["teams/one.html"]) == [
+        ["q<b>1", "0.5000", "0.2000", "+0.3000"],
+        ["q3", "0.2500", "0.1500", "+0.1000"],
+        ["q4", "–", "0.1000", "–"],
+    ]
+    assert every_query(site["teams/most-popular.html"])[0] == ["q<b>1", "0.9000", "0.3000", "+0.6000"]
+    assert every_query(site["teams/two.html"])[2] == ["q4", "0.1000", "–", "–"]
+    assert "All three queries against the field." in site["teams/one.html"].replace("All 3 ", "All three ")
+    assert '<script defer src="../sort.js">' in site["teams/one.html"]
+
+
+def test_deciles_are_listed_where_queries_are_hidden(three: Board) -> None:
+    """Without ids and without a script; without scores of queries, there is no table."""
+    deciles = [tuple(0.1 * number + 0.01 * row for number in range(9)) for row in range(4)]
+    found = certain(three)
+    shown = [replace(row, deciles=each) for row, each in zip(found.rows, deciles, strict=True)]
+    site = pages(challenge(), [replace(found, rows=tuple(shown))])
+    listed = every_query(site["teams/one.html"])
+    assert [row[0] for row in listed] == [f"{10 * number} %" for number in range(1, 10)]
+    assert listed[1][1:] == ["0.1000", "0.1200", "−0.0200"]
+    assert "sort.js" not in site["teams/one.html"]
+    assert 'class="every"' not in pages(challenge(), [found])["teams/one.html"]
+
+
 # In a browser
 
 
@@ -646,12 +681,29 @@ class TestInBrowser:
         assert score == pytest.approx(0.2120, abs=0.001)
 
     def test_the_page_works_with_the_keyboard_and_without_scripts(self, tab: Page, address: str) -> None:
-        """There is no script; further measures unfold by the keyboard."""
+        """Further measures unfold by the keyboard, and so do all queries."""
         tab.open(f"{address}/teams/slow-lanterns.html", scripts=False)
         tab.ask("document.querySelector('.entries summary').focus()")
         tab.press("Enter")
         assert tab.ask("document.querySelector('.entries details').open")
         assert tab.ask("document.querySelector('.entries dl').checkVisibility()")
+
+    def test_the_queries_are_sorted_by_a_click(self, tab: Page, address: str) -> None:
+        """Numbers begin with the highest, ids with the first, by the numbers in them; a second click reverses."""
+        tab.open(f"{address}/teams/slow-lanterns.html")
+        tab.ask("document.querySelector('details.every').open = true")
+        column = "[...document.querySelectorAll('.sortable')[0].tBodies[0].rows].map(row => row.cells[{}].textContent)"
+        given = tab.ask(column.format(0))
+        for index, key in ((3, lambda text: float(text.replace("−", "-"))), (1, float)):
+            for reverse in (True, False):
+                tab.ask(f"document.querySelectorAll('.sortable thead button')[{index}].click()")
+                found = list(map(key, tab.ask(column.format(index))))
+                assert found == sorted(found, reverse=reverse)
+                order = "descending" if reverse else "ascending"
+                assert tab.ask(f"document.querySelectorAll('.sortable th')[{index}].getAttribute('aria-sort')") == order
+        tab.ask("document.querySelector('.sortable thead button').click()")
+        assert tab.ask(column.format(0)) == given == [f"q{number}" for number in range(1, len(given) + 1)]
+        assert tab.errors == []
 
     def test_forced_colours_keep_the_marks(self, tab: Page, address: str) -> None:
         """Dots and intervals differ from the background."""
@@ -674,6 +726,7 @@ class TestInBrowser:
     def test_the_page_is_accessible(self, tab: Page, address: str, name: str, width: int, dark: bool) -> None:
         """axe-core finds no violation."""
         tab.open(f"{address}/teams/{team(name).slug}.html", width=width, dark=dark)
+        tab.ask("document.querySelectorAll('details.every').forEach(each => { each.open = true; })")
         assert violations(tab) == []
 
     @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
 
 from scorer.board.board import BINS, Board, Interval, Pair, Row
 from scorer.board.site.captions import ranked_positions
 from scorer.board.site.figures import Axis, axis_for, svg_percent
 from scorer.board.statistics import SHARE_DECIMALS
+from scorer.scoring.analysis.scores import medians_of_others
 from scorer.wording import in_words
 
 NEAREST = 3
@@ -31,6 +36,8 @@ class Field:
     """How many ranked teams have a histogram of their primary scores."""
     sums: tuple[int, ...]
     """The sum of these histograms."""
+    medians: Mapping[int, Sequence[float]]
+    """By the position of a row, on each query of `Board.query_scores` the median of the other ranked teams."""
 
     def score(self, position: int) -> float | None:
         """The primary score of a row that the board is ranked by."""
@@ -46,7 +53,7 @@ def field_of(board: Board) -> Field:
     ranked = tuple(ranked_positions(board))
     histograms = [counts for position in ranked if (counts := board.rows[position].histogram)]
     sums = tuple(sum(counts) for counts in zip(*histograms, strict=True))
-    return Field(board, ranked, pairs, len(histograms), sums)
+    return Field(board, ranked, pairs, len(histograms), sums, _query_medians(board))
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,6 +204,32 @@ def _description(own: Sequence[int], means: Sequence[float]) -> str:
     text = f"Queries from 0 to 1 in {BINS} steps of {STEP:g}: {', '.join(map(str, own))}."
     others = ", ".join(f"{mean:.1f}" for mean in means)
     return f"{text} Mean of the other teams: {others}." if means else text
+
+
+def query_rows(field: Field, position: int) -> Iterator[tuple[str, float | None, float | None]]:
+    """Yield the id of each public query that counts, the score of a row and the median of the other ranked teams."""
+    board, scores = field.board, field.board.query_scores
+    if scores and position in scores.of_rows:
+        for query, own, middle in zip(scores.queries, scores.of_rows[position], field.medians[position], strict=True):
+            yield board.query_ids[query], own, None if math.isnan(middle) else middle
+
+
+def _query_medians(board: Board) -> Mapping[int, Sequence[float]]:
+    """By the position of a row, on each query the median of the other ranked teams; NaN where one is undefined."""
+    if board.query_scores is None:
+        return {}
+    of_rows = board.query_scores.of_rows
+    ranked = [place for place, position in enumerate(of_rows) if board.rows[position].rank is not None]
+    scores = np.array([*of_rows.values()], dtype=np.float64)
+    return dict(zip(of_rows, medians_of_others(scores, np.array(ranked, dtype=np.int64)).tolist(), strict=True))
+
+
+def decile_rows(field: Field, position: int) -> Iterator[tuple[int, float, float | None]]:
+    """Yield the percent of each decile of the scores of a row, the decile, and the median of the other ranked teams."""
+    rows = field.board.rows
+    others = [deciles for other in field.ranked if other != position and (deciles := rows[other].deciles)]
+    for number, own in enumerate(rows[position].deciles):
+        yield 10 * (number + 1), own, median(each[number] for each in others) if others else None
 
 
 def query_axis(row: Row, board: Board) -> Axis:

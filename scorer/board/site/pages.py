@@ -51,7 +51,7 @@ from scorer.wording import shared_ranks
 
 ASSETS = (
     *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
-    *("board.js", "compare.js", "left.js", "own.js"),
+    *("board.js", "compare.js", "left.js", "own.js", "sort.js"),
 )
 """Copied without rendering."""
 
@@ -95,11 +95,13 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         captions.track_status,
         captions.what_is_ranked,
         captions.which_counts,
+        neighbours.decile_rows,
         neighbours.distribution,
         neighbours.neighbours,
         neighbours.p_text,
         neighbours.query_axis,
         neighbours.query_caption,
+        neighbours.query_rows,
         captions.why_without_score,
         minus,
         rules,

@@ -220,7 +220,7 @@ class TaskScores:
         """
         complete = np.flatnonzero(~np.isnan(self.scores).any(axis=0))
         scores, queries = self.scores[:, complete], numbers[complete].tolist()
-        medians = _medians_of_others(scores, self.ranked)
+        medians = medians_of_others(scores, self.ranked)
 
         def listed(row: int, sign: int) -> tuple[ExtremeQuery, ...]:
             distance = sign * (scores[row] - medians[row])
@@ -233,8 +233,8 @@ class TaskScores:
         return [(listed(row, 1), listed(row, -1)) for row in range(len(scores))]
 
 
-def _medians_of_others(scores: Floats, ranked: Ints) -> Floats:
-    """[row, query]: the median of the ranked rows without the row itself; NaN where no other row is ranked."""
+def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
+    """Return the median of the ranked rows without the row itself, [row, query]; NaN where no other row is ranked."""
     of_ranked = rows_of(scores, ranked)
     medians = np.full(scores.shape, np.nan)
     others = len(ranked) - 1
