@@ -450,7 +450,9 @@ def test_every_page_has_a_preview(make: Make) -> None:
         assert found["og:title"] == first(page, "title").words()
         assert found["og:description"] == found["description"]
         assert not {"og:url", "og:image"} & set(found)
-    assert metas(site["cold-start/index.html"])["description"] == "Recommend thirty lectures for one just published."
+    assert metas(site["cold-start/index.html"])["description"] == (
+        "Recommend thirty lectures for one just published. One team."
+    )
     assert metas(site["teams/solo.html"])["description"] == (
         "solo: rank 1 of 1 in Cold start, final MARp@5,10,15,20,25,30 0.3000; "
         "rank 1 of 1 in Pooled sequences, preliminary MARp@5,10 0.2000."

@@ -41,8 +41,8 @@ def test_the_first_screen_says_until_when_and_has_one_button(build: Callable[...
     live = build()
     for now, dates in [
         (day(9), "opens 10 January 2027, 00:00 UTC"),
-        (day(19, 23, 59, 59), "20 January 2027, 00:00 UTC"),
-        (day(20, 0), "closes 20 January 2027, 01:00 UTC"),
+        (day(19, 23, 59, 59), "20 January 2027, 00:00 UTC, with 1 hour of grace"),
+        (day(20, 0), "closed 20 January 2027, 00:00 UTC, with 1 hour of grace"),
         (day(20, 1), "opens 25 January 2027, 00:00 UTC"),
         (day(30, 0), "closed 30 January 2027, 00:00 UTC"),
     ]:

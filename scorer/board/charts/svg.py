@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import partial
 from hashlib import sha256
 from itertools import groupby
+from typing import Any
 from xml.etree.ElementTree import Element, SubElement, tostring
 
 from scorer.board.charts.panel import SIZE, Panel, coordinate
@@ -60,7 +61,7 @@ class Chart:
         return Svg(text, self.description)
 
 
-def chart_key(draw: partial[Panel], *words: str) -> str:
+def chart_key(draw: partial[Any], *words: str) -> str:
     """Return a digest of all that decides the bytes of a chart: its values, its words and the code."""
     parts = [draw.func.__module__, draw.func.__qualname__, draw.args, draw.keywords, words, code_digest()]
     return sha256(json.dumps(parts, default=_plain).encode()).hexdigest()

@@ -8,6 +8,7 @@ import json
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from io import BytesIO
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
@@ -21,6 +22,7 @@ from scorer.board.site import captions, neighbours, team_pages, templates
 from scorer.board.site.analysis_page import AnalysisView, analysis_page
 from scorer.board.site.figures import board_figures
 from scorer.board.site.measure_page import measure_page
+from scorer.board.site.preview import PREVIEW, preview
 from scorer.board.site.templates import (
     MOST_TOGETHER,
     STATIC_FOLDER,
@@ -34,7 +36,7 @@ from scorer.board.site.templates import (
 )
 from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links
 from scorer.board.site.track_pages import board_page, compare_pages, errata_pages, rules_and_past_pages, track_links
-from scorer.board.site.views import board_view, measure_columns
+from scorer.board.site.views import BoardView, MeasureColumn, board_view, measure_columns
 from scorer.errors import ScorerError
 from scorer.lists.conversion import convert
 from scorer.lists.solution import excluded_pairs, read_ids
@@ -142,6 +144,19 @@ class SiteContent:
     files: Set[str] = frozenset()
     """The paths of the files that the site has next to its pages."""
 
+    @cached_property
+    def columns(self) -> dict[str, MeasureColumn]:
+        return measure_columns(self.boards)
+
+    @cached_property
+    def views(self) -> tuple[BoardView, ...]:
+        """The view of each board, with its charts."""
+        analyses = {name for name, analysis in self.analyses.items() if analysis is not None}
+        return tuple(
+            board_view(board, self.columns, board_figures(board, self.cache), has_analysis=board.track.name in analyses)
+            for board in self.boards
+        )
+
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
 """Is called with the files so far, once the first page and the boards are rendered: it may publish these before the
@@ -163,7 +178,11 @@ def site_files(content: SiteContent, publish: Publish = publish_at_the_end) -> d
     challenge = content.challenge
     files = participants_files(challenge, content.boards)
     copied: dict[str, str | bytes] = {**files, **kit(files), **static_files(challenge.root)}
-    content = replace(content, files=frozenset(copied))
+    # Addresses of previews are absolute.
+    previews = [f"{board.track.name}/{PREVIEW}" for board in content.boards if challenge.branding.url]
+    content = replace(content, files=frozenset({*copied, *previews}))
+    cache = {} if content.cache is None else content.cache
+    copied |= {path: preview(challenge, view, cache) for path, view in zip(previews, content.views, strict=False)}
     logo = challenge.branding.logo
     if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
@@ -226,18 +245,9 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     challenge, timeline, log = content.challenge, content.timeline, content.log
     environment = environment_of(challenge.root / "templates")
     _check_markdown(challenge)
-    columns = measure_columns(content.boards)
-    views = tuple(
-        board_view(
-            board,
-            columns,
-            board_figures(board, content.cache),
-            has_analysis=content.analyses.get(board.track.name) is not None,
-        )
-        for board in content.boards
-    )
+    columns, views = content.columns, content.views
     environment.filters |= FUNCTIONS
-    environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log, "files": content.files}
+    environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log, "downloads": content.files}
     sheets = _style_sheets(challenge, environment)
     own = markdown_pages(challenge.root)
     navigation = Navigation(

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from scorer.board.board import Board, Row, rule_sections
+from scorer.board.site.captions import table_caption
 from scorer.board.site.figures import Axis, axis_for
 from scorer.board.site.neighbours import field_of, neighbours, p_decimals, p_text
 from scorer.board.site.team_pages import MOST_QUERIES
@@ -40,7 +41,8 @@ def board_page(view: BoardView) -> Page:
     """The page of a board."""
     track = view.board.track
     values = {"board": view.board, "table": view}
-    return Page(f"{track.name}/index.html", "board.html", to_text(track.description), values)
+    about = f"{to_text(track.description)} {table_caption(view.board)}".strip()
+    return Page(f"{track.name}/index.html", "board.html", about, values)
 
 
 def compare_pages(view: BoardView) -> Iterator[Page]:

@@ -1,0 +1,104 @@
+"""The picture of a board for previews of links: its title, its state, and its first teams with their intervals."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64decode, b64encode
+from collections.abc import Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from unicodedata import normalize
+
+from scorer.board.charts.svg import Cache, chart_key
+from scorer.board.site.captions import counts, table_caption, track_status
+from scorer.board.site.views import BoardView, RowView
+from scorer.settings.tracks import LIGHT, Challenge, softened
+from scorer.wording import printable, sentence, shortened
+
+PREVIEW, ROWS, LONGEST = "preview.png", 5, 120
+"""Its name in the folder of a track, how many teams it shows, and the most characters that it reads of a text."""
+
+WIDTH, HEIGHT, MARGIN, TOP, ROW, NAME, SCORE, AXIS, SCALE = 1200, 630, 60, 232, 62, 130, 590, 640, 2
+"""The size, the margin, the first row and its height, the columns, in pixels; it is drawn `SCALE` times larger."""
+
+INK, SOFT, HAIR, ACCENT = "#1c1b18", "#5d5a53", "#ddd9ce", "#0a4c7a"
+
+DRAWN = re.compile("[ -~\u00a0-\u024f\u0370-\u052f\u1e00-\u1eff\u2010-\u2027\u2030-\u203a\u2212]*")
+"""Texts in letters that the font has: Latin, Greek and Cyrillic. It is a part of DejaVu Sans Condensed."""
+
+Rows = Sequence[tuple[Sequence[str], Sequence[float]]]
+"""Texts, and places in percent of the axis: the score, where its interval begins, and the width of this."""
+
+
+def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
+    """Draw the picture as PNG, or take it from the cache. Its bytes depend only on what it shows."""
+    track, status, address = view.board.track, track_status(view.board), challenge.branding.url
+    about = f"{sentence(track.shown_stage)} {view.columns[0].head} · {counts(view.board)[0]}"
+    first = f"{_drawable(challenge.name, '')} · {about}".removeprefix(" · ")
+    caption, title = table_caption(view.board), _drawable(track.title, track.name)
+    words = (
+        first,
+        title,
+        str(status.phase.striptags()) if status else caption,
+        "" if view.ranked else caption,
+        address,
+    )
+    rows = [_drawn_row(row, track.shown_decimals) for row in view.ranked[:ROWS]]
+    ticks = [([label], [float(at.rstrip("%"))]) for at, label in view.axis.ticks if rows]
+    draw = partial(_drawn, words, rows, ticks, (challenge.branding.accents or (ACCENT,))[0])
+    key = chart_key(draw)
+    if key not in cache:
+        cache[key] = b64encode(draw()).decode()
+    return b64decode(cache[key])
+
+
+def _drawn_row(row: RowView, decimals: int) -> tuple[Sequence[str], Sequence[float]]:
+    marks = (row.strip.mean, *(row.strip.interval or ())) if row.strip else ()
+    texts = (row.rank, _drawable(row.row.team.name, row.row.team.slug), f"{row.scores[0] or 0.0:.{decimals}f}")
+    return texts, [float(mark.rstrip("%")) for mark in marks]
+
+
+def _drawable(text: str, other: str) -> str:
+    """The text on one line, or the other one if the font lacks a letter of it."""
+    composed = shortened(normalize("NFC", printable(text)), LONGEST)
+    return composed if DRAWN.fullmatch(composed) else other
+
+
+def _drawn(words: Sequence[str], rows: Rows, ticks: Rows, accent: str) -> bytes:
+    from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 (only a picture that changed needs it)
+
+    file, right = Path(__file__).with_suffix(".ttf").read_bytes(), WIDTH - MARGIN
+    image = Image.new("RGB", (WIDTH * SCALE, HEIGHT * SCALE), LIGHT[0])
+    pen = ImageDraw.Draw(image)
+
+    def write(x: float, y: float, text: str, size: int = 30, colour: str = INK, anchor: str = "lm") -> None:
+        font = ImageFont.truetype(BytesIO(file), size * SCALE, layout_engine=ImageFont.Layout.BASIC)
+        most, whole = ((SCORE - 130 if x == NAME else right) - x) * SCALE, text
+        while anchor == "lm" and whole and font.getlength(text) > most:
+            whole = whole[:-1]
+            text = f"{whole.rstrip()}…"
+        pen.text((x * SCALE, y * SCALE), text, colour, font, anchor, stroke_width=(anchor, colour) == ("rm", INK))
+
+    def fill(x: float, y: float, width: float, height: float, colour: str = INK) -> None:
+        pen.rectangle([x * SCALE, y * SCALE, (x + width) * SCALE - 1, (y + height) * SCALE - 1], colour)
+
+    for (label,), (at,) in ticks:
+        fill(AXIS + 5 * at, TOP - 14, 1, HEIGHT - 60 - TOP, HAIR)
+        write(AXIS + 5 * at, HEIGHT - 42, label, 20, SOFT, "mm")
+    for y, height in ((36, 5), (TOP - 14, 3), (HEIGHT - 74, 3)):
+        fill(MARGIN, y, right - MARGIN, height)
+    places = ((68, 26, SOFT), (124, 60, INK), (186, 24, SOFT), (TOP + ROW, 30, INK), (HEIGHT - 42, 22, SOFT))
+    for text, (y, size, colour) in zip(words, places, strict=True):
+        write(MARGIN, y, text, size, colour)
+    for number, ((rank, name, score), (mean, *span)) in enumerate(rows):
+        middle = TOP + (number + 0.5) * ROW
+        write(NAME - 20, middle, rank, colour=SOFT, anchor="rm")
+        write(NAME, middle, name)
+        write(SCORE, middle, score, anchor="rm")
+        if span:
+            fill(AXIS + 5 * span[0], middle - 6, 5 * span[1], 12, softened(accent, LIGHT[0], 4.0))
+        pen.circle(((AXIS + 5 * mean) * SCALE, middle * SCALE), 11 * SCALE, accent, LIGHT[0], 3 * SCALE)
+    written = BytesIO()
+    image.reduce(SCALE).quantize(64).save(written, "PNG", optimize=True)
+    return written.getvalue()
