@@ -98,6 +98,12 @@ class Pair:
     """How many queries would separate the pair if the differences stayed as they are; None for a pair that is separable
     or does not differ, and for one with a baseline."""
 
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is not too close to call: its interval does not contain zero, and ranked teams are separable."""
+        low, high = self.interval or (0.0, 0.0)
+        return self.is_separable is not False and low * high > 0
+
 
 @dataclass(frozen=True, slots=True)
 class QueryScores:

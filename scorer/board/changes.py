@@ -94,16 +94,14 @@ def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iter
 
 def _answer(board: Board, own: int, other: int, pairs: Mapping[tuple[int, int], Pair]) -> str:
     """The answer by the interval and the test of a pair, and the difference."""
-    pair, sign = pairs.get((min(own, other), max(own, other))), 1 if own < other else -1
-    answer = "not compared"
+    pair = pairs.get((min(own, other), max(own, other)))
     if pair is None:
         one, two = (board.shown_scores(board.rows[place].entry)[0] or 0.0 for place in (own, other))
-        difference = one - two
+        answer, difference = "not compared", one - two
     else:
-        difference, (low, high) = sign * pair.difference, pair.interval or (0.0, 0.0)
-        is_clear = pair.is_separable is not False and low * high > 0
+        difference = pair.difference if own < other else -pair.difference
         claims_above = board.rows[other].baseline or own < other
-        answer = "too close to call" if not is_clear else "yes" if (sign * low > 0) == claims_above else "no"
+        answer = "too close to call" if not pair.is_clear else "yes" if (difference > 0) == claims_above else "no"
     decimals = board.track.shown_decimals
     shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
     return f"{answer} ({shown})"

@@ -131,6 +131,7 @@ def gaps(pairs: dict[tuple[int, int], Pair], name: str, *, stage: str = "final")
 def compared(row: int, other: int, ends: tuple[float, float] | None, *, separable: bool | None) -> Pair:
     """A pair with this interval and this decision."""
     difference = round((0.5, 0.4, 0.35, 0.3, 0.3)[row] - (0.5, 0.4, 0.35, 0.3, 0.3)[other], 4)
+    difference = -difference if ends and ends[1] < 0 else difference
     return Pair(row, other, difference, ends, 0.01, separable, 1, 1, 1, None)
 
 
@@ -156,20 +157,20 @@ def test_gaps_have_an_answer_by_the_interval_and_the_test(
 @pytest.mark.parametrize(
     ("ends", "of_first", "of_third"),
     [
-        ((0.05, 0.15), "yes", "no"),
-        ((-0.15, -0.05), "no", "yes"),
-        ((-0.01, 0.15), *["too close to call"] * 2),
+        ((0.05, 0.15), "yes (+0.1500)", "no (−0.0500)"),
+        ((-0.15, -0.05), "no (−0.1500)", "yes (+0.0500)"),
+        ((-0.01, 0.15), "too close to call (+0.1500)", "too close to call (−0.0500)"),
     ],
 )
 def test_baselines_have_an_answer_by_the_interval(ends: tuple[float, float], of_first: str, of_third: str) -> None:
     """Whichever of the two is above; a baseline that was not compared has the difference only."""
     pairs = {pair: compared(*pair, ends, separable=None) for pair in ((0, 2), (2, 3))}
     assert gaps(pairs, "first")[1:] == [
-        f"Better than the baseline most popular: {of_first} (+0.1500).",
+        f"Better than the baseline most popular: {of_first}.",
         "Better than the baseline random: not compared (+0.2000).",
     ]
     assert gaps(pairs, "third")[1:] == [
-        f"Better than the baseline most popular: {of_third} (−0.0500).",
+        f"Better than the baseline most popular: {of_third}.",
         "Better than the baseline random: not compared (+0.0000).",
     ]
 

@@ -256,8 +256,8 @@ def test_the_table_of_nearest_teams_is_that_of_the_pairs(three: Board) -> None:
     assert [[count for count, _, _ in each.shares] for each in found] == [[5, 3, 2], [], [2, 3, 5], [2, 3, 5]]
     assert [p_text(each.pair, tested) for each in found if each.pair] == ["0.200", "< 0.001", "0.200"]
     page = pages(challenge(), [tested])["teams/two.html"]
-    assert [row[-1] for row in rows(page, "nearest")] == ["no", "", "–", "no"]
-    assert "Baselines are not among them." in page
+    assert [row[-1] for row in rows(page, "nearest")] == ["too close to call", "", "yes", "too close to call"]
+    assert "Of pairs with a baseline, only the interval decides." in page
 
     assert found[0].shares == ((5, "0%", "50%"), (3, "50%", "30%"), (2, "80%", "20%"))
 
@@ -368,9 +368,9 @@ def test_the_page_shows_the_result_and_the_nearest_teams(three: Board) -> None:
 
     tested = certain(three, pair(0, 1, 0.1), pair(1, 2, 0.05, is_separable=None), pair(1, 3, 0.0987, is_separable=True))
     assert rows(pages(challenge(), [tested])["teams/two.html"], "nearest") == [
-        ["1", "one", "0.3000", "+0.1000", "+0.080 to +0.130", "", "5 3 2", "0.200", "no"],
+        ["1", "one", "0.3000", "+0.1000", "+0.080 to +0.130", "", "5 3 2", "0.200", "too close to call"],
         ["2", "two", "0.2000", "", "", "", "", "", ""],
-        ["", "most popular baseline", "0.1500", "−0.0500", "−0.080 to −0.030", "", "2 3 5", "0.200", "–"],
+        ["", "most popular baseline", "0.1500", "−0.0500", "−0.080 to −0.030", "", "2 3 5", "0.200", "yes"],
         ["3", "three", "0.1000", "−0.0987", "−0.129 to −0.079", "", "2 3 5", "0.200", "yes"],
     ]
 

@@ -122,6 +122,7 @@ def test_the_site_does_not_depend_on_the_hidden_grades(name: str, tmp_path: Path
         boards_at_the_end.append(scores(simulation, at(4, 29)))
     assert_same_bytes(*sites)
     assert f"{name}/compare.html" in sites[0]
+    assert b"Since the end of" in sites[0][f"{name}/leaderboard.json"]
     assert boards_at_the_end[0] != boards_at_the_end[1]
 
 
@@ -307,6 +308,7 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
         later.append(scores(simulation, at(4, 27)))
     assert kinds[1] - kinds[0] >= Counter(arrival=3, pick=1, team=2, withdrawal=1, basis=1, forgetting=9)
     assert_same_bytes(*sites)
+    assert b"Since the end of" in sites[0]["lists/leaderboard.json"]
     assert later[0] != later[1]
 
 
