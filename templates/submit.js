@@ -8,6 +8,8 @@ if (key && location.hash.length > 1) {
 }
 
 const POLL = 2000;
+let upload = null;
+let timer = 0;
 
 function replace(text, address) {
   const page = new DOMParser().parseFromString(text, "text/html");
@@ -24,19 +26,69 @@ function replace(text, address) {
 }
 
 async function send(form, extra) {
-  const isFile = form.enctype === "multipart/form-data";
   const data = new FormData(form);
   if (extra) data.set(extra.name, extra.value);
   document.body.setAttribute("aria-busy", "true");
   try {
-    const body = isFile ? data : new URLSearchParams(data);
-    const answer = await fetch(form.getAttribute("action"), { method: "POST", body });
+    const answer = await fetch(form.getAttribute("action"), { method: "POST", body: new URLSearchParams(data) });
     replace(await answer.text(), answer.redirected ? answer.url : "");
   } catch (error) {
-    form.submit();
+    say("The service did not answer. Look at your entries before you try again.");
   } finally {
     document.body.removeAttribute("aria-busy");
   }
+}
+
+// An empty page: what was checked before is not this file.
+function clear() {
+  for (const old of document.querySelectorAll(".found, .hand-in, .chosen, #news > *")) old.remove();
+}
+
+function say(text) {
+  const warning = document.createElement("p");
+  warning.className = "warning";
+  warning.setAttribute("role", "alert");
+  warning.textContent = text;
+  document.getElementById("news").replaceChildren(warning);
+}
+
+function send_file(form) {
+  const [file] = form.querySelector("input").files;
+  const line = document.querySelector(".sending");
+  const [bar, words] = line.children;
+  clear();
+  const ended = (text) => {
+    upload = null;
+    form.reset();
+    form.hidden = false;
+    line.hidden = true;
+    if (text) say(text);
+  };
+  if (upload) upload.abort();
+  if (file.size > Number(form.querySelector("input").dataset.most)) {
+    ended("The file is too large: " + file.size.toLocaleString("en") + " bytes.");
+    return;
+  }
+  upload = new XMLHttpRequest();
+  upload.upload.onprogress = (event) => {
+    bar.max = event.total;
+    bar.value = event.loaded;
+    const share = Math.floor(100 * event.loaded / event.total);
+    words.textContent = file.name + (share < 100 ? ", " + share + "% sent" : " is being checked");
+  };
+  upload.onload = (event) => {
+    const answer = event.target;
+    upload = null;
+    replace(answer.responseText, new URL(answer.responseURL).search ? answer.responseURL : "");
+  };
+  upload.onerror = () => ended("The file did not arrive. Choose it again.");
+  upload.onabort = () => ended("");
+  upload.open("POST", form.getAttribute("action"));
+  upload.send(new FormData(form));
+  words.textContent = file.name + ", 0% sent";
+  form.hidden = true;
+  line.hidden = false;
+  line.querySelector("button").focus();
 }
 
 async function look() {
@@ -54,10 +106,8 @@ async function look() {
       return;
     }
   } catch (error) { /* the next look may succeed */ }
-  setTimeout(look, POLL);
+  timer = setTimeout(look, POLL);
 }
-
-let timer = 0;
 
 function prepare() {
   clearTimeout(timer);
@@ -67,20 +117,21 @@ function prepare() {
 
 document.addEventListener("change", (event) => {
   const input = event.target;
-  if (input.type === "file" && input.files.length) send(input.form);
+  if (input.type === "file" && input.files.length) send_file(input.form);
   if (input.form && input.form.id === "picks") send(input.form, { name: "action", value: "pick" });
-  if (input.type === "radio" && input.name === "track") {
-    const file = document.getElementById("file");
-    if (file && file.files.length) send(input.form);
-    else location.search = "?track=" + encodeURIComponent(input.value);
-  }
+});
+
+document.addEventListener("click", (event) => {
+  if (upload && event.target.closest(".sending button")) upload.abort();
 });
 
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
-  if (!button || !button.name || !["withdraw", "pick", "hand-in"].includes(button.value)) return;
+  if (!button || !(["withdraw", "pick", "hand-in"].includes(button.value) || button.name === "to")) return;
   event.preventDefault();
   send(event.target, button);
 });
 
 prepare();
+const early = document.getElementById("file"); // a file may be chosen before this script is here
+if (early && early.files.length) send_file(early.form);

@@ -195,8 +195,11 @@ class Entry:
 
     @property
     def is_picked(self) -> bool:
-        """Whether it is among the picks of its team, from which ``entry = "picks"`` chooses the counting entry."""
-        return bool(self.picks) and self.picks[-1][1]
+        """Whether it is among the picks of its team, from which ``entry = "picks"`` chooses the counting entry.
+
+        The pick of an entry that is withdrawn is free.
+        """
+        return self.presence == "present" and bool(self.picks) and self.picks[-1][1]
 
     @property
     def is_in_future(self) -> bool:

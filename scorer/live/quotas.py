@@ -103,12 +103,20 @@ class Left:
     limit: int
     used: int
     """By entries with an outcome, and by those that may still take a place."""
+    waiting: int
+    """How many of these have no outcome yet."""
     resets: datetime | None
     """When it begins again, in UTC; None if it does not."""
 
     @property
     def left(self) -> int:
         return max(self.limit - self.used, 0)
+
+    @property
+    def expected(self) -> int:
+        """What is left if the entries without an outcome are scored."""
+        rejected = self.waiting if self.what == "rejected_per_day" else 0
+        return max(self.limit - self.used + rejected, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +147,7 @@ class UsedQuota:
                 key,
                 limit,
                 sum(claimed in (cost, "open") and scopes[scope] == here[scope] for claimed, scopes in ours),
+                sum(claimed == "open" and scopes[scope] == here[scope] for claimed, scopes in ours),
                 quota.next_day(now) if scope == "day" else None,
             )
             for key, cost, scope in _LIMITS
@@ -172,6 +181,26 @@ def left_in_words(left: Sequence[Left], phase: str | None) -> str:
         "rejected_per_day": "a day",
     }
     return ", ".join(f"{limit.left:,} of {_limit(limit)} {scopes[limit.what]}" for limit in left)
+
+
+def next_place(left: Sequence[Left]) -> tuple[str, str]:
+    """What is left for one more entry, as in ``4 of 5 left today``, and why there is nothing left, as a sentence.
+
+    One of them is empty, or both without a limit on entries.
+    """
+    full = [limit for limit in left if not limit.left]
+    if not full:
+        scored = [limit for limit in left if limit.what != "rejected_per_day"]
+        least = min(scored, key=lambda limit: limit.left, default=None)
+        periods = {"per_day": "today", "per_phase": "in this phase", "total": "in all"}
+        return f"{least.left:,} of {least.limit:,} left {periods[least.what]}" if least else "", ""
+    last = next((limit for limit in reversed(full) if limit.resets is None), full[0])  # the one that lasts the longest
+    one, many = ("rejected file", "rejected files") if last.what == "rejected_per_day" else ("entry", "entries")
+    period = {"per_phase": " of this phase", "total": ""}.get(last.what, " of today")
+    if last.expected:
+        return "", f"An entry without an outcome may take the last {one}{period}; look again when it is scored."
+    used = f"The only {one}{period} is" if last.limit == 1 else f"All {last.limit:,} {many}{period} are"
+    return "", f"{used} used{f'; next at {last.resets:%H:%M} UTC' if last.resets else ''}."
 
 
 def _limit(left: Left) -> str:

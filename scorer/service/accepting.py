@@ -54,36 +54,40 @@ from scorer.store.store import Added, Store
 from scorer.wording import counted, iso_time, printable, printable_name, utc_moment
 
 HELD_FOR = timedelta(hours=1)
-"""How long a checked file is kept for its team."""
+"""How long a checked file is kept for its page."""
+
+HELD_AT_MOST = 4
+"""So many checked files of a token are kept, one for each page that is open; a further one replaces the oldest."""
 
 
 @dataclass(slots=True)
 class HeldFiles:
-    """The checked files, at most one of a team."""
+    """The checked files, each of one page: it has the id in its address, the track, and the token of its session."""
 
-    _of: dict[str, Held] = field(default_factory=dict)
+    _by_id: dict[str, Held] = field(default_factory=dict)
 
-    def of(self, team: str, now: datetime) -> Held | None:
-        """The file of a team."""
-        for other, held in list(self._of.items()):
-            if now - held.at > HELD_FOR or not held.path.exists():
-                self.drop(other)
-        return self._of.get(team)
+    def of(self, token: str, track: str, name: str, now: datetime) -> Held | None:
+        """The file with this id; None if it is that of another token or track, or is not here any more."""
+        for each in list(self._by_id.values()):
+            if now - each.at > HELD_FOR or not each.path.exists():
+                self.drop(each)
+        held = self._by_id.get(name)
+        return held if held is not None and (held.token, held.track) == (token, track) else None
 
-    def keep(self, team: str, held: Held) -> None:
-        """Keep a file instead of the earlier one."""
-        self.drop(team)
-        self._of[team] = held
+    def keep(self, held: Held) -> None:
+        """Keep a file."""
+        self._by_id[held.id] = held
+        for oldest in [each for each in self._by_id.values() if each.token == held.token][:-HELD_AT_MOST]:
+            self.drop(oldest)
 
-    def take(self, team: str) -> None:
-        """Forget the file of a team, which is handed in now: another one that the team checks does not replace it."""
-        self._of.pop(team, None)
+    def take(self, held: Held) -> None:
+        """Forget a file, which is handed in now."""
+        self._by_id.pop(held.id, None)
 
-    def drop(self, team: str) -> None:
-        """Delete the file of a team."""
-        held = self._of.pop(team, None)
-        if held is not None:
-            held.path.unlink(missing_ok=True)
+    def drop(self, held: Held) -> None:
+        """Delete a file."""
+        self.take(held)
+        held.path.unlink(missing_ok=True)
 
 
 NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}"

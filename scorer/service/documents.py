@@ -24,6 +24,7 @@ from scorer.live.commitment import sent_name
 from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entry, stays, without_solution
 from scorer.live.now import Now
+from scorer.live.quotas import next_place
 from scorer.live.teams import slugs
 from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
@@ -204,20 +205,22 @@ def _published_scores(board: Path, *_status: int) -> PublishedScores:
 def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:
     """What a team has left of its quota, and when it begins again."""
     now = followed.now(view, track, team)
-    limits = []
+    limits, left_now, used_up = [], "", ""
     if now.rules.quota.limits_anything:
-        quota = entries(now).quota
+        listed = entries(now).quota.left(now.merges.members(team), view.now)
+        left_now, used_up = next_place(listed)
         limits = [
             {
                 "limit": left.limit,
                 "used": left.used,
                 "left": left.left,
+                "expected": left.expected,
                 "what": left.what,
                 "resets_at": iso_time(left.resets) if left.resets else None,
             }
-            for left in quota.left(now.merges.members(team), view.now)
+            for left in listed
         ]
-    return {"track": track.name, "time": iso_time(view.now), "limits": limits}
+    return {"track": track.name, "time": iso_time(view.now), "limits": limits, "left": left_now, "used_up": used_up}
 
 
 def event_documents(

@@ -7,8 +7,6 @@ import secrets
 import uuid
 import zipfile
 from collections.abc import Awaitable, Callable, Mapping
-from datetime import datetime
-from typing import Any
 from urllib.parse import parse_qs, urlencode
 
 from starlette.requests import Request
@@ -26,8 +24,9 @@ from scorer.service.documents import entry_documents, published_scores, quota_do
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, received, small_body
+from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
-from scorer.wording import printable
+from scorer.wording import counted, printable, utc_moment
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -50,12 +49,17 @@ async def show(service: Service, request: Request) -> Response:
         if request.headers.get("sec-fetch-site") == "cross-site":
             return _html(_AGAIN)
         return _sign_in_page(service)
-    return await _page(service, token, request.query_params.get("track"))
+    return await _page(service, token, request.query_params)
 
 
-async def _page(service: Service, token: Token, name: str | None, problem: str = "", status: int = 200) -> Response:
+async def _page(
+    service: Service, token: Token, asked: Mapping[str, str], problem: str = "", status: int = 200
+) -> Response:
+    """The page in one state. `asked` is its address: the track, and the checked file, or the entry that was handed in
+    or is to be withdrawn.
+    """
     tracks = service.challenge.tracks
-    track = next((track for track in tracks if track.name == name), tracks[0])
+    track = next((track for track in tracks if track.name == asked.get("track")), tracks[0])
 
     def read(view: Snapshot) -> dict[str, object]:
         now = Now.of(view, track)
@@ -70,15 +74,39 @@ async def _page(service: Service, token: Token, name: str | None, problem: str =
             "where": track_document(view, track, service.challenge),
             "until": phase.closes if phase is not None else None,
             "quota": quota_document(view, service.followed, track, token.team),
+            "closed": _why_closed(view, service, track, token.team),
             "entries": [own[index] for index in sorted(own, reverse=True)],
             "counts": counts,
-            "held": service.held.of(token.team, view.now),
+            "held": service.held.of(token.sha256, track.name, asked.get("file", ""), view.now),
+            "handed_in": own.get(_number(asked, "entry")),
+            "leaving": own.get(_number(asked, "withdraw")),
             "problem": problem,
             "best": published_scores(service.challenge, track).best,
         }
 
     values = await service.read(read)
     return _html(service_page(service.challenge, "submit.html", **values), status)
+
+
+def _number(asked: Mapping[str, str], name: str) -> int:
+    text = asked.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
+
+
+def _why_closed(view: Snapshot, service: Service, track: Track, team: str) -> str:
+    """Why the team cannot hand in a file to the track now, as a sentence; empty if it can."""
+    try:
+        check_open(view, track, service.followed, team, view.now)
+    except RefusedError as refused:
+        if refused.code != "closed":
+            return f"{refused.text[:1].upper()}{refused.text[1:]}."
+        phases = Now.of(view, track).phases
+        last = next((phase for phase in reversed(phases.all) if phase.start <= view.now), None)
+        upcoming = phases.upcoming(view.now)
+        sentences = [f"Closed on {utc_moment(last.end)}."] if last else []
+        sentences += [f"The phase {upcoming.name} opens on {utc_moment(upcoming.start)}."] if upcoming else []
+        return " ".join(sentences)
+    return ""
 
 
 def _sign_in_page(
@@ -110,13 +138,14 @@ async def _signed_in(service: Service, request: Request) -> Token | None:
 async def act(service: Service, request: Request) -> Response:
     """Carry out a form of the page."""
     token: Token | None = None
-    fields: Fields = {}
+    asked: Mapping[str, str] = request.query_params
     try:
         check_same_origin(request)
         token = await _signed_in(service, request)
         if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
             return await _check(service, request, _required(token))
         fields = await _fields(request)
+        asked = {name: _one(fields, name) for name in ("track", "file", "withdraw")}
         action = _one(fields, "action")
         if action == "sign-in":
             return await _sign_in(service, request, fields)
@@ -130,7 +159,7 @@ async def act(service: Service, request: Request) -> Response:
     service.metrics.refused.labels(refusal.code).inc()
     if token is None:
         return _sign_in_page(service, refusal.text, status=refusal.status)
-    return await _page(service, token, _one(fields, "track"), refusal.text, refusal.status)
+    return await _page(service, token, asked, refusal.text, refusal.status)
 
 
 def _required(token: Token | None) -> Token:
@@ -162,50 +191,75 @@ async def _sign_in(service: Service, request: Request, fields: Fields) -> Respon
     if token is None or token.use != "token" or not token.is_valid(now):
         raise RefusedError("unauthorised", "this is no valid token and no invitation; ask the organisers for one")
     team = printable(service.followed.settings(token.team).name or token.team)
-    response = _sign_in_page(service, team=team, token=new, status=201) if new else _back("")
+    response = _sign_in_page(service, team=team, token=new, status=201) if new else _back()
     service.sessions.begin(response, sha256, now)
     return response
 
 
 async def _sign_out(service: Service, request: Request, _token: Token, _fields: Fields) -> Response:
-    response = _back("")
+    response = _back()
     service.sessions.end(request, response)
     return response
 
 
 async def _check(service: Service, request: Request, token: Token) -> Response:
-    """Receive a file and check it; it is kept until the team hands it in or checks another one."""
-    most = service.challenge.limits.file_mb * MB
-    async with file_form(request, most) as (fields, file):
-        track = service.track(fields.get("track", ""))
-        folder = service.incoming(track)
-        await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
-        async with received(request, folder, most, blocks_of(file)) as upload:
-            answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest, token.team)
-            if answer is None:
-                raise RefusedError("unavailable", "the file cannot be checked now; try again")
-            held = _held(upload, track.name, file.filename or "", answer, service.store.now())
-            service.held.keep(token.team, held)
-    return _back(track.name)
+    """Receive a file and check it. The page has no file meanwhile, and then this one until it is handed in."""
+    track, most = service.track(request.query_params.get("track", "")), service.challenge.limits.file_mb * MB
+    earlier = service.held.of(token.sha256, track.name, request.query_params.get("file", ""), service.store.now())
+    if earlier is not None:
+        service.held.drop(earlier)
+    await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
+    async with (
+        file_form(request, most) as file,
+        received(request, service.incoming(track), most, blocks_of(file)) as upload,
+    ):
+        name = printable((file.filename or "").rpartition("/")[2].rpartition("\\")[2])[:200] or "your file"
+        held = await _held(service, token, track, upload, name)
+    return _back(track.name, file=held.id)
 
 
-def _held(upload: Upload, track: str, name: str, answer: Mapping[str, Any], now: datetime) -> Held:
-    """The file as the page shows it; it leaves the place of the upload."""
-    path = upload.path.with_name(f"{secrets.token_hex(16)}{PART}")
+async def _held(service: Service, token: Token, track: Track, upload: Upload, name: str) -> Held:
+    """Check a file, and keep it as the page shows it: it leaves its place. Raises RefusedError."""
+    answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest, token.team)
+    if answer is None:
+        raise RefusedError("unavailable", "the file cannot be checked now; try again")
+    path = service.incoming(track) / f"{secrets.token_hex(16)}{PART}"
     upload.path.replace(path)
     lines = [_line(message) for message in answer["messages"]]
-    return Held(
+    held = Held(
         id=str(uuid.uuid4()),
-        track=track,
-        name=printable(name.rpartition("/")[2].rpartition("\\")[2])[:200] or "your file",
+        token=token.sha256,
+        track=track.name,
+        name=name,
         path=path,
         digest=upload.digest,
         size=upload.size,
-        at=now,
+        at=service.store.now(),
         is_valid=answer["valid"],
         findings=lines[:-1],
         summary=lines[-1][1] if lines else "",
     )
+    service.held.keep(held)
+    return held
+
+
+async def _check_again(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+    """Check the file of the page for another track."""
+    track = service.track(_one(fields, "to"))
+    held = service.held.of(token.sha256, _one(fields, "track"), _one(fields, "file"), service.store.now())
+    if held is None:
+        raise _not_here()
+    await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
+    service.held.take(held)
+    try:
+        checked = await _held(service, token, track, Upload(held.path, held.digest, held.size), held.name)
+    finally:
+        held.path.unlink(missing_ok=True)
+    return _back(track.name, file=checked.id)
+
+
+def _not_here() -> RefusedError:
+    return RefusedError("not-found", "this file is not here any more; choose it again")
 
 
 def _line(message: str) -> tuple[str, str]:
@@ -215,51 +269,53 @@ def _line(message: str) -> tuple[str, str]:
 
 async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     async with service.handing_in:
-        now = service.store.now()
-        held = service.held.of(token.team, now)
-        sent = _one(fields, "track"), token.team, _one(fields, "file")
-        if sent in service.followed.deliveries:  # the button was pressed twice
-            return _back(sent[0])
-        if held is None or held.id != _one(fields, "file"):
-            raise RefusedError("not-found", "this file is not here any more; choose it again")
+        now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
+        known = service.followed.deliveries.get((track, token.team, file))
+        if known is not None:  # the button was pressed twice
+            return _back(track, entry=known.index)
+        held = service.held.of(token.sha256, track, file, now)
+        if held is None:
+            raise _not_here()
         if not held.is_valid:
             raise RefusedError("invalid", "the file has errors; correct it and choose it again")
         upload = Upload(held.path, held.digest, held.size)
-        service.held.take(token.team)
+        service.held.take(held)
+        delivery = Delivery(held.id, track, token.team, upload, now, held.name, token.sha256)
         try:
-            await service.accept(Delivery(held.id, held.track, token.team, upload, now, held.name, token.sha256))
+            accepted = await service.accept(delivery)
         except RefusedError:
-            if service.held.of(token.team, now) is None:
-                service.held.keep(token.team, held)
-            else:  # another file was checked meanwhile
-                held.path.unlink(missing_ok=True)
+            service.held.keep(held)
             raise
-        return _back(held.track)
+        return _back(track, entry=accepted.event.index)
 
 
 async def _withdraw(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     track = service.track(_one(fields, "track"))
-    await service.withdraw(track, token.team, _one(fields, "entry"))
+    await service.withdraw(track, token.team, _one(fields, "withdraw"))
     return _back(track.name)
 
 
 async def _pick(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
-    track = service.track(_one(fields, "track"))
-    await service.pick(track, token.team, fields.get("entry", []))
+    track, chosen = service.track(_one(fields, "track")), fields.get("entry", [])
+    most = await service.read(lambda view: Now.of(view, track).rules.picks)
+    if len(chosen) > most:
+        raise RefusedError("invalid", f"Untick one first: a team picks at most {counted(most, 'entry', 'entries')}.")
+    await service.pick(track, token.team, chosen)
     return _back(track.name)
 
 
 _ACTIONS: Mapping[str, Callable[[Service, Request, Token, Fields], Awaitable[Response]]] = {
     "sign-out": _sign_out,
+    "check": _check_again,
     "hand-in": _hand_in,
     "withdraw": _withdraw,
     "pick": _pick,
 }
 
 
-def _back(track: str) -> Response:
+def _back(track: str = "", **state: str | int) -> Response:
     """The answer to a form that was carried out: the page again, so that a reload repeats nothing."""
-    return RedirectResponse(f"submit?{urlencode({'track': track})}" if track else "submit", 303)
+    return RedirectResponse(f"submit?{urlencode({'track': track, **state})}" if track else "submit", 303)
 
 
 # Receipts

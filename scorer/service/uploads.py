@@ -207,8 +207,8 @@ _BLOCK = 1 << 16
 
 
 @asynccontextmanager
-async def file_form(request: Request, most: int) -> AsyncIterator[tuple[dict[str, str], UploadFile]]:
-    """The fields of a form of type multipart/form-data, and its file of at most `most` bytes, in a temporary file.
+async def file_form(request: Request, most: int) -> AsyncIterator[UploadFile]:
+    """The file of a form of type multipart/form-data, of at most `most` bytes, in a temporary file.
 
     Raises RefusedError, and Starlette's ClientDisconnect if the sender leaves.
     """
@@ -228,7 +228,7 @@ async def file_form(request: Request, most: int) -> AsyncIterator[tuple[dict[str
         file = form.get("file")
         if not isinstance(file, UploadFile) or not file.size:
             raise RefusedError("invalid", "the form has no file, or an empty one; choose a file")
-        yield {name: value for name, value in form.items() if isinstance(value, str)}, file
+        yield file
     finally:
         for part in parser._files_to_close_on_error:
             part.close()

@@ -278,12 +278,13 @@ def test_what_is_left_of_each_limit() -> None:
     left = remaining(claims, limits, ("t", "u"), now, "one")
 
     assert left == (
-        Left("per_day", 3, 2, midnight),
-        Left("per_phase", 5, 3, None),
-        Left("total", 9, 3, None),
-        Left("rejected_per_day", 2, 2, midnight),
+        Left("per_day", 3, 2, 1, midnight),
+        Left("per_phase", 5, 3, 1, None),
+        Left("total", 9, 3, 1, None),
+        Left("rejected_per_day", 2, 2, 1, midnight),
     )
     assert [each.left for each in left] == [1, 2, 6, 0]
+    assert [each.expected for each in left] == [1, 2, 6, 1]
     after = remaining(claims, limits, ("t", "u"), midnight, "two")
     assert [each.left for each in after] == [3, 5, 6, 2]
     assert after[0].resets == datetime(2027, 3, 28, 22, tzinfo=UTC)

@@ -21,19 +21,23 @@ pytestmark = IN_BROWSER
 WAIT = 60.0
 
 PHASE = """\
-[[tracks.main.phases]]
+[[tracks.{name}.phases]]
 name = "main"
 start = 2020-01-01T00:00:00Z
 end = 2090-01-01T00:00:00Z
 """
 
+RULES = 'entry = "picks"\nquota = {per_day = 4}\n'
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Server]]:
-    """A service whose loop scores, and its folder."""
+    """A service whose loop scores, and its folder. The phase of the track "past" has closed."""
     folder = tmp_path_factory.mktemp("served") / "live"
-    Live.graded(folder, rules='entry = "picks"\n', phases=PHASE)
-    assert here("run", folder).code == 0
+    live = Live.graded(folder, rules=RULES, phases=PHASE, tracks=("main", "pooled", "past"))
+    before, name, past = (folder / "challenge.toml").read_text().partition("[tracks.past]")
+    (folder / "challenge.toml").write_text(before + name + past.replace("2090", "2021"))
+    assert here("run", live.folder).code == 0
     with serving(folder) as found:
         yield folder, found
 
@@ -93,8 +97,7 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         assert tab.ask("document.documentElement.scrollWidth") <= width
     tab.ask("document.querySelector('.hand-in button').click()")
     until(tab, "document.querySelectorAll('#entries tbody tr').length === 1")
-    if scripts:
-        assert tab.ask("location.pathname + location.search") == "/submit?track=main"
+    assert re.fullmatch(r"/submit\?track=main&entry=\d+", tab.ask("location.pathname + location.search"))
     while not tab.ask("document.querySelector('#entries .counts') !== null"):  # with scripts the page looks itself
         time.sleep(0.3)
         if not scripts:
@@ -129,6 +132,179 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
     assert tab.errors == []
 
 
+class Hand:
+    """A person at the page, with or without JavaScript."""
+
+    def __init__(self, tab: Page, server: tuple[Path, Server], team: str, *, scripts: bool) -> None:
+        self.tab, self.scripts = tab, scripts
+        self.address = f"{server[1].address}/submit"
+        with opened(server[0]) as store:
+            self.tokens = [issue(store, team, "token", name) for name in ("laptop", "desk")]
+        self.sign_in(self.tokens[0])
+
+    def sign_in(self, token: str) -> None:
+        """Sign in with another token."""
+        self.tab.send("Storage.clearCookies")
+        self.open()
+        self.tab.ask(f"document.getElementById('key').value = '{token}'; document.querySelector('button').click()")
+        self.sees("signed in as")
+
+    def open(self, track: str = "main") -> None:
+        """Open the page of a track."""
+        self.tab.open(f"{self.address}?track={track}", scripts=self.scripts)
+
+    def check(self, file: Path) -> None:
+        """Choose a file, and have it checked."""
+        choose(self.tab, file)
+        if not self.scripts:
+            self.tab.ask("document.querySelector('form.check button').click()")
+
+    def click(self, selector: str, text: str = "") -> None:
+        """Click on the first element with a text."""
+        found = f"[...document.querySelectorAll('{selector}')].find((each) => each.innerText.includes('{text}'))"
+        until(self.tab, f"{found} !== undefined")
+        self.tab.ask(f"{found}.click()")
+
+    def sees(self, text: str) -> None:
+        """Wait until the page has a text."""
+        until(self.tab, f"document.body.innerText.includes('{text}')")
+
+    def button(self) -> str:
+        """What the button says that hands in; empty without one."""
+        text: str = self.tab.ask("(document.querySelector('.hand-in button') || {innerText: ''}).innerText")
+        return text
+
+    def hand_in(self, file: Path) -> int:
+        """Check a file, and hand it in; return the number of the entry."""
+        self.check(file)
+        self.click(".hand-in button", file.name)
+        self.sees(f"{file.name} is handed in")
+        index: int = self.tab.ask("Number(new URLSearchParams(location.search).get('entry'))")
+        return index
+
+
+def files(folder: Path, count: int) -> list[Path]:
+    """Valid files with different bytes."""
+    found = [folder / f"list-{number}.txt" for number in range(count)]
+    for number, file in enumerate(found):
+        file.write_text(GOOD.replace("q4:a", f"q4:a,x{number}"))
+    return found
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
+    server: tuple[Path, Server], only_tab: Page, tmp_path: Path, scripts: bool
+) -> None:
+    """Another track or file clears it or checks again; another tab or token does not see it."""
+    hand = Hand(only_tab, server, f"dahlia-{scripts}".lower(), scripts=scripts)
+    first, second = files(tmp_path, 2)
+    empty = tmp_path / "empty.txt"
+    empty.write_text("")
+    hand.open()
+    hand.check(first)
+    hand.sees("Hand in list-0.txt to Main (4 of 4 left today)")
+    one = hand.tab.ask("location.href")
+
+    hand.open()  # in another tab
+    assert hand.button() == ""
+    hand.check(second)
+    hand.sees("Hand in list-1.txt to Main")
+    other = hand.tab.ask("location.href")
+    hand.tab.open(one, scripts=scripts)
+    assert hand.button() == "Hand in list-0.txt to Main (4 of 4 left today)"
+
+    hand.click(".new button.link", "Pooled")  # checked again, for the other track
+    hand.sees("Hand in list-0.txt to Pooled (4 of 4 left today)")
+    hand.click(".new button.link", "Past")
+    hand.sees("no phase receives files now")
+
+    hand.sign_in(hand.tokens[1])  # of a member of the same team
+    hand.tab.open(other, scripts=scripts)
+    assert hand.button() == ""
+    assert "list-1.txt" not in hand.tab.ask("document.body.innerText")
+    hand.check(first)
+    hand.sees("Hand in list-0.txt to Main")
+    hand.check(empty)
+    hand.sees("the form has no file, or an empty one; choose a file")
+    assert hand.button() == ""
+    assert "list-0.txt" not in hand.tab.ask("document.body.innerText")
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_withdrawing_picking_and_the_end_of_the_quota(
+    server: tuple[Path, Server], only_tab: Page, tmp_path: Path, scripts: bool
+) -> None:
+    """A question with the consequences; a third pick; no button without a quota; no form in a closed phase."""
+    hand = Hand(only_tab, server, f"elder-{scripts}".lower(), scripts=scripts)
+    chosen = files(tmp_path, 5)
+    hand.open("past")
+    hand.sees("Closed on ")
+    assert hand.tab.ask("document.querySelector('input[type=file]')") is None
+    assert "not limited" not in hand.tab.ask("document.body.innerText")
+    hand.open()
+    entries = [hand.hand_in(file) for file in chosen[:3]]
+    while hand.tab.ask("document.querySelectorAll('.pick input').length") < 3:
+        time.sleep(0.3)
+        hand.open()
+    for index in entries[:2]:
+        hand.click(f"#entry-{index} .pick input")
+        if not scripts:
+            hand.click("#picks button")
+        until(
+            hand.tab,
+            f"(document.querySelector('#entry-{index} .pick') || {{innerText: ''}}).innerText.includes('picked')",
+        )
+    hand.click(f"#entry-{entries[2]} .pick input")
+    if not scripts:
+        hand.click("#picks button")
+    hand.sees("Untick one first")
+    assert hand.tab.ask("document.querySelectorAll('.pick input:checked').length") == 2
+
+    hand.click(f"#entry-{entries[0]} .withdraw a")
+    hand.sees("Its place in the quota is not returned. Its pick becomes free.")
+    hand.click(".said a", "Keep it")
+    until(hand.tab, "document.querySelector('.said') === null")
+    hand.click(f"#entry-{entries[0]} .withdraw a")
+    hand.click(".said button", "Withdraw entry")
+    until(
+        hand.tab,
+        f"(document.querySelector('#entry-{entries[0]} .state') || {{innerText: ''}}).innerText.includes('Withdrawn')",
+    )
+    assert hand.tab.ask("document.querySelectorAll('.pick input:checked').length") == 1
+
+    hand.hand_in(chosen[3])
+    hand.check(chosen[4])
+    hand.sees("All 4 entries of today are used; next at 00:00 UTC.")
+    assert hand.button() == ""
+
+
+def test_an_upload_over_a_slow_line_is_shown_and_can_be_cancelled(
+    server: tuple[Path, Server], only_tab: Page, tmp_path: Path
+) -> None:
+    """The button of the file before is gone at once. Without JavaScript, the browser shows the upload."""
+    hand = Hand(only_tab, server, "fern", scripts=True)
+    (small,) = files(tmp_path, 1)
+    large = tmp_path / "large.txt"
+    large.write_bytes(b"# nothing\n" * 200_000)
+    hand.open()
+    hand.check(small)
+    hand.sees("Hand in list-0.txt to Main")
+    hand.tab.send("Network.enable")
+    slow = {"offline": False, "latency": 0, "downloadThroughput": -1}
+    hand.tab.send("Network.emulateNetworkConditions", **slow, uploadThroughput=300_000)
+    hand.check(large)
+    hand.sees("large.txt, ")
+    assert hand.button() == ""
+    assert "list-0.txt" not in hand.tab.ask("document.getElementById('main').innerText")
+    until(hand.tab, "document.querySelector('progress').value > 0")
+    hand.click(".sending button", "Cancel")
+    until(hand.tab, "document.querySelector('.sending').hidden && !document.querySelector('form.check').hidden")
+    hand.tab.send("Network.emulateNetworkConditions", **slow, uploadThroughput=-1)
+    hand.check(small)
+    hand.sees("Hand in list-0.txt to Main")
+    assert hand.tab.errors == []
+
+
 @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed; pip install challenge-scorer[browser]")
 def test_the_page_is_accessible(server: tuple[Path, Server], only_tab: Page, tmp_path: Path) -> None:
     """Signed out and signed in, with a valid and an invalid file, narrow and wide, light and dark."""
@@ -149,8 +325,9 @@ def test_the_page_is_accessible(server: tuple[Path, Server], only_tab: Page, tmp
     tab.ask("document.querySelector('.hand-in button').click()")
     until(tab, "document.querySelector('#entries .score') !== null")
     choose(tab, invalid)
-    until(tab, "document.querySelector('.hand-in button:disabled') !== null")
+    until(tab, "document.body.innerText.includes('A file with errors cannot be handed in here')")
+    checked = tab.ask("location.href")
     for width, dark in ((1440, False), (390, False), (1024, True)):
-        tab.open(f"{service.address}/submit", width=width, dark=dark)
+        tab.open(checked, width=width, dark=dark)
         assert violations(tab) == []
         assert tab.ask("document.documentElement.scrollWidth") <= width

@@ -9,6 +9,7 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
+from urllib.parse import parse_qsl, urlsplit
 
 import pytest
 from httpx2 import Response
@@ -16,6 +17,7 @@ from starlette.testclient import TestClient
 
 from scorer.organising.teams import issue
 from scorer.service import submitting
+from scorer.service.accepting import HELD_AT_MOST
 from scorer.service.app import application
 from scorer.service.documents import Checks
 from scorer.service.state import COOKIE, LASTS
@@ -34,27 +36,38 @@ class Visitor:
     def __init__(self, challenge: Served, team: str = "amber", *, signs_in: bool = True) -> None:
         self.challenge = challenge
         self.team = team
+        self.address: dict[str, str] = {}
+        """Of the page: what follows the question mark."""
         self.client = TestClient(application(challenge.service), base_url=HERE, raise_server_exceptions=False)
         if signs_in:
             assert self.post(action="sign-in", key=issue(challenge.store, team, "token", "laptop")).status_code == 303
 
     def post(self, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str | Sequence[str]) -> Response:
         """Send a form."""
-        return self.client.post("/submit", data=fields, headers=headers, follow_redirects=False)
+        return self._followed(self.client.post("/submit", data=fields, headers=headers, follow_redirects=False))
+
+    def _followed(self, answer: Response) -> Response:
+        """The answer, whose page is the one that is open from now on."""
+        if answer.status_code == 303:
+            self.address = dict(parse_qsl(urlsplit(answer.headers["location"]).query))
+        return answer
 
     def choose(self, content: str | bytes, name: str = "lists.txt", track: str = "main") -> Response:
         """Choose a file and have it checked."""
-        return self.client.post(
+        here = self.address if self.address.get("track") == track else {}
+        answer = self.client.post(
             "/submit",
-            data={"track": track},
+            params={**here, "track": track},
             files={"file": (name, content)},
             headers=SAME_ORIGIN,
             follow_redirects=False,
         )
+        return self._followed(answer)
 
-    def page(self, track: str = "main") -> str:
-        """The page."""
-        answer = self.client.get(f"/submit?track={track}")
+    def page(self, track: str = "main", **state: str) -> str:
+        """The page that is open, or that of another track."""
+        here = self.address if self.address.get("track") == track else {}
+        answer = self.client.get("/submit", params={**here, "track": track, **state})
         assert answer.status_code == 200, answer.text
         return answer.text
 
@@ -65,9 +78,15 @@ class Visitor:
 
     def held(self) -> dict[str, str]:
         """The fields of the form with the checked file."""
-        found = re.search(r'name="track" value="([^"]+)"><input type="hidden" name="file" value="([^"]+)"', self.page())
+        form = self.page().partition('class="hand-in" method')[2]
+        found = re.search(r'name="track" value="([^"]+)"><input type="hidden" name="file" value="([^"]+)"', form)
         assert found is not None
         return {"track": found[1], "file": found[2]}
+
+    def button(self) -> str:
+        """What the button says that hands in the checked file; empty without one."""
+        found = re.search(r'<button class="button" name="action" value="hand-in">(.*?)</button>', self.page())
+        return re.sub(r"<[^>]+>", "", found[1]) if found else ""
 
     def is_signed_in(self) -> bool:
         """Whether the page is that of a team."""
@@ -215,7 +234,8 @@ class TestCrossSite:
         assert entry is not None
         forms: list[dict[str, str]] = [
             {"action": "hand-in", **held},
-            {"action": "withdraw", "track": "main", "entry": entry[1]},
+            {"action": "withdraw", "track": "main", "withdraw": entry[1]},
+            {"action": "check", "to": "main", **held},
             {"action": "pick", "track": "main", "entry": entry[1]},
             {"action": "pick", "track": "main"},
             {"action": "sign-in", "key": token},
@@ -227,7 +247,7 @@ class TestCrossSite:
                 assert answer.status_code == 403, (name, form)
                 assert "set-cookie" not in answer.headers
             files = {"file": ("x.txt", POOR)}
-            answer = visitor.client.post("/submit", data={"track": "main"}, files=files, headers=headers)
+            answer = visitor.client.post("/submit?track=main", files=files, headers=headers)
             assert answer.status_code == 403, name
             assert visitor.held() == held
             assert visitor.is_signed_in()
@@ -240,7 +260,8 @@ class TestHandingIn:
     @pytest.mark.usefixtures("real_check")
     def test_from_a_file_to_a_score(self, challenge: Served, visitor: Visitor) -> None:
         """With what the check finds, a receipt, a rank, a pick and a withdrawal."""
-        assert visitor.choose("q1:b,b\nq2:e,x\n", "long tail.txt").headers["location"] == "submit?track=main"
+        location = visitor.choose("q1:b,b\nq2:e,x\n", "long tail.txt").headers["location"]
+        assert location.startswith("submit?track=main&file=")
         page = visitor.page()
         assert "The file can be scored" in page
         assert "<td>1</td><td>item &#34;b&#34; is listed twice" in page
@@ -272,8 +293,10 @@ class TestHandingIn:
         page = visitor.page()
         assert page.count(" checked> picked") == 1
         assert page.index("Counts</b>") > page.index(f'id="entry-{index}"')
-        assert visitor.post(action="withdraw", track="main", entry=index).status_code == 303
-        assert "Withdrawn" in visitor.page()
+        assert visitor.post(action="withdraw", track="main", withdraw=index).status_code == 303
+        page = visitor.page()
+        assert "Withdrawn" in page
+        assert " checked> picked" not in page
         assert not [name for name in challenge.files() if "long-tail" in name]
         packed = zipfile.ZipFile(io.BytesIO(visitor.client.get("/submit/receipts/main/all").content))
         names = [re.sub(r"^\d+-", "", name) for name in packed.namelist()]
@@ -285,8 +308,10 @@ class TestHandingIn:
         page = visitor.page()
         assert "The file would be rejected." in page
         assert '<td>2</td><td class="warning">' in page
-        assert 'value="hand-in" disabled' in page
-        assert visitor.post(action="hand-in", **visitor.held()).status_code == 400
+        assert visitor.button() == ""
+        answer = visitor.post(action="hand-in", track="main", file=visitor.address["file"])
+        assert answer.status_code == 400
+        assert "The file would be rejected." in answer.text
         assert not challenge.service.followed.deliveries
 
     def test_a_button_that_is_pressed_twice_gives_one_entry(self, challenge: Served, visitor: Visitor) -> None:
@@ -316,14 +341,21 @@ class TestHandingIn:
         with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 1}\n")) as challenge:
             visitor = Visitor(challenge)
             assert visitor.hand_in(GOOD).status_code == 303
-            answer = visitor.hand_in(OTHER)
+            visitor.choose(OTHER)
+            assert visitor.button() == ""
+            page = visitor.page()
+            assert "<b>0 of 1</b> entries today" in page
+            assert "<b>The only entry of today is used; next at 00:00 UTC.</b>" in page
+            answer = visitor.post(action="hand-in", track="main", file=visitor.address["file"])
             assert answer.status_code == 429
             assert "the quota is used up" in answer.text
-            assert "<b>0 of 1</b> entries today" in visitor.page()
             challenge.now = day(22)
-            answer = Visitor(challenge).choose(POOR)
-            assert answer.status_code == 403
-            assert "no phase receives files now" in answer.text
+            visitor = Visitor(challenge)
+            page = visitor.page()
+            assert "Closed on " in page
+            assert 'type="file"' not in page
+            assert "is not limited" not in page
+            assert visitor.choose(POOR).status_code == 403
             assert len(challenge.service.followed.deliveries) == 1
 
     def test_a_third_pick_is_refused_in_words(self, challenge: Served, visitor: Visitor) -> None:
@@ -333,7 +365,7 @@ class TestHandingIn:
         entries = re.findall(r'id="entry-(\d+)"', visitor.page())[:3]
         answer = visitor.post(action="pick", track="main", entry=entries)
         assert answer.status_code == 400
-        assert "found 3 picks; the limit is 2" in answer.text
+        assert "Untick one first: a team picks at most 2 entries." in answer.text
         assert visitor.post(action="pick", track="main", entry=entries[:2]).status_code == 303
         assert visitor.page().count(" checked> picked") == 2
         assert visitor.post(action="pick", track="main").status_code == 303
@@ -345,7 +377,8 @@ class TestHandingIn:
         other = Visitor(challenge, "birch")
         assert f'id="entry-{index}"' not in other.page()
         assert other.client.get(f"/submit/receipts/main/{index}").status_code == 404
-        assert other.post(action="withdraw", track="main", entry=str(index)).status_code == 404
+        assert other.post(action="withdraw", track="main", withdraw=str(index)).status_code == 404
+        assert f'name="withdraw" value="{index}"' not in other.page(withdraw=str(index))
         assert other.post(action="pick", track="main", entry=str(index)).status_code == 404
         assert Visitor(challenge, signs_in=False).client.get(f"/submit/receipts/main/{index}").status_code == 401
 
@@ -354,6 +387,122 @@ class TestHandingIn:
         for action in ("", "delete", "__class__", "hand-in", "withdraw", "pick"):
             assert visitor.post(action=action, track="nowhere").status_code in (400, 404)
         assert challenge.store.read(lambda view: view.revision) == before
+
+
+class TestOneFileForEachPage:
+    """A checked file belongs to its page, its track and its session."""
+
+    @pytest.fixture
+    def challenge(self, tmp_path: Path) -> Iterator[Served]:
+        """Two tracks, with a quota."""
+        rules = "quota = {per_day = 5, rejected_per_day = 20}\n"
+        live = Live.graded(tmp_path / "live", rules=rules, tracks=("main", "other"))
+        with served(live) as found:
+            yield found
+
+    def test_the_button_names_the_file_the_track_and_the_cost(self, visitor: Visitor) -> None:
+        visitor.choose(GOOD, "first.txt")
+        assert visitor.button() == "Hand in first.txt to Main (5 of 5 left today)"
+        visitor.post(action="hand-in", **visitor.held())
+        visitor.choose(OTHER, "second.txt")
+        assert visitor.button() == "Hand in second.txt to Main (4 of 5 left today)"
+
+    def test_a_waiting_entry_does_not_make_the_counts_jump(self, challenge: Served, visitor: Visitor) -> None:
+        said = []
+        for step in range(3):
+            if step == 1:
+                visitor.hand_in(GOOD)
+            if step == 2:
+                challenge.run()
+            said.append(re.findall(r"<b>(\d+) of \d+</b>", visitor.page()))
+        assert said == [["5", "20"], ["4", "20"], ["4", "20"]]
+
+    def test_another_track_shows_no_file_that_was_checked_for_this_one(self, visitor: Visitor) -> None:
+        visitor.choose(GOOD, "first.txt")
+        file = visitor.address["file"]
+        page = visitor.page("other", file=file)
+        assert "first.txt" not in page
+        assert 'value="hand-in"' not in page
+        assert visitor.post(action="hand-in", track="other", file=file).status_code == 404
+
+    def test_the_file_is_checked_again_for_another_track(self, challenge: Served, visitor: Visitor) -> None:
+        visitor.choose(GOOD, "first.txt")
+        first = visitor.held()
+        assert visitor.post(action="check", to="other", **first).status_code == 303
+        assert visitor.address["track"] == "other"
+        page = visitor.page("other")
+        assert "Hand in <bdi>first.txt</bdi> to Other" in page
+        assert visitor.post(action="hand-in", **first).status_code == 404
+        file = visitor.address["file"]
+        assert visitor.post(action="hand-in", track="other", file=file).status_code == 303
+        ((track, _, _),) = challenge.service.followed.deliveries
+        assert track == "other"
+
+    def test_two_tabs_have_each_their_file(self, challenge: Served, visitor: Visitor) -> None:
+        tab = Visitor(challenge, signs_in=False)
+        tab.client.cookies = visitor.client.cookies
+        visitor.choose(GOOD, "first.txt")
+        tab.choose(OTHER, "second.txt")
+        assert "first.txt" in visitor.button()
+        assert "second.txt" in tab.button()
+        for each in (visitor, tab):
+            assert each.post(action="hand-in", **each.held()).status_code == 303
+        names = sorted(name.partition("-")[2] for name in challenge.files() if name.startswith("amber/2027"))
+        assert [re.sub(r"^\d+-", "", name) for name in names] == ["first.txt", "second.txt"]
+
+    def test_a_teammate_does_not_see_it(self, challenge: Served, visitor: Visitor) -> None:
+        mate = Visitor(challenge)
+        visitor.choose(GOOD, "first.txt")
+        assert "first.txt" not in mate.page(file=visitor.address["file"])
+        assert mate.post(action="hand-in", **visitor.held()).status_code == 404
+        assert visitor.button()
+
+    def test_an_empty_file_leaves_none(self, challenge: Served, visitor: Visitor) -> None:
+        visitor.choose(GOOD, "first.txt")
+        answer = visitor.choose("", "empty.txt")
+        assert answer.status_code == 400
+        assert "choose a file" in answer.text
+        assert "first.txt" not in answer.text
+        assert "first.txt" not in visitor.page()
+        assert is_untouched(challenge)
+
+    def test_a_token_keeps_few(self, challenge: Served, visitor: Visitor) -> None:
+        for mark in range(HELD_AT_MOST + 2):
+            visitor.address = {}
+            visitor.choose(GOOD.replace("q4:a", f"q4:a{mark}"))
+        assert sum(".incoming" in file for file in challenge.files()) == HELD_AT_MOST
+        assert visitor.button()
+
+    def test_what_was_handed_in_is_said(self, visitor: Visitor) -> None:
+        visitor.hand_in(GOOD, "first.txt")
+        page = visitor.page()
+        assert "first.txt</bdi> is handed in to Main" in page
+        assert 'value="hand-in"' not in page
+
+
+class TestWithdrawing:
+    """A question before an entry is withdrawn."""
+
+    def test_the_question_says_the_consequences(self, tmp_path: Path) -> None:
+        with served(Live.graded(tmp_path / "live", rules='entry = "picks"\nquota = {per_day = 5}\n')) as challenge:
+            visitor = Visitor(challenge)
+            visitor.hand_in(GOOD)
+            index = visitor.address["entry"]
+            asked = visitor.page(withdraw=index)
+            assert f"Withdraw entry {index}, <bdi>lists.txt</bdi>?" in asked
+            assert "takes no place in the quota" in asked
+            challenge.run()
+            visitor.post(action="pick", track="main", entry=index)
+            asked = visitor.page(withdraw=index)
+            assert "Its place in the quota is not returned. Its pick becomes free." in asked
+            assert "It is the entry that counts now" in asked
+            assert "Withdrawn" not in visitor.page()
+            assert visitor.post(action="withdraw", track="main", withdraw=index).status_code == 303
+            page = visitor.page()
+            assert "Withdrawn" in page
+            assert "<b>4 of 5</b> entries today" in page
+            assert f'name="withdraw" value="{index}"' not in visitor.page(withdraw=index)
+            assert challenge.get("amber", "/picks").json() == {"entries": []}
 
 
 class TestHidden:
@@ -430,15 +579,16 @@ def test_a_file_may_have_any_name(challenge: Served, name: str) -> None:
     boundary = "b0undary"
     quoted = name.replace("\\", "\\\\").replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
     body = (
-        f'--{boundary}\r\nContent-Disposition: form-data; name="track"\r\n\r\nmain\r\n--{boundary}\r\n'
-        f'Content-Disposition: form-data; name="file"; filename="{quoted}"\r\n\r\n{GOOD}\r\n--{boundary}--\r\n'
+        f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{quoted}"\r\n\r\n{GOOD}\r\n'
+        f"--{boundary}--\r\n"
     ).encode()
     headers = {**SAME_ORIGIN, "Content-Type": f"multipart/form-data; boundary={boundary}"}
-    answer = visitor.client.post("/submit", content=body, headers=headers, follow_redirects=False)
+    answer = visitor.client.post("/submit?track=main", content=body, headers=headers, follow_redirects=False)
     if answer.status_code != 303:  # a header of a part may be too long
         assert answer.status_code == 400
         assert is_untouched(challenge)
         return
+    visitor.address = dict(parse_qsl(urlsplit(answer.headers["location"]).query))
     page = visitor.page()
     assert "<script>alert" not in page
     assert "\0" not in page
@@ -475,8 +625,6 @@ BODIES: Mapping[str, tuple[str, str]] = {
     "an empty file": (FORM, TRACK + part("file", "", "a.txt") + END),
     "no choice": (FORM, TRACK + part("file", "", "") + END),
     "two files": (FORM, TRACK + FILE + FILE + END),
-    "no track": (FORM, FILE + END),
-    "an unknown track": (FORM, part("track", "../lists") + FILE + END),
     "many parts": (FORM, part("a", "b") * 10_000 + TRACK + FILE + END),
     "a large field": (FORM, part("track", "m" * 1_000_000) + FILE + END),
     "a large header": (FORM, part("track", "main", None, f"X: {'x' * 100_000}") + FILE + END),
@@ -500,8 +648,10 @@ def test_a_broken_form_leaves_nothing(tmp_path: Path) -> None:
             headers, whole = {**SAME_ORIGIN, "Content-Type": kind}, body.encode()
             chunks = (whole[start : start + 50_000] for start in range(0, len(whole), 50_000))
             for content in (whole, chunks):
-                answer = visitor.client.post("/submit", content=content, headers=headers, follow_redirects=False)
-                assert answer.status_code in (400, 404, 413), (name, answer.text)
+                answer = visitor.client.post(
+                    "/submit?track=main", content=content, headers=headers, follow_redirects=False
+                )
+                assert answer.status_code in (400, 413), (name, answer.text)
                 assert 'role="alert"' in answer.text, name
                 assert is_untouched(challenge), name
         assert visitor.hand_in(GOOD).status_code == 303
@@ -520,6 +670,6 @@ def test_an_endless_form_ends(challenge: Served, visitor: Visitor, monkeypatch: 
             yield b"#" * 10_000
 
     headers = {**SAME_ORIGIN, "Content-Type": FORM}
-    answer = visitor.client.post("/submit", content=endless(), headers=headers, follow_redirects=False)
+    answer = visitor.client.post("/submit?track=main", content=endless(), headers=headers, follow_redirects=False)
     assert answer.status_code == 413
     assert is_untouched(challenge)

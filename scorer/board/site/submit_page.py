@@ -19,7 +19,9 @@ class Held:
     """A file that was checked, and that the team may hand in."""
 
     id: str
-    """What the form names it by."""
+    """In the address of its page."""
+    token: str
+    """The SHA-256 of the token of the session."""
     track: str
     name: str
     """As the team calls it."""
