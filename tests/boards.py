@@ -11,6 +11,7 @@ from pathlib import Path
 
 from scorer.board.board import Board, Row
 from scorer.board.build import ranked
+from scorer.board.changes import with_changes
 from scorer.errors import Problem
 from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State
@@ -194,7 +195,7 @@ def _board(track: Track) -> Board:
     ]
     if not TrackInForce.of(track).shows_final:
         rows = [without_final(row) for row in rows]
-    return with_certainty(board_of(track, *rows))
+    return with_changes(with_certainty(board_of(track, *rows)))
 
 
 def board_of(track: Track, *rows: Row) -> Board:

@@ -122,6 +122,7 @@ def gaps(pairs: dict[tuple[int, int], Pair], name: str, *, stage: str = "final")
         baseline_row("most popular", 0.35, 0.35, 5),
         scored_row("third", 0.3, 0.3, 5),
         baseline_row("random", 0.3, 0.3, 5),
+        replace(rejected_row("undefined", 5), baseline=True, entry=entry("undefined", 1, (None,) * 5, (None,) * 5)),
     ]
     board = replace(board_of(challenge(stage=stage).tracks[0], *rows), pairs=tuple(pairs.values()))
     (row,) = (row for row in with_changes(board).rows if row.team.name == name)
@@ -179,5 +180,6 @@ def test_only_ranked_teams_with_shown_scores_have_changes() -> None:
     """No baseline, no team without a score; nothing while no entry may count."""
     board = with_changes(board_of(challenge().tracks[0], *(scored_row("a", 0.5, 0.5, 5), rejected_row("b", 5))))
     assert [bool(row.changes) for row in board.rows] == [True, False]
+    assert "undefined" not in " ".join(gaps({}, "first"))
     nothing = board_of(challenge().tracks[0], rejected_row("b", 5), baseline_row("random", 0.3, 0.3, 5))
     assert with_changes(nothing) == nothing
