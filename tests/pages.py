@@ -14,10 +14,10 @@ from scorer.board.site import pages as site_pages
 from scorer.board.site.pages import SiteContent
 from scorer.settings.tracks import Challenge
 
-VOID = frozenset({"meta", "link", "input", "br", "wbr", "img", "hr", "col"})
+VOID = frozenset({"base", "meta", "link", "input", "br", "wbr", "img", "hr", "col"})
 
 PLAIN_PATH = re.compile(
-    r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff|pem|toml|txt)"
+    r"\.lock|\.manifest\.json|([a-z0-9-]+/)?[a-z0-9-]+\.(html|css|js|csv|jsonl?|bib|cff|pem|png|toml|txt|zip)"
 )
 """The path of a file of a site, with nothing in it that comes from a file of a team."""
 

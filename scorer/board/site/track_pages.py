@@ -107,6 +107,7 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
     board = view.board
     folder, title = board.track.name, board.track.title
     values = {"board": board, "table": view}
+    yield Page(f"{folder}/embed.html", "embed.html", f"The first teams of {title}.", values)
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
     sections = rule_sections(board, challenge.limits, by_service=bool(challenge.branding.service))
     yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, "sections": sections})
