@@ -21,10 +21,10 @@
   const compared = (one, other) => {
     const found = pair.get(`${Math.min(one, other)} ${Math.max(one, other)}`);
     if (!found) return undefined;
-    const [, , difference, low, high, p, separable, wins, ties, losses, needed] = found;
-    if (one < other) return { difference, low, high, p, separable, wins, ties, losses, needed };
+    const [, , difference, low, high, p, clear, wins, ties, losses, needed] = found;
+    if (one < other) return { difference, low, high, p, clear, wins, ties, losses, needed };
     const turned = (value) => (value === null ? null : 0 - value);
-    return { difference: 0 - difference, low: turned(high), high: turned(low), p, separable, wins: losses, ties, losses: wins, needed };
+    return { difference: 0 - difference, low: turned(high), high: turned(low), p, clear, wins: losses, ties, losses: wins, needed };
   };
 
   const sentences = (one, other, found) => {
@@ -33,8 +33,7 @@
     const texts = [found.difference
       ? `${first.text} scores ${number(Math.abs(found.difference), decimals[0])} more than ${second.text}.`
       : `${first.text} and ${second.text} do not differ in their scores.`];
-    if (found.separable) texts.push("The queries separate the two.");
-    else if (found.separable === false) texts.push("It is too close to call: the queries do not separate the two.");
+    texts.push(found.clear ? "The queries separate the two." : "It is too close to call: the queries do not separate the two.");
     if (found.needed) texts.push(`If the differences stayed as they are, about ${Number(found.needed.toPrecision(2)).toLocaleString("en")} queries would.`);
     return texts.join(" ");
   };
@@ -52,7 +51,7 @@
       [one.dataset.interval || "–", other.dataset.interval || "–", found ? range(found.low, found.high) : "–"],
       found && found.wins !== null ? [count(found.wins), count(found.losses), `${found.ties.toLocaleString("en")} equal`] : null,
       ["", "", found ? pText(found.p) : "–"],
-      ["", "", !found || found.separable === null ? "–" : found.separable ? "yes" : "no"],
+      ["", "", !found ? "–" : found.clear ? "yes" : "too close to call"],
     ];
     texts.forEach((cells, row) => {
       const line = table.tBodies[0].rows[row];

@@ -91,6 +91,29 @@ def test_preliminary_scores_of_queries_are_hidden(tmp_path: Path) -> None:
     assert found["decimals"][2] == 2
 
 
+@pytest.mark.parametrize("settings", ["", 'per_query = "public"\n'])
+def test_the_pages_do_not_depend_on_hidden_grades(tmp_path: Path, settings: str) -> None:
+    """Two solutions with the same preliminary queries and other items for the other queries give the same bytes."""
+    text = SETTINGS.replace('stage = "final"\ndecimals = 3', 'stage = "preliminary"') + settings
+    sites = []
+    for twin in ("first", "second"):
+        write_challenge(tmp_path / twin, text)
+        solution = tmp_path / twin / "solutions/main.txt"
+        lines = solution.read_text().splitlines()
+        if twin == "second":
+            lines = [line if ":1:" in line else line.replace("|3", "|1").replace(":i", ":j") for line in lines]
+        solution.write_text("".join(f"{line}\n" for line in lines))
+        assert here("run", tmp_path / twin).code == 0
+        site = tmp_path / twin / "site"
+        # The entries of a team have leaves, which depend on the key of the log.
+        parts = [path.read_bytes().partition(b'<table class="entries"')[0] for path in sorted(site.glob("teams/*"))]
+        sites.append([(site / "main/compare.html").read_bytes(), *parts])
+    assert (tmp_path / "first/solutions/main.txt").read_text() != (tmp_path / "second/solutions/main.txt").read_text()
+    assert sites[0] == sites[1]
+    assert (b"q4" in sites[0][0]) == bool(settings)
+    assert b"q1&" not in sites[0][0]
+
+
 def test_every_row_with_a_score_links_to_the_page() -> None:
     """Each link has a name, and the row of a team without a score has none; without pairs, there is no page."""
     declared = challenge()
@@ -187,6 +210,11 @@ class TestInBrowser:
         self.choose(tab, "b", "tea-kettle")
         assert tab.ask("location.hash") == "#a=slow-lanterns&b=tea-kettle"
         assert self.cells(tab)[0][:2] == ["Slow Lanterns", "tea-kettle"]
+        self.choose(tab, "a", "north-window")
+        assert self.cells(tab)[-1][2] == "too close to call"
+        assert "It is too close to call: the queries do not" in tab.ask(
+            "document.getElementById('verdict').textContent"
+        )
         tab.ask("location.hash = '#a=paper-boats&b=nobody'")
         assert tab.ask("document.querySelector('select[name=a]').value") == "paper-boats"
         assert tab.errors == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -268,6 +269,21 @@ def test_the_table_has_the_leader_and_the_nearest_teams() -> None:
     pairs = [pair(min(n, 7), max(n, 7), 0.1) for n in range(12) if n != 7]
     found, _ = neighbours(field_of(certain(board, *pairs)), 7) or ([], None)
     assert [each.position for each in found] == [0, 4, 5, 6, 7, 8, 9, 10]
+
+
+def test_the_table_has_all_teams_that_share_a_rank_and_a_baseline() -> None:
+    """The nearest one below shares its rank with two others. Every team has a row for the best baseline."""
+    scores = (0.9, 0.8, 0.7, 0.6, 0.6, 0.6, 0.5, 0.4)
+    rows_of_board = [row_of(f"team-{number}", score) for number, score in enumerate(scores)]
+    rows_of_board += [baseline_row(f"random-{number}", 0.1 / number, 0.1, COLUMNS) for number in (1, 2)]
+    board = board_of(challenge().tracks[0], *rows_of_board)
+    field = field_of(certain(board, *(pair(*each, 0.1) for each in combinations(range(10), 2))))
+    shown = {at: [each.position for each in (neighbours(field, at) or ([], None))[0]] for at in (0, 4, 6, 7, 9)}
+    assert shown[0] == [0, 1, 2, 3, 4, 5, 8]
+    assert shown[4] == [0, 1, 2, 3, 4, 5, 6, 7, 8]
+    assert shown[6] == [0, 3, 4, 5, 6, 7, 8, 9]
+    assert shown[7] == [0, 3, 4, 5, 6, 7, 8, 9]
+    assert shown[9] == [0, 6, 7, 8, 9]
 
 
 def test_counts_of_queries_are_left_out_where_they_are_hidden(three: Board) -> None:

@@ -87,12 +87,19 @@ def neighbours(field: Field, position: int, *, all_rows: bool = False) -> tuple[
     return rows, axis_for(ends)
 
 
-def _nearest(board: Board, pairs: Mapping[int, Pair], position: int) -> list[int]:
-    """The positions that the table has: the nearest ones, and that of the best ranked team."""
-    above = [other for other in sorted(pairs) if other < position]
-    below = [other for other in sorted(pairs) if other > position]
-    leader = [other for other in above if board.rows[other].rank is not None][:1]
-    return [*dict.fromkeys([*leader, *above[-NEAREST:]]), *below[:NEAREST]]
+def _nearest(board: Board, pairs: Mapping[int, Pair], position: int) -> set[int]:
+    """The positions that the table has: the nearest ones, the best ranked team, and the best baseline if no other one.
+
+    With a team, it has all teams that share its rank.
+    """
+    compared, rows = sorted(pairs), board.rows
+    above = [other for other in compared if other < position]
+    near = {*above[-NEAREST:], *[other for other in compared if other > position][:NEAREST]}
+    near.update([other for other in above if rows[other].rank is not None][:1])
+    if not any(rows[other].baseline for other in (*near, position)):
+        near.update([other for other in compared if rows[other].baseline][:1])
+    ranks = {rows[other].rank for other in (*near, position)} - {None}
+    return near | {other for other in compared if rows[other].rank in ranks}
 
 
 def _turned(pair: Pair, position: int) -> tuple[float, Interval | None]:

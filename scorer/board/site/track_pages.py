@@ -87,7 +87,7 @@ def _compared(view: BoardView, positions: Sequence[int], axis: Axis) -> dict[str
             units(pair.difference, 0),
             *(units(end, 1) for end in pair.interval or (None, None)),
             0 if p_text(pair, board).startswith("<") else units(pair.p_value, 2),
-            pair.is_separable,
+            pair.is_clear,
             *(pair.wins, pair.ties, pair.losses),
             pair.queries_needed if pair.queries_needed and pair.queries_needed <= MOST_QUERIES else None,
         ]
