@@ -330,7 +330,7 @@ class SubmissionState:
     result: StoredResult | None = None
     """None if it has no result by the basis."""
     gone_at: datetime | None = None
-    """When it was withdrawn or replaced; None while it is present, or if schema 1 recorded it."""
+    """When it was withdrawn or replaced, as for `Entry`."""
     failure: Failure | None = None
     """Of the attempts to score it by the basis; None if it has a result or was never tried."""
 

@@ -480,6 +480,38 @@ def test_teams_on_a_past_board_link_to_their_present_page(live: Live) -> None:
 # The pages of teams
 
 
+def changes(site: dict[str, str], name: str) -> list[str]:
+    """What the page of a team says on what changed, which `leaderboard.json` says, too, except for phases."""
+    said = [item.words() for item in read(site[f"teams/{name}.html"]).of_class("changes").all("li")]
+    (row,) = (row for row in json.loads(site["main/leaderboard.json"])["rows"] if row["team"] == name)
+    assert row["changes"] == [sentence for sentence in said if not sentence.startswith("When")]
+    return said
+
+
+def test_a_team_sees_what_changed_since_the_day_before(live: Live) -> None:
+    """A team that removed its only file was ahead; one that handed in passed it. The rank of a past phase stays."""
+    live.put("alder/1.txt", FAIR, day(10, 1))
+    birch = live.put("birch/1.txt", BEST, day(10, 2))
+    live.run(day(11))
+    live.put("cedar/1.txt", WEAK, day(12, 1))
+    assert changes(live.run_and_render(day(12, 2)), "alder")[:2] == [
+        "Since the end of 11 January 2027: rank 2 then and now; passed by no team.",
+        "Since its last scored entry, 10 January 2027, 01:00 UTC: rank 1 then, 2 now; passed by birch.",
+    ]
+    birch.unlink()
+    live.run(day(12, 3))
+    live.put("dogwood/1.txt", BEST, day(12, 4))
+    site = live.run_and_render(day(12, 5))
+    assert changes(site, "alder")[:2] == [
+        "Since the end of 11 January 2027: rank 2 then and now; passed by dogwood.",
+        "Since its last scored entry, 10 January 2027, 01:00 UTC: rank 1 then, 2 now; passed by dogwood.",
+    ]
+    assert changes(site, "dogwood")[0] == "Since the end of 11 January 2027: no rank then, rank 1 now."
+    assert changes(live.site(day(21)), "alder")[-1] == (
+        "When phase one closed, 20 January 2027: rank 2 by preliminary scores."
+    )
+
+
 @pytest.fixture
 def with_quota(build: Callable[..., Live]) -> Live:
     """A challenge with a quota in a zone ahead of UTC; a team has used some of it."""

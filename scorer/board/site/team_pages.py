@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup, escape
 
-from scorer.board.board import Board, Pair, Row
+from scorer.board.board import Board, Pair, PastBoard, Row
 from scorer.board.charts.over_time import TimedScore, timeline
 from scorer.board.charts.svg import Svg
 from scorer.board.site.captions import significant, without_scores
@@ -302,6 +302,8 @@ class TeamInTrack:
     """In `Board.rows`."""
     entries: Sequence[EntryView]
     """All of them, the latest first."""
+    past: Sequence[tuple[PastBoard, int]]
+    """The boards of phases that have closed on which it had a rank, and the rank."""
 
 
 def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterator[Page]:
@@ -313,9 +315,11 @@ def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterat
     teams: dict[str, tuple[Team, list[TeamInTrack]]] = {}
     for table in views:
         field, marks = field_of(table.board), _marks(table)
+        ranks = [(past, {row.folder: row.placing.rank for row in past.rows}) for past in table.board.past]
         for position, view in enumerate(table.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
-            parts.append(TeamInTrack(table, field, marks, view, position, _entries(table, view)))
+            past = [(past, rank) for past, of_past in ranks if (rank := of_past.get(view.row.team.folder))]
+            parts.append(TeamInTrack(table, field, marks, view, position, _entries(table, view), past))
     for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
         count = max(_page_of(len(part.entries) - 1) for part in parts)
         # A slug has no dot, so no two pages share a name.
