@@ -98,7 +98,7 @@ async function look() {
     const answer = await fetch(location.href);
     if (answer.ok) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      for (const part of ["entries", "facts"]) {
+      for (const part of ["entries", "facts", "paused"]) {
         const [old, now] = [document.getElementById(part), page.getElementById(part)];
         if (old && now && old.innerHTML !== now.innerHTML) old.replaceWith(now);
       }

@@ -30,12 +30,14 @@ from scorer.cli.parameters import (
     option,
 )
 from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError
-from scorer.files import digest, is_regular, shown
+from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
+from scorer.lists import NO_QUERY_KNOWN
 from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
+    from scorer.scoring.outcomes import Rejected, Summary
     from scorer.service.client import Client
     from scorer.settings.tracks import Challenge, Track
     from scorer.verification.log import KnownHead, Verified
@@ -62,8 +64,8 @@ def check(
 
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
-        with downloaded(challenge, track) as folder:
-            return check(file, track, folder, None, submission_format)
+        with downloaded(challenge, track) as (folder, named):
+            return check(file, named, folder, None, submission_format)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
     code = _check(file, settings, requested, submission_format)
@@ -103,6 +105,8 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
         print_message(f"{path}: {outcome.reason}")
         print_message(f"{path}: not checked")
         return 1
+    if meant := _meant(file, settings, requested, outcome):
+        print_message(f"{path}: {meant}")
     if isinstance(outcome, Rejected):
         print_message("\n".join(outcome.problems.lines(shown(file))))
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
@@ -116,6 +120,32 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
     if is_regular(file):
         print_result(f"sha256 {digest(file)}")
     return 0
+
+
+def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> str:
+    """For which other track a file seems to be, if it has lists for few queries of this one; empty if for none.
+
+    Only public lists of queries are compared.
+    """
+    from scorer.lists.solution import Solution
+    from scorer.scoring.executors.base import checked
+    from scorer.scoring.outcomes import Failed, Rejected, Rules
+
+    if isinstance(outcome, Rejected):
+        has_few, here = any(problem.text.startswith(NO_QUERY_KNOWN) for problem in outcome.problems), 0
+    else:
+        has_few, here = 2 * outcome.counts.answered < outcome.counts.queries, outcome.counts.answered
+    if not has_few or requested.queries_path is None or is_standard_input(file):
+        return ""
+    for track in settings.tracks:
+        if track.queries_path is None or track is requested:
+            continue
+        there = checked(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
+        if isinstance(there, Rejected | Failed) or 2 * there.counts.answered < there.counts.queries:
+            continue
+        has = f"it has lists for {there.counts.answered:,} of its {counted(there.counts.queries, 'query', 'queries')}"
+        return f"this looks like a file for {printable(track.title)}: {has}, and for {here:,} of this track"
+    return ""
 
 
 def _queries(track: Track) -> Solution | None:
@@ -285,7 +315,10 @@ def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path)
                 print_result(f"{stage} {measure} {value}")
     if "rank_of_team" in entry:
         print_result(f"rank of the team on the board {entry['rank_of_team']}")
-    print_message(f"{name}: {printable(str(entry['words']))}")
+    words = printable(str(entry["words"]))
+    if entry["state"] == "scored" and not entry["counts"] and entry["rank"]:
+        words += f"; it does not count; it would be rank {entry['rank']}"
+    print_message(f"{name}: {words}")
     return 1 if entry["outcome"] == "rejected" else 0
 
 

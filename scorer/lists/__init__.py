@@ -7,12 +7,23 @@ the solution has.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 FEW_KNOWN = "none or hardly any of its "
 NO_LIST = " queries have no list ("
 ALIKE = "in Unicode's form NFC and without invisible characters, "
+DECIMALS = "ids of queries are written as decimals: "
 """These parts of messages identify them in stored results: boards hide what they say until final scores are shown."""
+
+NO_QUERY_KNOWN = "none of its queries is known"
+
+_SETTING = re.compile(r"[,;](?: or)? name it with --submission-format .* in challenge\.toml")
+
+
+def for_participants(message: str) -> str:
+    """A message about a submission without the advice that only the organiser can follow."""
+    return _SETTING.sub("", message)
 
 
 @dataclass(frozen=True, slots=True)

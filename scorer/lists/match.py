@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from scorer.errors import Findings, Problem
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists import ALIKE, FEW_KNOWN, NO_LIST, Counts
+from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, NO_QUERY_KNOWN, Counts
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
 from scorer.lists.reading.arrow import coded, fingerprints, keep, plain_spelling, run_starts, take, texts
 from scorer.lists.reading.blocks import Block, LimitError, Ranked, UnreadableError
@@ -514,6 +514,18 @@ def _spelled_alike(ids: pa.StringArray, known: pa.StringArray, plain_known: pa.S
     return int((would_be_known & (codes(ids, known) == UNKNOWN)).sum())
 
 
+def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> str:
+    """A message on unknown ids such as ``43.0``, of which the number ``43`` is known; empty without one."""
+    decimals = [name for name in unknown if name.endswith(".0")]
+    numbers = texts([name.removesuffix(".0") for name in decimals])
+    which = np.flatnonzero(codes(numbers, known) != UNKNOWN)
+    if not which.size:
+        return ""
+    first = min(which.tolist(), key=decimals.__getitem__)
+    found = f"{DECIMALS}found {quoted(decimals[first])}, the queries have {quoted(numbers[first].as_py())}"
+    return f"{found}{f', and {which.size - 1:,} more' if which.size > 1 else ''}; write whole numbers"
+
+
 def check_queries(
     solution: Solution,
     answered: Bools,
@@ -533,9 +545,10 @@ def check_queries(
     known = solution.queries
     count = _spelled_alike(texts(unknown), known, plain_spelling(known)) if unknown else 0
     alike = f"{ALIKE}{counted(count, 'unknown query', 'unknown queries')} would be known" if count else ""
+    alike = alike or _written_as_decimals(unknown, known)
     if lacking.size == answered.size:
         expected = alike or "check that the file is a submission for this track"
-        problems.add(0, f"none of its queries is known; {expected}")
+        problems.add(0, f"{NO_QUERY_KNOWN}; {expected}")
         return
     if alike:
         notes.add(0, alike)

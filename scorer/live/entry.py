@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
-from scorer.lists import ALIKE, FEW_KNOWN, NO_LIST, Counts
+from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, Counts, for_participants
 from scorer.live.phases import Phases, is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
@@ -283,12 +283,13 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     """
     counts, findings = entry.counts, entry.findings
     if counts is None:
-        lacks_lists = not queries_are_public and any(NO_LIST in problem.text for problem in findings)
-        return replace(entry, findings=(Problem(0, "not every query has a list"),)) if lacks_lists else entry
+        if not queries_are_public and any(NO_LIST in problem.text for problem in findings):
+            return replace(entry, findings=(Problem(0, "not every query has a list"),))
+        return replace(entry, findings=tuple(replace(each, text=for_participants(each.text)) for each in findings))
     if not queries_are_public:
         lists = Counts(queries=0, answered=counts.answered + counts.unknown, unknown=0, items=0, repeated=0, overlong=0)
         return replace(entry, counts=lists, findings=(), findings_count=0)
-    kept = [problem for problem in findings if not problem.text.startswith((FEW_KNOWN, ALIKE))]
+    kept = [problem for problem in findings if not problem.text.startswith((FEW_KNOWN, ALIKE, DECIMALS))]
     return replace(
         entry,
         counts=replace(counts, in_solution=None, few_known=False),

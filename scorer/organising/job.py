@@ -302,7 +302,8 @@ def _keep_running(loop: Loop, run: Run, track: str | None, every: float) -> None
         process = context.Process(target=_run_again_and_again, args=given)
         process.start()
         while process.is_alive() and not loop.stopped.wait(LOOK_EVERY):
-            pass
+            with suppress(ReplacedError):  # the loop says so
+                loop.note_alive()
         process.terminate()
         process.join()
         loop.stopped.wait(PAUSE_AFTER_END)

@@ -238,6 +238,20 @@ ENDS_WITH_PARENT = "SCORER_ENDS_WITH_PARENT"
 """The environment variable with the process of a service: the loop ends if the service does, however that happens."""
 
 
+ALIVE, ALIVE_EVERY = "*", 30.0
+"""In the place of a track, when a loop last noted that it runs; and after how many seconds it notes that again."""
+
+PAUSED_AFTER = timedelta(minutes=3)
+
+
+def paused_since(view: Snapshot, track: str) -> datetime | None:
+    """When a loop last ran, if it has not run for `PAUSED_AFTER`; None if it runs, or runs are begun in another way."""
+    alive, ran = view.last_run(ALIVE), view.last_run(track)
+    if alive is None or view.now - alive < PAUSED_AFTER or (ran is not None and ran - alive > PAUSED_AFTER):
+        return None
+    return alive
+
+
 @dataclass
 class Loop:
     """What both loops share."""
@@ -248,6 +262,7 @@ class Loop:
     stopped: threading.Event = field(default_factory=threading.Event, kw_only=True)
     _last: str = field(default="", init=False)
     """The last message of an error."""
+    _note_at: float = field(default=-math.inf, init=False)
 
     def read(self, work: Callable[[Snapshot], Answer], otherwise: Answer) -> Answer:
         """The result of `work`, which reads one snapshot; `otherwise` if it cannot be read."""
@@ -258,6 +273,12 @@ class Loop:
     def count(self) -> int:
         """The number of events; 0 if they cannot be read."""
         return self.read(Snapshot.count_events, 0)
+
+    def note_alive(self) -> None:
+        """Note that the loop runs, unless it has just done so."""
+        if time.monotonic() >= self._note_at:
+            self._note_at = time.monotonic() + ALIVE_EVERY
+            self.succeeds(partial(self.store.note_run, ALIVE))
 
     def since(self, known: int) -> Sequence[Event]:
         """The events after so many."""

@@ -20,6 +20,7 @@ from typing import Any
 import anyio
 
 from scorer.board.site.captions import status_words
+from scorer.lists import for_participants
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entry, stays, without_solution
@@ -328,5 +329,5 @@ class Checks:
             return None
         lines = (err + out).decode("utf-8", "replace").splitlines()
         prefix = f"{printable(str(path))}:"
-        messages = [line.removeprefix(prefix).strip() for line in lines if line.startswith(prefix)]
+        messages = [for_participants(line.removeprefix(prefix).strip()) for line in lines if line.startswith(prefix)]
         return {"valid": process.returncode == 0, "messages": messages}

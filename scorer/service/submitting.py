@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import secrets
 import uuid
 import zipfile
@@ -19,6 +20,7 @@ from scorer.live.commitment import receipt_name
 from scorer.live.now import Now
 from scorer.live.teams import PREFIXES, Token, sha256_of, slugs
 from scorer.organising.teams import InvalidTokenError, redeem
+from scorer.organising.watch import paused_since
 from scorer.service.accepting import Delivery, Upload, check_open
 from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
 from scorer.service.refusals import RefusedError
@@ -81,6 +83,7 @@ async def _page(
             "handed_in": own.get(_number(asked, "entry")),
             "leaving": own.get(_number(asked, "withdraw")),
             "problem": problem,
+            "paused": paused_since(view, track.name),
             "best": published_scores(service.challenge, track).best,
         }
 
@@ -226,6 +229,7 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
     path = service.incoming(track) / f"{secrets.token_hex(16)}{PART}"
     upload.path.replace(path)
     lines = [_line(message) for message in answer["messages"]]
+    rest = _MORE.fullmatch(lines[-2][1]) if len(lines) > 1 else None
     held = Held(
         id=str(uuid.uuid4()),
         token=token.sha256,
@@ -236,7 +240,8 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
         size=upload.size,
         at=service.store.now(),
         is_valid=answer["valid"],
-        findings=lines[:-1],
+        findings=lines[:-1] if rest is None else lines[:-2],
+        count=len(lines) - 1 if rest is None else len(lines) - 2 + int(rest[1].replace(",", "")),
         summary=lines[-1][1] if lines else "",
     )
     service.held.keep(held)
@@ -260,6 +265,10 @@ async def _check_again(service: Service, _request: Request, token: Token, fields
 
 def _not_here() -> RefusedError:
     return RefusedError("not-found", "this file is not here any more; choose it again")
+
+
+_MORE = re.compile(r"and ([\d,]+) more")
+"""The message after the last one that is shown."""
 
 
 def _line(message: str) -> tuple[str, str]:

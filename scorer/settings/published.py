@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tomllib
 import urllib.error
 import urllib.request
@@ -201,25 +202,28 @@ def _public(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def downloaded(address: str, track: str | None = None) -> Iterator[Path]:
-    """A folder with the public settings of a site, and the lists of one track; None: of all. It is deleted at the end.
+def downloaded(address: str, track: str | None = None) -> Iterator[tuple[Path, str | None]]:
+    """A folder with the public settings of a site, and the lists of its tracks, given the address of any of its pages.
 
-    Raises ChallengeError if the site cannot be reached, or publishes no settings.
+    It is deleted at the end. Without `track`, the page may be that of one; the track is returned, too. Raises
+    ChallengeError if the site cannot be reached, or publishes no settings.
     """
     import tomlkit  # noqa: PLC0415
 
-    site = address.rstrip("/").removesuffix(f"/{FILE}")
+    page = re.split("[?#]", address)[0].rstrip("/").removesuffix(f"/{FILE}")
     with TemporaryDirectory(prefix="scorer-") as temporary:
         folder = Path(temporary)
-        _download(f"{site}/{FILE}", folder / FILE, _SETTINGS_BYTES)
+        site = _download_settings(page, folder / FILE)
         try:
             # What a site states is not trusted: only the public keys are taken, and no path that it names.
             document = _public(tomllib.loads((folder / FILE).read_text(encoding="utf-8")))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ChallengeError(f"{site}/{FILE}: not the public settings of a challenge") from error
+        part = page.removeprefix(site).split("/")[1:2]
+        track = track or next((name for name in document["tracks"] if [name] == part), None)
         for name, table in document["tracks"].items():
             for key, file in LISTS.items():
-                if track not in (None, name):
+                if track not in (None, name) and key != "queries":  # those tell for which track a file is
                     table.pop(key, None)
                 elif names_file(key, table.get(key)):
                     path = folder / name / file
@@ -228,7 +232,22 @@ def downloaded(address: str, track: str | None = None) -> Iterator[Path]:
                     path.parent.mkdir(exist_ok=True)
                     _download(f"{site}/{name}/{file}", path, _LIST_BYTES)
         (folder / FILE).write_text(tomlkit.dumps(document), encoding="utf-8")
-        yield folder
+        yield folder, track
+
+
+def _download_settings(page: str, file: Path) -> str:
+    """Write the public settings of the site that has a page, and return its address. Raises ChallengeError."""
+    site = page
+    while True:
+        try:
+            _download(f"{site}/{FILE}", file, _SETTINGS_BYTES)
+        except ChallengeError as error:
+            above = site.rpartition("/")[0]
+            if not isinstance(error.__cause__, urllib.error.HTTPError) or above.endswith(("/", ":")):
+                raise
+            site = above
+        else:
+            return site
 
 
 def _download(address: str, path: Path, most: int) -> None:

@@ -111,6 +111,18 @@ def test_queries_that_only_look_alike_are_counted(known: str, written: str) -> N
     assert text not in str(scorer.evaluate(solution, {"other": ["d1"], "q2": ["d3"]}, "RR").notes.shown)
 
 
+def test_ids_of_queries_that_are_written_as_decimals_are_named() -> None:
+    """As a table with a missing value writes whole numbers."""
+    solution = {"43": {"d1": 1}, "7": {"d3": 1}, "8": {"d3": 1}}
+    text = 'ids of queries are written as decimals: found "43.0", the queries have "43"'
+    result = scorer.evaluate(solution, {"43.0": ["d1"], "9.0": ["d1"], "8": ["d3"]}, "RR")
+
+    assert f"{text}; write whole numbers" in [note.text for note in result.notes]
+    with pytest.raises(SubmissionError, match=f"none of its queries is known; {text}, and 1 more; write whole numbers"):
+        scorer.evaluate(solution, {"43.0": ["d1"], "7.0": ["d1"]}, "RR")
+    assert "decimals" not in str(scorer.evaluate({"43.0": {"d1": 1}}, {"43.0": ["d1"]}, "RR").notes.shown)
+
+
 @pytest.mark.parametrize(
     ("known", "written"), [("d1", "d\u200b1"), ("caf\u00e9", "cafe\u0301"), ("cafe\u0301", "caf\u00e9")]
 )

@@ -254,6 +254,11 @@ def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
         assert answer.code == 0, answer.err
         assert "final nDCG@3 1.0" in answer.out.splitlines()
         until(lambda: b"amber" in server.request("GET", "/main/index.html")[1])
+        worse = tmp_path / "worse.txt"
+        worse.write_text(POOR)
+        later = process("submit", worse, *options, "--receipt", receipt.with_name("2.txt"), environment=environment)
+        assert later.code == 0, later.err
+        assert "; it does not count; it would be rank " in later.err
         rejected = process("submit", bad, *options, environment=environment)
         assert rejected.code == 1
         assert f"{bad}:2: " in rejected.err

@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from scorer.organising.teams import issue
+from scorer.organising.watch import ALIVE
+from scorer.settings.loading import read_challenge
+from scorer.store.store import Store
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
 from tests.commands import here
@@ -106,8 +110,10 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         until(tab, f"document.querySelector('#facts').dataset.team === '{team}'")
         tab.open(f"{service.address}/submit")
         assert tab.ask("document.querySelector('header a.own').pathname") == f"/teams/{team}.html"
-        tab.open(f"{service.address}/main/index.html")
-        assert tab.ask("document.querySelector('#board .pinned bdi').textContent") == team
+        pinned = ""
+        while pinned != team:  # the board follows in a moment
+            tab.open(f"{service.address}/main/index.html")
+            pinned = tab.ask("(document.querySelector('#board .pinned bdi') || {}).textContent")
         tab.open(f"{service.address}/submit")
     index = tab.ask("document.querySelector('#entries .number').innerText")
     assert tab.ask("document.querySelector('#entries tbody .score').innerText") == "1.0000"
@@ -276,6 +282,23 @@ def test_withdrawing_picking_and_the_end_of_the_quota(
     hand.check(chosen[4])
     hand.sees("All 4 entries of today are used; next at 00:00 UTC.")
     assert hand.button() == ""
+
+
+@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
+def test_the_page_says_that_scoring_is_paused(only_tab: Page, tmp_path: Path, scripts: bool) -> None:
+    """When the loop has ended."""
+    folder = tmp_path / "live"
+    Live.graded(folder, rules=RULES, phases=PHASE)
+    assert here("run", folder).code == 0
+    later = datetime.now(UTC) + timedelta(seconds=5)
+    with Store.open(read_challenge(folder).database_address, clock=lambda: later - timedelta(hours=1)) as store:
+        store.note_run("main")
+        store.note_run(ALIVE)
+    with serving(folder, "--no-runner") as service:
+        hand = Hand(only_tab, (folder, service), "gorse", scripts=scripts)
+        hand.sees("Scoring is paused since ")
+        hand.hand_in(*files(tmp_path, 1))
+        hand.sees("Files are received, and are scored when it goes on.")
 
 
 def test_an_upload_over_a_slow_line_is_shown_and_can_be_cancelled(

@@ -16,11 +16,13 @@ from httpx2 import Response
 from starlette.testclient import TestClient
 
 from scorer.organising.teams import issue
+from scorer.organising.watch import ALIVE, PAUSED_AFTER
 from scorer.service import submitting
 from scorer.service.accepting import HELD_AT_MOST
 from scorer.service.app import application
 from scorer.service.documents import Checks
 from scorer.service.state import COOKIE, LASTS
+from scorer.wording import iso_time
 from tests.commands import here
 from tests.live_challenges import GOOD, OTHER, POOR, Live, day
 from tests.served import Served, checked_at_once, served
@@ -313,6 +315,35 @@ class TestHandingIn:
         assert answer.status_code == 400
         assert "The file would be rejected." in answer.text
         assert not challenge.service.followed.deliveries
+
+    @pytest.mark.usefixtures("real_check")
+    def test_the_findings_are_counted_and_for_participants(self, visitor: Visitor) -> None:
+        """Those that are not listed, too; nothing that only the organiser can do."""
+        visitor.choose(GOOD + "".join(f"u{number}:a\n" for number in range(45)))
+        page = visitor.page()
+        (said,) = re.findall(r"The file can be scored[^<]*", page)
+        assert said == "The file can be scored; 46 things in it may be mistakes."
+        assert page.count("is unknown; its list is ignored") == 19
+        assert "<td>and 26 more</td>" in page
+        visitor.choose("# \n\n<x>,1\n", "odd.txt")
+        page = visitor.page()
+        assert "The file would be rejected." in page
+        assert "the closest layouts are" in page
+        assert "--submission-format" not in page
+        assert "challenge.toml" not in page
+
+    def test_scoring_is_paused_when_the_loop_has_ended(self, challenge: Served, visitor: Visitor) -> None:
+        """By its last sign of life; not where there never was a loop, or runs go on without one."""
+        visitor.hand_in(GOOD)
+        assert "Scoring is paused" not in visitor.page()
+        challenge.store.note_run(ALIVE)
+        stopped = challenge.now
+        challenge.now += PAUSED_AFTER / 2
+        assert "Scoring is paused" not in visitor.page()
+        challenge.now += PAUSED_AFTER
+        assert f'Scoring is paused since <time datetime="{iso_time(stopped)}">' in visitor.page()
+        challenge.run()
+        assert "Scoring is paused" not in visitor.page()
 
     def test_a_button_that_is_pressed_twice_gives_one_entry(self, challenge: Served, visitor: Visitor) -> None:
         visitor.choose(GOOD)

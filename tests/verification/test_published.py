@@ -189,6 +189,49 @@ def test_a_check_with_the_address_of_the_site_is_that_of_the_challenge(folder: P
         assert here("check", file, site) == wanted
 
 
+TRACK = """\
+[tracks.{name}]
+title = "{title}"
+list_length = 2
+primary = "AP"
+solution = "none"
+queries = "{name}.txt"
+
+"""
+
+
+def test_the_address_of_a_page_finds_the_site_and_its_track(tmp_path: Path) -> None:
+    """The address that one copies from a board, also where others are below it."""
+    file = tmp_path / "run.txt"
+    file.write_text("q1:a\nq2:b\nq3:c\n")
+    text = (
+        'name = "x"\n' + TRACK.format(name="cold", title="Cold") + TRACK.format(name="pooled", title="Pooled sequences")
+    )
+    files = {
+        f"/vl/{name}": value.encode()
+        for name, value in (("challenge.toml", text), ("cold/queries.txt", "q1\nq7\nq8\n"))
+    }
+    files["/vl/pooled/queries.txt"] = b"q1\nq2\nq3\n"
+    with http(answering(files)) as root:
+        for page in ("vl/pooled/", "vl/pooled/index.html?sort=AP#team-x", "vl/pooled/teams/x.html"):
+            answer = here("check", file, "--challenge", root + page)
+            assert (answer.code, "valid for track pooled: 3 lists" in answer.out) == (0, True), answer.err
+        assert here("check", file, "--challenge", f"{root}vl/index.html").code != 0  # which track?
+        assert "expected the address of the site of a challenge" in here("check", file, "--challenge", root).err
+        answer = here("check", file, "--challenge", f"{root}vl/cold/")
+        expected = (
+            "this looks like a file for Pooled sequences: it has lists for 3 of its 3 queries, and for 1 of this track"
+        )
+        assert (answer.code, f"{file}: {expected}" in answer.err) == (0, True), answer.err
+        file.write_text("q2:b\nq3:c\n")
+        answer = here("check", file, "--challenge", f"{root}vl/cold/")
+        expected = (
+            "this looks like a file for Pooled sequences: it has lists for 2 of its 3 queries, and for 0 of this track"
+        )
+        assert (answer.code, f"{file}: {expected}" in answer.err) == (1, True), answer.err
+        assert "looks like" not in here("check", file, "--challenge", f"{root}vl/pooled/").err
+
+
 def test_the_site_follows_a_changed_list(folder: Path) -> None:
     """A run renders again."""
     items = folder / "items" / "main.txt"
@@ -241,7 +284,7 @@ solution = "{secret}"
 submissions = "{secret}"
 """
     files = {"/challenge.toml": hostile.encode(), "/a/queries.txt": b"q1\n", "/a/items.txt": b"x\n"}
-    with http(answering(files)) as address, downloaded(address) as folder:
+    with http(answering(files)) as address, downloaded(address) as (folder, _):
         challenge = read_challenge(folder, solutions=False)
         (track,) = challenge.tracks
         assert track.queries_path == folder / "a" / "queries.txt"

@@ -31,7 +31,9 @@ class Held:
     at: datetime
     is_valid: bool
     findings: Sequence[tuple[str, str]]
-    """The line, or empty, and what was found there."""
+    """The line, or empty, and what was found there: the first ones."""
+    count: int
+    """How many findings there are in all."""
     summary: str
     """How much the file has, or how many errors."""
 
