@@ -171,8 +171,8 @@ class Site(StaticFiles):
                 raise HTTPException(503, "the site is not rendered yet; reload the page in a moment") from None
             raise
         response.headers["X-Content-Type-Options"] = "nosniff"
-        framing = "*" if Path(path).name == "embed.html" else "'none'"
-        response.headers["Content-Security-Policy"] = f"frame-ancestors {framing}"
+        who = "*" if Path(path).name == "embed.html" else "'none'"
+        response.headers["Content-Security-Policy"] = f"frame-ancestors {who}"
         response.headers["Cache-Control"] = "no-cache"  # a browser asks whether its copy is the present one
         return response
 

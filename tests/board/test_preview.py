@@ -116,7 +116,7 @@ def test_the_picture_has_dots_where_the_scores_are() -> None:
         view = content(of).views[0]
         picture = image_of(preview(of, view, {}))
         assert picture.size == (1200, 630)
-        assert picture.getpixel((3, 3)) == tuple(int(LIGHT[0][at : at + 2], 16) for at in (1, 3, 5))
+        assert len(marks_of(picture, LIGHT[0])) > 200_000
         found = marks_of(picture, accent)
         for number, row in enumerate(view.ranked[:5]):
             assert row.strip

@@ -24,7 +24,6 @@ from scorer.board.site.figures import board_figures
 from scorer.board.site.measure_page import measure_page
 from scorer.board.site.preview import PREVIEW, preview
 from scorer.board.site.templates import (
-    MOST_TOGETHER,
     STATIC_FOLDER,
     Navigation,
     Page,
@@ -36,7 +35,7 @@ from scorer.board.site.templates import (
 )
 from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links
 from scorer.board.site.track_pages import board_page, compare_pages, errata_pages, rules_and_past_pages, track_links
-from scorer.board.site.views import BoardView, MeasureColumn, board_view, measure_columns
+from scorer.board.site.views import BoardView, board_view, measure_columns
 from scorer.errors import ScorerError
 from scorer.lists.conversion import convert
 from scorer.lists.solution import excluded_pairs, read_ids
@@ -61,8 +60,8 @@ LOG = "log.jsonl"
 
 KIT, SAMPLE = "kit.zip", "sample.txt"
 
-MOST_OF_SAMPLE = 100_000
-"""How many items the lists of a sample have together, but for one a query."""
+MOST_OF_SAMPLE, MOST_OF_KIT = 20_000, 10_000_000
+"""How many items the lists of a sample have together, and how large the files of the kit may be, for a fast render."""
 
 EXTRA = "extra.css"
 """The organiser's style sheet, which comes after the shipped ones."""
@@ -145,15 +144,11 @@ class SiteContent:
     """The paths of the files that the site has next to its pages."""
 
     @cached_property
-    def columns(self) -> dict[str, MeasureColumn]:
-        return measure_columns(self.boards)
-
-    @cached_property
     def views(self) -> tuple[BoardView, ...]:
         """The view of each board, with its charts."""
-        analyses = {name for name, analysis in self.analyses.items() if analysis is not None}
+        columns, analyses = measure_columns(self.boards), {name for name, has in self.analyses.items() if has}
         return tuple(
-            board_view(board, self.columns, board_figures(board, self.cache), has_analysis=board.track.name in analyses)
+            board_view(board, columns, board_figures(board, self.cache), has_analysis=board.track.name in analyses)
             for board in self.boards
         )
 
@@ -181,50 +176,51 @@ def site_files(content: SiteContent, publish: Publish = publish_at_the_end) -> d
     # Addresses of previews are absolute.
     previews = [f"{board.track.name}/{PREVIEW}" for board in content.boards if challenge.branding.url]
     content = replace(content, files=frozenset({*copied, *previews}))
-    cache = {} if content.cache is None else content.cache
-    copied |= {path: preview(challenge, view, cache) for path, view in zip(previews, content.views, strict=False)}
     logo = challenge.branding.logo
     if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
             f"{challenge.root / FILE}: site.logo: names {challenge.root / STATIC / logo}, but there is no such file; "
             "create it or correct the path (hidden files and symbolic links are not copied)"
         )
-    return {**pages(content, lambda site: publish({**site, **copied})), **copied}
+    site = pages(content, lambda site: publish({**site, **copied}))
+    cache = {} if content.cache is None else content.cache
+    drawn = {path: preview(challenge, view, cache) for path, view in zip(previews, content.views, strict=False)}
+    return {**site, **copied, **drawn}
 
 
 def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
     """The files by their paths on the site. Raises SolutionError if a list cannot be read."""
     files = {FILE: published_settings(challenge, [board.track for board in boards])}
     for board in boards:
-        track, folder = board.track, board.track.name
+        track, folder, lists = board.track, board.track.name, dict[str, Sequence[str]]()
         for key, path in public_lists(track).items():
             if key == "exclude":
                 pairs = zip(*(ids.to_pylist() for ids in excluded_pairs(path)), strict=True)
-                lines = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
+                lists[key] = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
             else:
-                lines = read_ids(path).to_pylist()
-            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lines)
-        if queries := files.get(f"{folder}/{LISTS['queries']}"):
-            sample = _sample(track, queries.splitlines(), files.get(f"{folder}/{LISTS['items']}", "").splitlines())
-            files |= {f"{folder}/{SAMPLE}": sample} if sample else {}
+                lists[key] = read_ids(path).to_pylist()
+            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lists[key])
+        if sample := _sample(track, lists.get("queries", ()), lists.get("items", ())):
+            files[f"{folder}/{SAMPLE}"] = sample
     return files
 
 
 def _sample(track: Track, queries: Sequence[str], items: Sequence[str]) -> str:
     """A valid submission, with made-up items without candidates; empty if the format of the track is no text."""
-    length = max(1, min(track.list_length, MOST_OF_SAMPLE // len(queries)))
-    first = items[: length + 1] or [f"item-{number}" for number in range(1, length + 1)]
-    lists = {query: [item for item in first if item != query][:length] for query in queries}
     written = BytesIO()
-    with suppress(ScorerError, UnicodeDecodeError):
-        convert(lists, written, kind="submission", target_format=track.submission_format or "vlnet")
-        return written.getvalue().decode()
+    if 0 < len(queries) <= MOST_OF_SAMPLE:
+        length = min(track.list_length, MOST_OF_SAMPLE // len(queries))
+        first = items[: length + 1] or [f"item-{number}" for number in range(1, length + 1)]
+        lists = {query: [item for item in first if item != query][:length] for query in queries}
+        with suppress(ScorerError, UnicodeDecodeError):
+            convert(lists, written, kind="submission", target_format=track.submission_format or "vlnet")
+            return written.getvalue().decode()
     return ""
 
 
 def kit(files: Mapping[str, str]) -> dict[str, bytes]:
     """The files for participants as an archive, whose bytes depend on nothing else; none if they are too large."""
-    if sum(map(len, files.values())) > MOST_TOGETHER:
+    if sum(map(len, files.values())) > MOST_OF_KIT:
         return {}
     written = BytesIO()
     with ZipFile(written, "w") as archive:
@@ -245,7 +241,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     challenge, timeline, log = content.challenge, content.timeline, content.log
     environment = environment_of(challenge.root / "templates")
     _check_markdown(challenge)
-    columns, views = content.columns, content.views
+    columns, views = measure_columns(content.boards), content.views
     environment.filters |= FUNCTIONS
     environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log, "downloads": content.files}
     sheets = _style_sheets(challenge, environment)

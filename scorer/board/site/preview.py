@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 from unicodedata import normalize
 
 from scorer.board.charts.svg import Cache, chart_key
 from scorer.board.site.captions import counts, table_caption, track_status
-from scorer.board.site.views import BoardView, RowView
+from scorer.board.site.views import BoardView
 from scorer.settings.tracks import LIGHT, Challenge, softened
 from scorer.wording import printable, sentence, shortened
 
@@ -26,9 +27,6 @@ INK, SOFT, HAIR, ACCENT = "#1c1b18", "#5d5a53", "#ddd9ce", "#0a4c7a"
 
 DRAWN = re.compile("[ -~\u00a0-\u024f\u0370-\u052f\u1e00-\u1eff\u2010-\u2027\u2030-\u203a\u2212]*")
 """Texts in letters that the font has: Latin, Greek and Cyrillic. It is a part of DejaVu Sans Condensed."""
-
-Rows = Sequence[tuple[Sequence[str], Sequence[float]]]
-"""Texts, and places in percent of the axis: the score, where its interval begins, and the width of this."""
 
 
 def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
@@ -44,7 +42,14 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
         "" if view.ranked else caption,
         address,
     )
-    rows = [_drawn_row(row, track.shown_decimals) for row in view.ranked[:ROWS]]
+    rows = []  # texts, and places in percent of the axis
+    for row in view.ranked[:ROWS]:
+        places = (row.strip.mean, *(row.strip.interval or ())) if row.strip else ()
+        name, score = (
+            _drawable(row.row.team.name, row.row.team.slug),
+            f"{row.scores[0] or 0.0:.{track.shown_decimals}f}",
+        )
+        rows.append(((row.rank, name, score), [float(at.rstrip("%")) for at in places]))
     ticks = [([label], [float(at.rstrip("%"))]) for at, label in view.axis.ticks if rows]
     draw = partial(_drawn, words, rows, ticks, (challenge.branding.accents or (ACCENT,))[0])
     key = chart_key(draw)
@@ -53,19 +58,13 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
     return b64decode(cache[key])
 
 
-def _drawn_row(row: RowView, decimals: int) -> tuple[Sequence[str], Sequence[float]]:
-    marks = (row.strip.mean, *(row.strip.interval or ())) if row.strip else ()
-    texts = (row.rank, _drawable(row.row.team.name, row.row.team.slug), f"{row.scores[0] or 0.0:.{decimals}f}")
-    return texts, [float(mark.rstrip("%")) for mark in marks]
-
-
 def _drawable(text: str, other: str) -> str:
     """The text on one line, or the other one if the font lacks a letter of it."""
     composed = shortened(normalize("NFC", printable(text)), LONGEST)
     return composed if DRAWN.fullmatch(composed) else other
 
 
-def _drawn(words: Sequence[str], rows: Rows, ticks: Rows, accent: str) -> bytes:
+def _drawn(words: Sequence[str], rows: Sequence[Any], ticks: Sequence[Any], accent: str) -> bytes:
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 (only a picture that changed needs it)
 
     file, right = Path(__file__).with_suffix(".ttf").read_bytes(), WIDTH - MARGIN
@@ -93,12 +92,15 @@ def _drawn(words: Sequence[str], rows: Rows, ticks: Rows, accent: str) -> bytes:
         write(MARGIN, y, text, size, colour)
     for number, ((rank, name, score), (mean, *span)) in enumerate(rows):
         middle = TOP + (number + 0.5) * ROW
-        write(NAME - 20, middle, rank, colour=SOFT, anchor="rm")
-        write(NAME, middle, name)
-        write(SCORE, middle, score, anchor="rm")
+        for x, text, colour, anchor in (
+            (NAME - 20, rank, SOFT, "rm"),
+            (NAME, name, INK, "lm"),
+            (SCORE, score, INK, "rm"),
+        ):
+            write(x, middle, text, 30, colour, anchor)
         if span:
             fill(AXIS + 5 * span[0], middle - 6, 5 * span[1], 12, softened(accent, LIGHT[0], 4.0))
         pen.circle(((AXIS + 5 * mean) * SCALE, middle * SCALE), 11 * SCALE, accent, LIGHT[0], 3 * SCALE)
     written = BytesIO()
-    image.reduce(SCALE).quantize(64).save(written, "PNG", optimize=True)
+    image.reduce(SCALE).quantize(64, Image.Quantize.FASTOCTREE).save(written, "PNG")
     return written.getvalue()

@@ -40,9 +40,8 @@ def _past_path(board: Board, phase: Phase) -> str:
 def board_page(view: BoardView) -> Page:
     """The page of a board."""
     track = view.board.track
-    values = {"board": view.board, "table": view}
     about = f"{to_text(track.description)} {table_caption(view.board)}".strip()
-    return Page(f"{track.name}/index.html", "board.html", about, values)
+    return Page(f"{track.name}/index.html", "board.html", about, {"board": view.board, "table": view})
 
 
 def compare_pages(view: BoardView) -> Iterator[Page]:
