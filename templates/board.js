@@ -57,6 +57,9 @@
     return keyed.map(([, row]) => row);
   };
 
+  // Whether the range of ranks of a team begins with 1.
+  const couldBeFirst = (row) => Number.parseInt(row.querySelector("td.range")?.textContent, 10) === 1;
+
   // Showing the state
 
   const none = document.createElement("p");
@@ -119,7 +122,7 @@
     let shown = 0;
     for (const row of ranked) {
       const baseline = row.classList.contains("baseline");
-      row.hidden = (baseline && !state.baselines) || !names.get(row).includes(wanted);
+      row.hidden = (baseline && !state.baselines) || !names.get(row).includes(wanted) || (state.first && !couldBeFirst(row));
       shown += row.hidden ? 0 : 1;
     }
     // Moving rows resets the scroll position, so do it only if the order changes.
@@ -141,9 +144,10 @@
     fields.order.textContent = state.descending ? "↓" : "↑";
     fields.team.value = state.team;
     if (fields.baselines) fields.baselines.checked = state.baselines;
+    if (fields.first) fields.first.checked = state.first;
     fields.pin.value = state.pin;
     none.hidden = shown > 0;
-    none.textContent = shown ? "" : `No team matches “${state.team}”${state.baselines ? "" : " without the baselines"}.`;
+    none.textContent = shown ? "" : `No team ${state.first ? "that could be first " : ""}matches “${state.team}”${state.baselines ? "" : " without the baselines"}.`;
     showColumns();
     showPin();
     if (announce || shown < ranked.length) describe(shown);
@@ -159,6 +163,7 @@
     state.descending = (given.get("order") || state.head.dataset.first) !== "ascending";
     state.team = given.get("team") || "";
     state.baselines = given.get("baselines") !== "no";
+    state.first = given.get("first") === "yes" && Boolean(fields.first);
     state.toggled = new Set(list(given.get("columns")));
     state.keep = given.get("keep") === "yes";
     const pin = given.get("pin") ?? globalThis.own?.get() ?? "";
@@ -175,6 +180,7 @@
     }
     if (state.team) given.set("team", state.team);
     if (!state.baselines) given.set("baselines", "no");
+    if (state.first) given.set("first", "yes");
     if (state.toggled.size) given.set("columns", [...state.toggled].join(" "));
     if (state.keep) given.set("keep", "yes");
     if (state.pin) given.set("pin", state.pin);
@@ -279,7 +285,7 @@
       const column = heads.findIndex((head) => head.dataset.key === given.value);
       const lacks = given.checked && getComputedStyle(heads[column]).display === "none" && matchMedia("(width > 44rem)").matches;
       change({ toggled: new Set(toggled.map((each) => each.value)), keep: state.keep || lacks });
-    } else change({ team: fields.team.value, baselines: !fields.baselines || fields.baselines.checked });
+    } else change({ team: fields.team.value, baselines: !fields.baselines || fields.baselines.checked, first: Boolean(fields.first?.checked) });
   });
   controls.addEventListener("click", ({ target }) => {
     if (target.name === "order") change({ descending: !state.descending });
@@ -292,7 +298,7 @@
     event.preventDefault();
     globalThis.own?.set("");
     menu.open = false;
-    change({ head: initial, descending: initial.dataset.first === "descending", team: "", baselines: true, toggled: new Set(), keep: false, pin: "" });
+    change({ head: initial, descending: initial.dataset.first === "descending", team: "", baselines: true, first: false, toggled: new Set(), keep: false, pin: "" });
   });
 
   // The menu closes as menus do.
@@ -319,6 +325,6 @@
   const pinned = body.querySelector(".pinned:not([hidden])");
   const comes = performance.getEntriesByType("navigation")[0]?.type === "navigate" && !document.querySelector(":target");
   if (pinned && comes && table.classList.contains("dense") && matchMedia("(width <= 44rem)").matches) {
-    pinned.scrollIntoView({ block: "center" });
+    Promise.resolve(globalThis.rows).then(() => pinned.scrollIntoView({ block: "center" }));
   }
 })();

@@ -245,6 +245,16 @@ def test_a_long_board_is_small(count: int) -> None:
     assert weight(site) < 200_000
 
 
+def test_the_axis_of_a_long_board_is_near_its_scores() -> None:
+    """With more than 100 rows; the notes say so. A shorter one begins at 0."""
+    for count, first, says in ((100, "0", False), (101, "0.3", True)):
+        one = many(count)
+        site = pages(challenge().model_copy(update={"tracks": (one.track,)}), [one])
+        axis = read(site[BOARD]).of_class("axis")
+        assert next(axis.all("text")).words() == first
+        assert ("the axis begins near the lowest score, and not at 0" in site[BOARD]) is says
+
+
 # In a browser
 
 SHOWN = "[...document.querySelectorAll('#board tbody:not(.first) tr')].filter(row => !row.hidden)"
@@ -544,6 +554,14 @@ def long(tmp_path_factory: pytest.TempPathFactory) -> str:
     return folder.as_uri()
 
 
+@pytest.fixture(scope="module")
+def very_long(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The URL of a board of 300 teams."""
+    folder, one = tmp_path_factory.mktemp("very-long"), many(300)
+    write(pages(challenge().model_copy(update={"tracks": (one.track,)}), [one]), folder)
+    return f"{folder.as_uri()}/{BOARD}"
+
+
 class TestLayout:
     """The board at every width, in every medium."""
 
@@ -636,6 +654,37 @@ class TestLayout:
         tab.open(f"{long}/{BOARD}#pin=team-40")
         assert tab.ask("document.querySelector('#board tbody bdi').textContent") == "team-40"
         assert tab.ask("document.querySelectorAll('#team-team-40').length") == 1
+
+    def test_the_later_rows_of_a_long_board_come_when_the_page_is_complete(self, tab: Page, very_long: str) -> None:
+        """All rows are there then, without scripts, and at once behind a link to a row."""
+        count = "[...document.querySelectorAll('#board tbody tr')].filter(row => row.checkVisibility()).length"
+        script = (
+            "globalThis.counts = []; addEventListener('DOMContentLoaded', () => counts.push("
+            f"{count}), {{ capture: true }})"
+        )
+        added = tab.send("Page.addScriptToEvaluateOnNewDocument", source=script)["identifier"]
+        for state, at_first in (("", 40), ("#team-keen-200", 300)):
+            tab.open(f"{very_long}{state}")
+            tab.send("Runtime.evaluate", expression="rows", awaitPromise=True)
+            assert tab.ask("counts[0]") == at_first
+            assert tab.ask(count) == 300
+        assert tab.ask("document.querySelector('#team-keen-200').getBoundingClientRect().top") < 900
+        tab.send("Page.removeScriptToEvaluateOnNewDocument", identifier=added)
+        tab.open(very_long, scripts=False)
+        assert tab.ask(count) == 300
+
+    def test_teams_that_could_be_first_are_a_filter(self, tab: Page, very_long: str) -> None:
+        """Those whose range of ranks begins with 1; it is in the URL, and reset removes it."""
+        tab.open(very_long)
+        tab.ask(clicked("[name=first]"))
+        assert tab.ask(NAMES) == [f"keen-{number}" for number in range(11)]
+        assert tab.ask(STATUS).startswith("11 of 300 rows")
+        assert tab.ask("location.hash") == "#first=yes"
+        tab.open(f"{very_long}#first=yes&team=keen-2")
+        assert tab.ask(NAMES) == ["keen-2"]
+        assert tab.ask("document.querySelector('[name=first]').checked")
+        tab.ask(clicked("[type=reset]"))
+        assert len(tab.ask(NAMES)) == 300
 
     def test_a_long_board_opens_at_the_pinned_team_on_a_phone(self, tab: Page, long: str) -> None:
         """Nowhere else: not in a wide window, and not if a link leads to another row."""

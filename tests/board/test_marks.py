@@ -59,6 +59,23 @@ def test_an_axis_goes_from_zero_to_a_round_number(values: list[float], labels: l
     assert [label for _, label in axis_for(values).ticks] == labels
 
 
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([0.41, 0.487], ["0.40", "0.42", "0.44", "0.46", "0.48", "0.50"]),
+        ([-0.02, 0.4], ["-0.1", "0", "0.1", "0.2", "0.3", "0.4"]),
+        ([0.4, 0.4], ["0", "0.1", "0.2", "0.3", "0.4"]),
+        ([0.4, 0.4 + 1e-9], ["0", "0.1", "0.2", "0.3", "0.4", "0.5"]),
+        ([], ["0", "1"]),
+    ],
+)
+def test_an_axis_near_the_values_begins_below_the_lowest_one(values: list[float], labels: list[str]) -> None:
+    """Unless they are nearly equal; every value is on it."""
+    axis = axis_for(values, near=True)
+    assert [label for _, label in axis.ticks] == labels
+    assert all(axis.first * axis.step <= value <= axis.last * axis.step + 1e-9 for value in values)
+
+
 def test_every_value_has_its_place_on_the_axis() -> None:
     """As a short percentage inside the picture; an axis includes values of any size with at most seven steps."""
     places = [axis_for([0.5]).percent(value) for value in (0, 0.25, 1 / 3, 0.5, 9, -1)]

@@ -32,6 +32,12 @@ from scorer.wording import counted, in_words
 MOST_STEPS = 7
 """How many steps an axis has at most."""
 
+LONG_ROWS = 100
+"""With more rows, the axis of a board is near the values, and scripts draw its later rows last."""
+
+NEARLY = 0.01
+"""Values that differ by a smaller share of the highest one are nearly equal."""
+
 STEPS = (1, 2, 5, 10)
 """Steps between the ticks of an axis, times a power of ten."""
 
@@ -73,10 +79,15 @@ class Axis:
         return tuple((self.percent(value), label) for value, label in self.labels)
 
 
-def axis_for(values: Iterable[float]) -> Axis:
-    """The axis from 0 to the round number above the highest value; it begins below 0 if a value is negative."""
-    shown = [0.0, *values]
-    low, high = min(shown), max(shown)
+def axis_for(values: Iterable[float], *, near: bool = False) -> Axis:
+    """The axis from 0 to the round number above the highest value; it begins below 0 if a value is negative.
+
+    `near`: it begins at the round number below the lowest value, unless the values are nearly equal.
+    """
+    shown = sorted(values) or [0.0]
+    low, high = shown[0], shown[-1]
+    if not near or high - low < NEARLY * max(high, -low):
+        low, high = min(low, 0.0), max(high, 0.0)
     if high <= low:
         return Axis(1.0, 0, 1)
     rough = (high - low) / MOST_STEPS
@@ -153,7 +164,7 @@ def board_axis(board: Board, scores: Sequence[ColumnScores]) -> Axis:
             values += [score for score in row.entry.preliminary[:1] if score is not None]
         if row.primary_certainty and row.primary_certainty.interval:
             values += row.primary_certainty.interval
-    return axis_for(values)
+    return axis_for(values, near=len(board.rows) > LONG_ROWS)
 
 
 def strips(

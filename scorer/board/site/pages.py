@@ -52,7 +52,7 @@ from scorer.wording import shared_ranks
 
 ASSETS = (
     *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
-    *("board.js", "compare.js", "left.js", "own.js", "sort.js"),
+    *("board.js", "compare.js", "left.js", "own.js", "rows.js", "sort.js"),
 )
 """Copied without rendering."""
 

@@ -13,6 +13,7 @@ from typing import Literal
 
 from scorer.board.board import Board, Row
 from scorer.board.site.figures import (
+    LONG_ROWS,
     Axis,
     Figure,
     Mark,
@@ -332,6 +333,10 @@ class BoardView:
     @property
     def is_dense(self) -> bool:
         return len(self.rows) > DENSE_ROWS
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.rows) > LONG_ROWS
 
     @property
     def lacks_marks(self) -> bool:
