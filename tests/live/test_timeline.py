@@ -374,6 +374,22 @@ class TestInTheBrowser:
         if has_axe():
             assert violations(tab) == []
 
+    @pytest.mark.parametrize("width", [320, 390, 720, 1024, 1440])
+    def test_the_time_of_a_row_never_touches_its_track(self, width: int, tab: Page, tmp_path: Path) -> None:
+        """The longest time has seconds."""
+        write(site(), tmp_path)
+        tab.open(f"{tmp_path.as_uri()}/timeline.html", width=width)
+        longest = "30 September 2027, 23:59:59 UTC"
+        tab.ask(f"for (const time of document.querySelectorAll('tbody time')) time.textContent = '{longest}'")
+        gaps = tab.ask("""[...document.querySelectorAll('tbody tr')].map(row => {
+          const words = document.createRange();
+          words.selectNodeContents(row.querySelector('.where'));
+          const [time, track] = [row.querySelector('time').getBoundingClientRect(), words.getBoundingClientRect()];
+          return track.top >= time.bottom ? 99 : track.left - time.right;
+        })""")
+
+        assert min(gaps) >= 8
+
     def test_tracks_can_be_hidden_without_scripts(self, tab: Page, tmp_path: Path) -> None:
         """Each track has a box."""
         write(site(), tmp_path)

@@ -130,16 +130,18 @@ def test_nginx_serves_the_pages_and_no_hidden_file(rendered: Path, tmp_path: Pat
     site = {"/srv/challenge/site": str(rendered / "my-challenge" / "site")}
     with nginx(tmp_path, text, "board.example.org", site) as (address, certificate):
         answers = [curl(certificate, f"{address}{path}") for path in ("/", "/main/leaderboard.json", "/.manifest.json")]
+        scripts = headers_of(certificate, f"{address}/board.js", "Accept-Encoding: gzip")
         framing = [headers_of(certificate, f"{address}{path}") for path in ("/main/embed.html", "/main/index.html")]
     assert (rendered / "my-challenge" / "site" / ".manifest.json").exists()
     assert answers == [200, 200, 404]
+    assert re.search(r"(?im)^content-encoding: gzip", scripts)
     policies = [re.findall(r"(?im)^content-security-policy: (.+?)\s*$", each) for each in framing]
     assert policies == [["frame-ancestors *"], ["frame-ancestors 'none'"]]
 
 
-def headers_of(certificate: Path, address: str) -> str:
-    """The headers of an answer."""
-    command = ["curl", "--silent", "--head", "--cacert", str(certificate), address]
+def headers_of(certificate: Path, address: str, header: str = "Accept: */*") -> str:
+    """The headers of an answer to a request with a header."""
+    command = ["curl", "--silent", "--head", "--cacert", str(certificate), "--header", header, address]
     return subprocess.run(command, capture_output=True, text=True, check=True, timeout=30).stdout
 
 

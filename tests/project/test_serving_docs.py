@@ -229,6 +229,8 @@ def test_a_file_handed_in_through_nginx_is_scored(tmp_path: Path) -> None:
         assert status(f"{behind}/metrics", {"X-Forwarded-For": "192.0.2.1"}) == 404
         assert curl(certificate, f"{address}/metrics") == 404
         assert curl(certificate, f"{address}/readyz") == 200
+        for path in ("/main/index.html", "/style.css", "/board.js", "/main/leaderboard.json"):
+            assert is_compressed(certificate, f"{address}{path}"), path
 
     assert shown.returncode == 0, shown.stderr
     assert "preliminary nDCG@5 " in shown.stdout
@@ -263,6 +265,15 @@ def status(address: str, headers: dict[str, str] | None = None) -> int:
         return error.code
     except urllib.error.URLError:
         return 0
+
+
+def is_compressed(certificate: Path, address: str) -> bool:
+    """Whether an answer over TLS is compressed for a browser that accepts it."""
+    options = ["--silent", "--noproxy", "*", "--cacert", str(certificate), "--header", "Accept-Encoding: gzip"]
+    command = ["curl", *options, "--dump-header", "-", "--output", os.devnull, address]
+    return (
+        b"content-encoding: gzip" in subprocess.run(command, capture_output=True, check=True, timeout=20).stdout.lower()
+    )
 
 
 def curl(certificate: Path, address: str) -> int:
