@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
+from itertools import chain
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from jinja2 import Environment, TemplateNotFound
@@ -261,10 +262,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
             site[page.path] = render_page(environment, navigation, page)
 
     add([front_page(challenge, timeline, views), *map(board_page, views)])
-    for view in views:
-        add(compare_pages(view))
     missing = publish(site)
-    teams = team_pages.team_pages(views, missing)
+    teams = chain(chain.from_iterable(map(compare_pages, views)), team_pages.team_pages(views, missing))
     while missing and (page := next(teams, None)) is not None:
         add([page])
         if missing <= site.keys():
