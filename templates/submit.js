@@ -19,7 +19,9 @@ function replace(text, address) {
     location.reload();
     return;
   }
+  const token = document.getElementById("new-token"); // which no other page has
   document.getElementById("main").replaceWith(main);
+  if (token) document.getElementById("news").prepend(token);
   if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
   if (address) history.replaceState(null, "", address);
   prepare();
@@ -41,7 +43,8 @@ async function send(form, extra) {
 
 // An empty page: what was checked before is not this file.
 function clear() {
-  for (const old of document.querySelectorAll(".found, .hand-in, .chosen, #news > *")) old.remove();
+  const old = ".found, .hand-in, .verdict, .chosen, #news > :not(#new-token)";
+  for (const each of document.querySelectorAll(old)) each.remove();
 }
 
 function say(text) {
@@ -49,7 +52,7 @@ function say(text) {
   warning.className = "warning";
   warning.setAttribute("role", "alert");
   warning.textContent = text;
-  document.getElementById("news").replaceChildren(warning);
+  document.getElementById("news").append(warning);
 }
 
 function send_file(form) {
@@ -113,6 +116,7 @@ function prepare() {
   clearTimeout(timer);
   if (document.querySelector("[data-waiting]")) timer = setTimeout(look, POLL);
   for (const button of document.querySelectorAll("form.check button, #picks button")) button.hidden = true;
+  for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
 }
 
 document.addEventListener("change", (event) => {
@@ -121,8 +125,12 @@ document.addEventListener("change", (event) => {
   if (input.form && input.form.id === "picks") send(input.form, { name: "action", value: "pick" });
 });
 
-document.addEventListener("click", (event) => {
+document.addEventListener("click", async (event) => {
   if (upload && event.target.closest(".sending button")) upload.abort();
+  const { copy } = event.target.dataset;
+  if (!copy) return;
+  await navigator.clipboard.writeText(document.getElementById(copy).textContent);
+  event.target.textContent = "Copied";
 });
 
 document.addEventListener("submit", (event) => {

@@ -31,6 +31,7 @@ import uvicorn
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Mount, Route
@@ -223,7 +224,7 @@ def application(service: Service) -> Starlette:
         route("/healthz", _health, "GET"),
         route("/readyz", _ready, "GET"),
         route("/metrics", _metrics, "GET"),
-        Mount("/", app=Site(service.challenge.site_path)),
+        Mount("/", app=GZipMiddleware(Site(service.challenge.site_path), compresslevel=6)),  # pages without secrets
     ]
     return Starlette(routes=routes, exception_handlers=error_handlers(service))
 

@@ -167,11 +167,20 @@ class PublishedScores:
     ranks: Mapping[str, int] = field(default_factory=dict)
     ranges: Mapping[str, Sequence[int]] = field(default_factory=dict)
     """The first and the last rank that a team may have."""
+    intervals: Mapping[str, Sequence[float]] = field(default_factory=dict)
+    """The ends of the interval of the score."""
+    changes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What changed for a team, in sentences."""
 
     @property
     def best(self) -> float | None:
         """The best score; None without one."""
         return max(self.scores.values(), default=None)
+
+    @property
+    def highest(self) -> list[float]:
+        """All scores and ends of intervals, for an axis."""
+        return [*self.scores.values(), *(end for ends in self.intervals.values() for end in ends)]
 
     def rank_of(self, score: float | None, own: str) -> int | None:
         """The rank that an entry of a team would have if it counted; None without a score."""
@@ -200,6 +209,8 @@ def _published_scores(board: Path, *_status: int) -> PublishedScores:
         {team: row[column] for team, row in rows.items() if row.get(column) is not None},
         {team: row["rank"] for team, row in rows.items()},
         {team: (row["rank from"], row["rank to"]) for team, row in rows.items() if row.get("rank from")},
+        {team: (row["low"], row["high"]) for team, row in rows.items() if row.get("low") is not None},
+        {team: row.get("changes", ()) for team, row in rows.items()},
     )
 
 

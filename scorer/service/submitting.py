@@ -13,11 +13,13 @@ from urllib.parse import parse_qs, urlencode
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from scorer.board.site.figures import axis_for
 from scorer.board.site.submit_page import Held, service_page
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.live.commitment import receipt_name
 from scorer.live.now import Now
+from scorer.live.phases import closing, with_grace
 from scorer.live.teams import PREFIXES, Token, sha256_of, slugs
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
@@ -28,7 +30,7 @@ from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, received, small_body
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
-from scorer.wording import counted, printable, utc_moment
+from scorer.wording import counted, exact_time, printable
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -55,10 +57,10 @@ async def show(service: Service, request: Request) -> Response:
 
 
 async def _page(
-    service: Service, token: Token, asked: Mapping[str, str], problem: str = "", status: int = 200
+    service: Service, token: Token, asked: Mapping[str, str], problem: str = "", status: int = 200, new: str = ""
 ) -> Response:
     """The page in one state. `asked` is its address: the track, and the checked file, or the entry that was handed in
-    or is to be withdrawn.
+    or is to be withdrawn. `new` is a token that is shown for the only time.
     """
     tracks = service.challenge.tracks
     track = next((track for track in tracks if track.name == asked.get("track")), tracks[0])
@@ -67,14 +69,17 @@ async def _page(
         now = Now.of(view, track)
         phase = now.phases.current(view.now)
         own = entry_documents(view, service.challenge, service.followed, track, token.team)
+        slug = slugs(service.followed.teams).get(now.merges.final(token.team), "")
+        published = published_scores(service.challenge, track)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return {
             "team": printable(service.followed.settings(token.team).name or token.team),
-            "slug": slugs(service.followed.teams).get(now.merges.final(token.team), ""),
+            "slug": slug,
             "token_label": token.label,
             "track": now.track,
             "where": track_document(view, track, service.challenge),
-            "until": phase.closes if phase is not None else None,
+            "phase": phase,
+            "grace": with_grace(phase) if phase is not None else "",
             "quota": quota_document(view, service.followed, track, token.team),
             "closed": _why_closed(view, service, track, token.team),
             "entries": [own[index] for index in sorted(own, reverse=True)],
@@ -83,8 +88,12 @@ async def _page(
             "handed_in": own.get(_number(asked, "entry")),
             "leaving": own.get(_number(asked, "withdraw")),
             "problem": problem,
+            "new_token": new,
             "paused": paused_since(view, track.name),
-            "best": published_scores(service.challenge, track).best,
+            "best": published.best,
+            "interval": published.intervals.get(slug),
+            "changes": published.changes.get(slug, ()),
+            "axis": axis_for(published.highest),
         }
 
     values = await service.read(read)
@@ -106,17 +115,14 @@ def _why_closed(view: Snapshot, service: Service, track: Track, team: str) -> st
         phases = Now.of(view, track).phases
         last = next((phase for phase in reversed(phases.all) if phase.start <= view.now), None)
         upcoming = phases.upcoming(view.now)
-        sentences = [f"Closed on {utc_moment(last.end)}."] if last else []
-        sentences += [f"The phase {upcoming.name} opens on {utc_moment(upcoming.start)}."] if upcoming else []
+        sentences = [f"Closed on {closing(last)}."] if last else []
+        sentences += [f"The phase {upcoming.name} opens on {exact_time(upcoming.start)}."] if upcoming else []
         return " ".join(sentences)
     return ""
 
 
-def _sign_in_page(
-    service: Service, problem: str = "", *, team: str = "", token: str = "", status: int = 200
-) -> Response:
-    page = service_page(service.challenge, "sign-in.html", problem=problem, token=token, team=team)
-    return _html(page, status)
+def _sign_in_page(service: Service, problem: str = "", status: int = 200) -> Response:
+    return _html(service_page(service.challenge, "sign-in.html", problem=problem), status)
 
 
 def _html(text: str, status: int = 200) -> Response:
@@ -161,7 +167,7 @@ async def act(service: Service, request: Request) -> Response:
         refusal = RefusedError("unauthorised", "the invitation was used, has expired or was revoked")
     service.metrics.refused.labels(refusal.code).inc()
     if token is None:
-        return _sign_in_page(service, refusal.text, status=refusal.status)
+        return _sign_in_page(service, refusal.text, refusal.status)
     return await _page(service, token, asked, refusal.text, refusal.status)
 
 
@@ -193,8 +199,7 @@ async def _sign_in(service: Service, request: Request, fields: Fields) -> Respon
     token = await service.read(lambda _: service.followed.tokens.get(sha256))
     if token is None or token.use != "token" or not token.is_valid(now):
         raise RefusedError("unauthorised", "this is no valid token and no invitation; ask the organisers for one")
-    team = printable(service.followed.settings(token.team).name or token.team)
-    response = _sign_in_page(service, team=team, token=new, status=201) if new else _back()
+    response = await _page(service, token, {}, status=201, new=new) if new else _back()
     service.sessions.begin(response, sha256, now)
     return response
 

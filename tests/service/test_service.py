@@ -666,6 +666,20 @@ class TestSecrets:
         for path in outside:
             assert here_served.client.get(path).status_code == 404, path
 
+    def test_the_site_is_compressed_and_answers_with_secrets_are_not(self, here_served: Served) -> None:
+        here_served.run()
+        here_served.live.render(here_served.now)
+        page = here_served.live.folder / "site" / "main" / "index.html"
+        answer = here_served.client.get("/main/index.html", headers={"Accept-Encoding": "gzip"})
+        assert answer.headers["content-encoding"] == "gzip"
+        assert answer.content == page.read_bytes()
+        plain = here_served.client.get("/main/index.html", headers={"Accept-Encoding": "identity"})
+        assert "content-encoding" not in plain.headers
+        assert plain.content == page.read_bytes()
+        part = {"Accept-Encoding": "gzip", "Range": "bytes=0-99"}
+        assert here_served.client.get("/main/index.html", headers=part).content == page.read_bytes()[:100]
+        assert "content-encoding" not in here_served.client.get("/submit", headers={"Accept-Encoding": "gzip"}).headers
+
     def test_the_log_has_no_token_and_no_team(self, here_served: Served, caplog: pytest.LogCaptureFixture) -> None:
         with caplog.at_level("INFO"):
             here_served.put("amber", GOOD)
