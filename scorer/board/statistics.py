@@ -290,8 +290,6 @@ def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
 _AT_ONCE = 512
 """Rows whose resampled means are in memory at a time."""
 
-DECILES = tuple(part / 10 for part in range(1, 10))
-
 NEIGHBOURS, BASELINES = 3, 4
 """On a board of more than `MOST_ALGORITHMS` rows, a row is compared with so many rows above it and below it, with so
 many of the best baselines, and with the leader. On a shorter board, all rows are compared."""
@@ -329,11 +327,8 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
         return MeasureStatistics(of_ranking, tuple(rows))
     if track.shows_queries:
         extremes = task.extreme_queries(queries)
-        deciles = np.nanquantile(task.scores, DECILES, axis=1).T.tolist()
-        rows = [
-            RowStatistics(row.certainty, *each, tuple(of_row))
-            for row, each, of_row in zip(rows, extremes, deciles, strict=True)
-        ]
+        deciles = map(tuple, np.nanquantile(task.scores, np.arange(1, 10) / 10, axis=1).T.tolist())
+        rows = [RowStatistics(row.certainty, *of, each) for row, of, each in zip(rows, extremes, deciles, strict=True)]
     has_moves = of_ranking is not None and scored.board.shows_both
     shaken = moves(scored, scores[task.ranked], kept.of(task.ranked.tolist())) if has_moves else None
     return MeasureStatistics(of_ranking, tuple(rows), of_pairs, shaken)
