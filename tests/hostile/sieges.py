@@ -85,8 +85,8 @@ class Attack:
 
 
 def own(row: dict[str, object]) -> dict[str, object]:
-    """What a row says of its team only: ranges of ranks and tiers depend on the other teams."""
-    return {name: value for name, value in row.items() if name not in ("rank from", "rank to", "tier")}
+    """What a row says of its team only: ranges of ranks, tiers and changes depend on the other teams."""
+    return {name: value for name, value in row.items() if name not in ("rank from", "rank to", "tier", "changes")}
 
 
 @cache

@@ -266,7 +266,7 @@ def test_only_improvements_are_shown(tmp_path: Path) -> None:
     page = files["teams/a.html"]
     assert page.count("scored, no improvement") == 2
     assert "4 looks at the preliminary queries" in page
-    assert "not shown before" in files["main/rules.html"]
+    assert "Final scores are not shown until the phase" in files["main/rules.html"]
 
 
 @pytest.mark.parametrize("entry", ["best", "last", "picks"])
