@@ -35,20 +35,13 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
     about = f"{sentence(track.shown_stage)} {view.columns[0].head} · {counts(view.board)[0]}"
     first = f"{_drawable(challenge.name, '')} · {about}".removeprefix(" · ")
     caption, title = table_caption(view.board), _drawable(track.title, track.name)
-    words = (
-        first,
-        title,
-        str(status.phase.striptags()) if status else caption,
-        "" if view.ranked else caption,
-        address,
-    )
+    state = str(status.phase.striptags()) if status else caption
+    words = (first, title, state, "" if view.ranked else caption, address)
     rows = []  # texts, and places in percent of the axis
     for row in view.ranked[:ROWS]:
         places = (row.strip.mean, *(row.strip.interval or ())) if row.strip else ()
-        name, score = (
-            _drawable(row.row.team.name, row.row.team.slug),
-            f"{row.scores[0] or 0.0:.{track.shown_decimals}f}",
-        )
+        score = f"{row.scores[0] or 0.0:.{track.shown_decimals}f}"
+        name = _drawable(row.row.team.name, row.row.team.slug)
         rows.append(((row.rank, name, score), [float(at.rstrip("%")) for at in places]))
     ticks = [([label], [float(at.rstrip("%"))]) for at, label in view.axis.ticks if rows]
     draw = partial(_drawn, words, rows, ticks, (challenge.branding.accents or (ACCENT,))[0])
