@@ -127,6 +127,39 @@ def test_a_board_on_upright_paper_keeps_its_table(tab: Page, site: dict[str, Pat
     assert "Figure 1." in pdf[0].get_textpage().get_text_bounded()
 
 
+def heights(sheet: Any, text: str) -> list[float]:
+    """Where a text begins on a sheet, in points from the foot."""
+    page = sheet.get_textpage()
+    found, place = page.search(text, match_case=True), []
+    while at := found.get_next():
+        place.append(page.get_charbox(at[0])[1])
+    return place
+
+
+@pytest.mark.parametrize("name", ["index", "board", "team", "rules", "live board"])
+def test_what_belongs_together_is_on_one_sheet(tab: Page, site: dict[str, Path], name: str) -> None:
+    """A caption or heading and what follows it; and the last sheet has more than a few lines."""
+    tab.open(site[name].as_uri())
+    pdf = pdfium.PdfDocument(tab.pdf())
+    for sheet in pdf:
+        lines = {round(word.bottom) for word in words_of(sheet) if word.bottom > SIDE}
+        for text in ("Table ", "Figure ", "To take part", "Latest entries", "What changed"):
+            assert all(len([line for line in lines if line < at - 5]) >= 4 for at in heights(sheet, text)), text
+    assert len(lines) >= 8
+
+
+def test_rules_fill_one_sheet(tab: Page, site: dict[str, Path]) -> None:
+    """In two columns below the heading."""
+    tab.open(site["rules"].as_uri())
+    pdf = pdfium.PdfDocument(tab.pdf())
+    lefts = [word.left for word in words_of(pdf[0]) if len(word.text) > 30]
+
+    assert len(pdf) == 1
+    assert max(lefts) - min(lefts) > 200
+    (first,) = heights(pdf[0], "The board is ranked")
+    assert all(word.bottom < first + 60 for word in words_of(pdf[0]) if len(word.text) > 30)
+
+
 def test_paper_has_no_controls_and_says_which_sheet_it_is(tab: Page, site: dict[str, Path]) -> None:
     """Nor links that lead nowhere on paper; at the foot are the zone of all times and the number of the sheet."""
     tab.open(site["board"].as_uri())
