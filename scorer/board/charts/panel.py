@@ -255,10 +255,6 @@ DEFAULTS = {("stroke-width", "1"), ("text-anchor", "start"), ("font-size", str(S
 """Attributes that say what holds without them."""
 
 
-HALO = {"stroke": PAPER, "stroke-width": "6", "stroke-linejoin": "round", "paint-order": "stroke"}
-"""A text with them is readable on lines."""
-
-
 def coordinate(value: float, decimals: int = 1) -> str:
     """Return a number of an SVG: rounded, without zeros at its end."""
     text = f"{value:.{decimals}f}"

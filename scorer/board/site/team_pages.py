@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from markupsafe import Markup, escape
 
 from scorer.board.board import Board, Pair, PastBoard, Row
+from scorer.board.changes import LONGEST_NAME
 from scorer.board.charts.over_time import TimedScore, timeline
 from scorer.board.charts.svg import Svg
 from scorer.board.site.captions import significant, without_scores
@@ -75,9 +76,6 @@ def in_history(change: TeamChange) -> Markup:
 
 NAMED = 2
 """How many of the nearest teams on each side the sentences name."""
-
-LONGEST_NAME = 40
-"""How many characters of a name a sentence has."""
 
 MOST_QUERIES = 1_000_000
 """More queries than this are not a number that anyone could collect."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from heapq import nlargest
@@ -236,9 +236,14 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
     before, after = score_at(steps, entry.received - RESOLUTION), score_at(steps, entry.received)
     if after != score:
         return f"{_printed(board, score)}; {_printed(board, after)} still counts", ""
-    others = list(_other_scores(board, row, entry))
-    now = _rank(score, others)
-    then = None if before is None else _rank(before, others)
+    found = [
+        score_at(counting_scores(board.board, view.row), entry.received)
+        for view in board.rows
+        if not view.row.baseline and not view.row.team.is_excluded and view.row is not row
+    ]
+    others = [other for other in found if other is not None]
+    now = 1 + sum(other > score for other in others)
+    then = None if before is None else 1 + sum(other > before for other in others)
     text = _printed(board, score) + ("" if before is None else f", from {_printed(board, before)}")
     if now == 1 and then != 1 and others:
         return f"{text}, ", "took the lead"
@@ -248,16 +253,3 @@ def _result(board: BoardView, row: Row, entry: Entry) -> tuple[str, str]:
 
 def _printed(board: BoardView, score: float | None) -> str:
     return "no score" if score is None else f"{score + 0.0:.{board.board.track.shown_decimals}f}"
-
-
-def _other_scores(board: BoardView, row: Row, entry: Entry) -> Iterator[float]:
-    """The scores of the other teams when an entry was received."""
-    for view in board.rows:
-        if not view.row.baseline and not view.row.team.is_excluded and view.row is not row:
-            score = score_at(counting_scores(board.board, view.row), entry.received)
-            if score is not None:
-                yield score
-
-
-def _rank(score: float, others: list[float]) -> int:
-    return 1 + sum(other > score for other in others)
