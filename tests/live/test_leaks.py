@@ -78,7 +78,10 @@ def preliminary(track: TrackPlan, queries: Sequence[str] = ()) -> Iterable[str]:
 
 
 def public_bytes(simulation: Simulation, moment: datetime) -> dict[str, bytes]:
-    """Every file of the site at a time."""
+    """Every file of the site at a time, with the pictures of boards, which need an address."""
+    settings = simulation.folder / "challenge.toml"
+    if b"[site]" not in settings.read_bytes():
+        settings.write_bytes(settings.read_bytes() + b'\n[site]\nurl = "https://example.org/"\n')
     simulation.until(moment)
     simulation.render()
     return content(simulation.folder / "site")
@@ -121,6 +124,7 @@ def test_the_site_does_not_depend_on_the_hidden_grades(name: str, tmp_path: Path
         sites.append(public_bytes(simulation, at(3, 20)))
         boards_at_the_end.append(scores(simulation, at(4, 29)))
     assert_same_bytes(*sites)
+    assert {f"{name}/embed.html", f"{name}/preview.png", "kit.zip"} <= sites[0].keys()
     assert b"Since the end of" in sites[0][f"{name}/leaderboard.json"]
     assert boards_at_the_end[0] != boards_at_the_end[1]
 
