@@ -218,7 +218,7 @@ class TestInBrowser:
 
         assert tab.errors == []
         assert {request.rpartition("/")[2] for request in tab.requests if not request.startswith("data:")} <= {
-            *("analysis.html", "style.css", "report.css", "analysis.css", "blank", "about:blank")
+            *("analysis.html", "style.css", "own.js", "report.css", "analysis.css", "blank", "about:blank")
         }
         assert tab.ask("document.documentElement.scrollWidth") <= width
 

@@ -649,6 +649,31 @@ class TestLayout:
         tab.ask(clicked("[name=order]"))
         assert tab.ask("location.hash") == "#sort=entries&order=ascending"
 
+    @pytest.mark.parametrize(
+        "path",
+        [
+            "index.html",
+            BOARD,
+            "teams/tea-kettle.html",
+            "cold-start/rules.html",
+            "cold-start/compare.html",
+            "measures.html",
+        ],
+    )
+    def test_targets_on_a_phone_are_large(self, tab: Page, address: str, path: str) -> None:
+        """At least 24 px high and wide, except for links in sentences and short names of measures."""
+        tab.open(f"{address}/{path}", width=390)
+        small = tab.ask("""[...document.querySelectorAll('a, button, summary, select, label, input:not(label input)')]
+          .filter(each => each.checkVisibility() && !each.matches('.measures a, .skip'))
+          .filter(each => {
+            const {width, height} = each.getBoundingClientRect();
+            const around = each.closest('p, li, dd, td, th, figcaption, h2, span');
+            const words = node => node.nodeType === Node.TEXT_NODE && node.textContent.trim().length > 2;
+            return width && Math.min(width, height) < 24 && !(around && [...around.childNodes].some(words));
+          }).map(each => each.outerHTML)""")
+
+        assert small == []
+
     def test_a_pinned_team_is_also_first_on_a_long_board(self, tab: Page, long: str) -> None:
         """The copy has no id; on a short board the row is only tinted in its place."""
         tab.open(f"{long}/{BOARD}#pin=team-40")

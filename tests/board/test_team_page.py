@@ -669,6 +669,19 @@ class TestInBrowser:
             assert tab.errors == []
             assert tab.ask("document.documentElement.scrollWidth") <= width, path
 
+    def test_on_a_phone_the_reasons_are_as_wide_as_the_page_and_above_the_numbers(
+        self, tab: Page, address: str
+    ) -> None:
+        """First the track and the rank, then why, then how many entries."""
+        tab.open(f"{address}/teams/slow-lanterns.html", width=390)
+        top, width = (
+            f"document.querySelector('.result {{}}').getBoundingClientRect().{each}" for each in ("top", "width")
+        )
+        tops = [tab.ask(top.format(each)) for each in ("h2", ".place", ".reasons", ".which p")]
+
+        assert tops == sorted(tops)
+        assert tab.ask(width.format(".reasons")) > 350
+
     @pytest.mark.parametrize("width", [320, 390, 768, 1024, 1440, 2560])
     def test_no_number_is_cut_or_covered(self, tab: Page, address: str, width: int) -> None:
         """The text of each cell is inside the cell, and cells of a row do not overlap."""
