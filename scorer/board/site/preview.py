@@ -7,9 +7,8 @@ from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from functools import partial
 from io import BytesIO
-from pathlib import Path
 from typing import Any
-from unicodedata import normalize
+from unicodedata import combining, normalize
 
 from scorer.board.charts.svg import Cache, chart_key
 from scorer.board.site.captions import counts, table_caption, track_status
@@ -25,8 +24,10 @@ WIDTH, HEIGHT, MARGIN, TOP, ROW, NAME, SCORE, AXIS, SCALE = 1200, 630, 60, 232, 
 
 INK, SOFT, HAIR, ACCENT = "#1c1b18", "#5d5a53", "#ddd9ce", "#0a4c7a"
 
-DRAWN = re.compile("[ -~\u00a0-\u024f\u0370-\u052f\u1e00-\u1eff\u2010-\u2027\u2030-\u203a\u2212]*")
-"""Texts in letters that the font has: Latin, Greek and Cyrillic. It is a part of DejaVu Sans Condensed."""
+LACKING = re.compile("[^ -~\u00b7\u2018\u2019\u201c\u201d\u2026]")
+"""A character that the font of Pillow lacks."""
+
+DASHES = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2212\u00a0", "------ ")
 
 
 def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
@@ -36,12 +37,13 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
     first = f"{_drawable(challenge.name, '')} · {about}".removeprefix(" · ")
     caption, title = table_caption(view.board), _drawable(track.title, track.name)
     state = str(status.phase.striptags()) if status else caption
-    words = (first, title, state, "" if view.ranked else caption, address)
-    rows = []  # texts, and places in percent of the axis
+    texts = first, title, state, "" if view.ranked else caption, address
+    words = tuple(LACKING.sub("?", _plain(text)) for text in texts)
+    rows = []  # what is written, and places in percent of the axis
     for row in view.ranked[:ROWS]:
         places = (row.strip.mean, *(row.strip.interval or ())) if row.strip else ()
         score = f"{row.scores[0] or 0.0:.{track.shown_decimals}f}"
-        name = _drawable(row.row.team.name, row.row.team.slug)
+        name = _drawable(row.row.team.name, _drawable(row.row.team.slug, "(a name in other letters)"))
         rows.append(((row.rank, name, score), [float(at.rstrip("%")) for at in places]))
     ticks = [([label], [float(at.rstrip("%"))]) for at, label in view.axis.ticks if rows]
     draw = partial(_drawn, words, rows, ticks, (challenge.branding.accents or (ACCENT,))[0])
@@ -52,20 +54,24 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
 
 
 def _drawable(text: str, other: str) -> str:
-    """The text on one line, or the other one if the font lacks a letter of it."""
-    composed = shortened(normalize("NFC", printable(text)), LONGEST)
-    return composed if DRAWN.fullmatch(composed) else other
+    """The text on one line, without accents; the other one if the font lacks a letter of it."""
+    plain = _plain(shortened(printable(text), LONGEST))
+    return other if LACKING.search(plain) else plain
+
+
+def _plain(text: str) -> str:
+    return "".join(filter(lambda letter: not combining(letter), normalize("NFKD", text.translate(DASHES))))
 
 
 def _drawn(words: Sequence[str], rows: Sequence[Any], ticks: Sequence[Any], accent: str) -> bytes:
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 (only a picture that changed needs it)
 
-    file, right = Path(__file__).with_suffix(".ttf").read_bytes(), WIDTH - MARGIN
+    right = WIDTH - MARGIN
     image = Image.new("RGB", (WIDTH * SCALE, HEIGHT * SCALE), LIGHT[0])
     pen = ImageDraw.Draw(image)
 
     def write(x: float, y: float, text: str, size: int = 30, colour: str = INK, anchor: str = "lm") -> None:
-        font = ImageFont.truetype(BytesIO(file), size * SCALE, layout_engine=ImageFont.Layout.BASIC)
+        font = ImageFont.load_default(size * SCALE)
         most, whole = ((SCORE - 130 if x == NAME else right) - x) * SCALE, text
         while anchor == "lm" and whole and font.getlength(text) > most:
             whole = whole[:-1]
