@@ -30,7 +30,7 @@ from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline
 from scorer.live.now import Now
-from scorer.live.phases import Phases
+from scorer.live.phases import Phases, closing
 from scorer.live.quotas import Claim, left_in_words, next_reset
 from scorer.live.teams import Team
 from scorer.organising.files import (
@@ -281,7 +281,7 @@ def _check_phase(phases: Phases, received: datetime) -> None:
     if place == "ok":
         return
     upcoming, last = phases.upcoming(received), next((one for one in phases.all if one.name == phase), None)
-    ended = f"; the phase {last.name} closed at {utc_moment(last.closes)}" if last else ""
+    ended = f"; the phase {last.name} closed at {closing(last, utc_moment)}" if last else ""
     opens = f"; the phase {upcoming.name} opens at {utc_moment(upcoming.start)}" if upcoming else ""
     raise RefusedError(
         "closed",

@@ -182,7 +182,7 @@ def test_the_time_of_receipt_is_that_of_the_look(
     refused = inbox.collect(day(21))
 
     assert (refused.code, inbox.received()) == (1, [])
-    assert "the phase one closed at 2027-01-20 01:00:00 UTC" in refused.err
+    assert "the phase one closed at 2027-01-20 00:00:00 UTC, with 1 hour of grace" in refused.err
     assert "received at 2027-01-21 12:00:00 UTC" in inbox.get("amber/20270111T000000Z-one.txt.errors.txt")
     assert inbox.collect(day(26)).code == 0, "it is not read again as it is"
     inbox.put("amber/20270111T000000Z-one.txt")
