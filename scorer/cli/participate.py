@@ -129,7 +129,7 @@ def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected |
     """
     from scorer.lists.solution import Solution
     from scorer.scoring.executors.base import checked
-    from scorer.scoring.outcomes import Failed, Rejected, Rules
+    from scorer.scoring.outcomes import Rejected, Rules, Summary
 
     if isinstance(outcome, Rejected):
         has_few, here = any(problem.text.startswith(NO_QUERY_KNOWN) for problem in outcome.problems), 0
@@ -138,13 +138,11 @@ def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected |
     if not has_few or requested.queries_path is None or is_standard_input(file):
         return ""
     for track in settings.tracks:
-        if track.queries_path is None or track is requested:
-            continue
-        there = checked(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
-        if isinstance(there, Rejected | Failed) or 2 * there.counts.answered < there.counts.queries:
-            continue
-        has = f"it has lists for {there.counts.answered:,} of its {counted(there.counts.queries, 'query', 'queries')}"
-        return f"this looks like a file for {printable(track.title)}: {has}, and for {here:,} of this track"
+        if track.queries_path is not None and track is not requested:
+            there = checked(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
+            if isinstance(there, Summary) and 2 * there.counts.answered >= (number := there.counts.queries):
+                has = f"it has lists for {there.counts.answered:,} of its {counted(number, 'query', 'queries')}"
+                return f"this looks like a file for {printable(track.title)}: {has}, and for {here:,} of this track"
     return ""
 
 

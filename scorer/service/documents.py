@@ -97,8 +97,9 @@ def entry_documents(
     # Automatic decimals depend on the results of all teams.
     whole = now if rules.decimals is not None or basis is None else Now.of(view, track)
     scored = scored_entries(whole)
-    published = published_scores(challenge, track)
+    published = published_board(challenge, track)
     slug = slugs(followed.teams).get(now.merges.final(team), "")
+    row = published.rows.get(slug, {})
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
     members = now.merges.members(team)
@@ -114,11 +115,12 @@ def entry_documents(
         document["counts"] = entry is counting
         has_closed = stays(submissions[entry.index], now.phases, rules, view.now)
         document["may_withdraw"] = entry.presence == "present" and not has_closed
-        if not entry.is_frozen and slug in published.ranks:
-            document["rank_of_team"] = published.ranks[slug]
+        if not entry.is_frozen and row:
+            document["rank_of_team"] = row["rank"]
         score = document["scores"].get(published.stage, {}).get(names[0])
         document["rank"] = published.rank_of(score, slug)
-        document["rank_range"] = published.ranges.get(slug) if entry is counting else None
+        has_range = entry is counting and row.get("rank from")
+        document["rank_range"] = (row["rank from"], row["rank to"]) if has_range else None
         listed[entry.index] = document
     return listed
 
@@ -158,29 +160,14 @@ def _are_queries_public(view: Snapshot, track: Track, basis: Basis) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedScores:
-    """The primary scores on the published board, by the ids of the teams that have a rank."""
+class PublishedBoard:
+    """What the published board of a track shows of the teams that have a rank, by their ids."""
 
     stage: str = ""
-    """Which scores they are: "preliminary" or "final"; empty if there is no board yet."""
+    """Which scores it has: "preliminary" or "final"; empty if there is no board yet."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    ranks: Mapping[str, int] = field(default_factory=dict)
-    ranges: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    """The first and the last rank that a team may have."""
-    intervals: Mapping[str, Sequence[float]] = field(default_factory=dict)
-    """The ends of the interval of the score."""
-    changes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """What changed for a team, in sentences."""
-
-    @property
-    def best(self) -> float | None:
-        """The best score; None without one."""
-        return max(self.scores.values(), default=None)
-
-    @property
-    def highest(self) -> list[float]:
-        """All scores and ends of intervals, for an axis."""
-        return [*self.scores.values(), *(end for ends in self.intervals.values() for end in ends)]
+    rows: Mapping[str, Document] = field(default_factory=dict)
+    """As leaderboard.json has them."""
 
     def rank_of(self, score: float | None, own: str) -> int | None:
         """The rank that an entry of a team would have if it counted; None without a score."""
@@ -189,29 +176,22 @@ class PublishedScores:
         return 1 + sum(other > score for team, other in self.scores.items() if team != own)
 
 
-def published_scores(challenge: Challenge, track: Track) -> PublishedScores:
-    """What the published board of a track shows."""
+def published_board(challenge: Challenge, track: Track) -> PublishedBoard:
+    """The published board of a track."""
     board = challenge.site_path / track.name / "leaderboard.json"
     with suppress(OSError, ValueError, LookupError, TypeError):
         status = board.stat()
-        return _published_scores(board, status.st_mtime_ns, status.st_ino)
-    return PublishedScores()
+        return _published_board(board, status.st_mtime_ns, status.st_ino)
+    return PublishedBoard()
 
 
 @lru_cache(maxsize=16)
-def _published_scores(board: Path, *_status: int) -> PublishedScores:
+def _published_board(board: Path, *_status: int) -> PublishedBoard:
     document = json.loads(board.read_bytes())
     stage, primary = document["track"]["stage"], document["track"]["primary"]
     column = primary if stage == "final" else f"{stage} {primary}"
     rows = {row["id"]: row for row in document["rows"] if row["rank"] is not None}
-    return PublishedScores(
-        stage,
-        {team: row[column] for team, row in rows.items() if row.get(column) is not None},
-        {team: row["rank"] for team, row in rows.items()},
-        {team: (row["rank from"], row["rank to"]) for team, row in rows.items() if row.get("rank from")},
-        {team: (row["low"], row["high"]) for team, row in rows.items() if row.get("low") is not None},
-        {team: row.get("changes", ()) for team, row in rows.items()},
-    )
+    return PublishedBoard(stage, {team: row[column] for team, row in rows.items() if row.get(column) is not None}, rows)
 
 
 def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:
@@ -222,14 +202,8 @@ def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) 
         listed = entries(now).quota.left(now.merges.members(team), view.now)
         left_now, used_up = next_place(listed)
         limits = [
-            {
-                "limit": left.limit,
-                "used": left.used,
-                "left": left.left,
-                "expected": left.expected,
-                "what": left.what,
-                "resets_at": iso_time(left.resets) if left.resets else None,
-            }
+            {key: getattr(left, key) for key in ("what", "limit", "used", "left", "expected")}
+            | {"resets_at": iso_time(left.resets) if left.resets else None}
             for left in listed
         ]
     return {"track": track.name, "time": iso_time(view.now), "limits": limits, "left": left_now, "used_up": used_up}

@@ -24,7 +24,7 @@ from scorer.live.teams import PREFIXES, Token, sha256_of, slugs
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
 from scorer.service.accepting import Delivery, Upload, check_open
-from scorer.service.documents import entry_documents, published_scores, quota_document, track_document
+from scorer.service.documents import entry_documents, published_board, quota_document, track_document
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, received, small_body
@@ -69,8 +69,9 @@ async def _page(
         now = Now.of(view, track)
         phase = now.phases.current(view.now)
         own = entry_documents(view, service.challenge, service.followed, track, token.team)
+        named = {str(index): document for index, document in own.items()}
         slug = slugs(service.followed.teams).get(now.merges.final(token.team), "")
-        published = published_scores(service.challenge, track)
+        published = published_board(service.challenge, track)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return {
             "team": printable(service.followed.settings(token.team).name or token.team),
@@ -85,24 +86,20 @@ async def _page(
             "entries": [own[index] for index in sorted(own, reverse=True)],
             "counts": counts,
             "held": service.held.of(token.sha256, track.name, asked.get("file", ""), view.now),
-            "handed_in": own.get(_number(asked, "entry")),
-            "leaving": own.get(_number(asked, "withdraw")),
+            "handed_in": named.get(asked.get("entry", "")),
+            "leaving": named.get(asked.get("withdraw", "")),
             "problem": problem,
             "new_token": new,
             "paused": paused_since(view, track.name),
-            "best": published.best,
-            "interval": published.intervals.get(slug),
-            "changes": published.changes.get(slug, ()),
-            "axis": axis_for(published.highest),
+            "best": max(published.scores.values(), default=None),
+            "row": published.rows.get(slug, {}),
+            "axis": axis_for(
+                [*published.scores.values(), *(row.get("high") or 0.0 for row in published.rows.values())]
+            ),
         }
 
     values = await service.read(read)
     return _html(service_page(service.challenge, "submit.html", **values), status)
-
-
-def _number(asked: Mapping[str, str], name: str) -> int:
-    text = asked.get(name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else 0
 
 
 def _why_closed(view: Snapshot, service: Service, track: Track, team: str) -> str:
@@ -315,7 +312,7 @@ async def _pick(service: Service, _request: Request, token: Token, fields: Field
     if len(chosen) > most:
         raise RefusedError("invalid", f"Untick one first: a team picks at most {counted(most, 'entry', 'entries')}.")
     await service.pick(track, token.team, chosen)
-    return _back(track.name)
+    return _back(track.name, file=_one(fields, "file"))
 
 
 _ACTIONS: Mapping[str, Callable[[Service, Request, Token, Fields], Awaitable[Response]]] = {
@@ -329,7 +326,8 @@ _ACTIONS: Mapping[str, Callable[[Service, Request, Token, Fields], Awaitable[Res
 
 def _back(track: str = "", **state: str | int) -> Response:
     """The answer to a form that was carried out: the page again, so that a reload repeats nothing."""
-    return RedirectResponse(f"submit?{urlencode({'track': track, **state})}" if track else "submit", 303)
+    address = {name: value for name, value in {"track": track, **state}.items() if value}
+    return RedirectResponse(f"submit?{urlencode(address)}" if address else "submit", 303)
 
 
 # Receipts

@@ -397,6 +397,9 @@ class TestHandingIn:
         answer = visitor.post(action="pick", track="main", entry=entries)
         assert answer.status_code == 400
         assert "Untick one first: a team picks at most 2 entries." in answer.text
+        visitor.choose(OTHER)
+        assert visitor.post(action="pick", track="main", file=visitor.address["file"]).status_code == 303
+        assert visitor.button()  # the checked file stays
         assert visitor.post(action="pick", track="main", entry=entries[:2]).status_code == 303
         assert visitor.page().count(" checked> picked") == 2
         assert visitor.post(action="pick", track="main").status_code == 303
