@@ -238,10 +238,9 @@ ENDS_WITH_PARENT = "SCORER_ENDS_WITH_PARENT"
 """The environment variable with the process of a service: the loop ends if the service does, however that happens."""
 
 
-ALIVE, ALIVE_EVERY = "*", 30.0
-"""In the place of a track, when a loop last noted that it runs; and after how many seconds it notes that again."""
-
-PAUSED_AFTER = timedelta(minutes=3)
+ALIVE, ALIVE_EVERY, PAUSED_AFTER = "*", 30.0, timedelta(minutes=3)
+"""In the place of a track, when a loop last noted that it runs; after how many seconds it notes that again; and for how
+long it may not do so."""
 
 
 def paused_since(view: Snapshot, track: str) -> datetime | None:

@@ -68,8 +68,8 @@ async def _page(
     def read(view: Snapshot) -> dict[str, object]:
         now = Now.of(view, track)
         phase = now.phases.current(view.now)
-        own = entry_documents(view, service.challenge, service.followed, track, token.team)
-        named = {str(index): document for index, document in own.items()}
+        documents = entry_documents(view, service.challenge, service.followed, track, token.team)
+        own = {str(index): documents[index] for index in sorted(documents)}
         slug = slugs(service.followed.teams).get(now.merges.final(token.team), "")
         published = published_board(service.challenge, track)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
@@ -80,22 +80,20 @@ async def _page(
             "track": now.track,
             "where": track_document(view, track, service.challenge),
             "phase": phase,
-            "grace": with_grace(phase) if phase is not None else "",
+            "grace": with_grace(phase) if phase else "",
             "quota": quota_document(view, service.followed, track, token.team),
             "closed": _why_closed(view, service, track, token.team),
-            "entries": [own[index] for index in sorted(own, reverse=True)],
+            "entries": [*reversed(own.values())],
             "counts": counts,
             "held": service.held.of(token.sha256, track.name, asked.get("file", ""), view.now),
-            "handed_in": named.get(asked.get("entry", "")),
-            "leaving": named.get(asked.get("withdraw", "")),
+            "handed_in": own.get(asked.get("entry", "")),
+            "leaving": own.get(asked.get("withdraw", "")),
             "problem": problem,
             "new_token": new,
             "paused": paused_since(view, track.name),
             "best": max(published.scores.values(), default=None),
-            "row": published.rows.get(slug, {}),
-            "axis": axis_for(
-                [*published.scores.values(), *(row.get("high") or 0.0 for row in published.rows.values())]
-            ),
+            "row": (row := published.rows.get(slug, {})),
+            "axis": axis_for([*published.scores.values(), row.get("high") or 0.0]),
         }
 
     values = await service.read(read)
@@ -110,10 +108,9 @@ def _why_closed(view: Snapshot, service: Service, track: Track, team: str) -> st
         if refused.code != "closed":
             return f"{refused.text[:1].upper()}{refused.text[1:]}."
         phases = Now.of(view, track).phases
-        last = next((phase for phase in reversed(phases.all) if phase.start <= view.now), None)
-        upcoming = phases.upcoming(view.now)
-        sentences = [f"Closed on {closing(last)}."] if last else []
-        sentences += [f"The phase {upcoming.name} opens on {exact_time(upcoming.start)}."] if upcoming else []
+        sentences = [f"Closed on {closing(phase)}." for phase in phases.all if phase.start <= view.now][-1:]
+        if upcoming := phases.upcoming(view.now):
+            sentences.append(f"The phase {upcoming.name} opens on {exact_time(upcoming.start)}.")
         return " ".join(sentences)
     return ""
 
@@ -210,15 +207,15 @@ async def _sign_out(service: Service, request: Request, _token: Token, _fields: 
 async def _check(service: Service, request: Request, token: Token) -> Response:
     """Receive a file and check it. The page has no file meanwhile, and then this one until it is handed in."""
     track, most = service.track(request.query_params.get("track", "")), service.challenge.limits.file_mb * MB
-    earlier = service.held.of(token.sha256, track.name, request.query_params.get("file", ""), service.store.now())
-    if earlier is not None:
+    file = request.query_params.get("file", "")
+    if earlier := service.held.of(token.sha256, track.name, file, service.store.now()):
         service.held.drop(earlier)
     await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
     async with (
-        file_form(request, most) as file,
-        received(request, service.incoming(track), most, blocks_of(file)) as upload,
+        file_form(request, most) as sent,
+        received(request, service.incoming(track), most, blocks_of(sent)) as upload,
     ):
-        name = printable((file.filename or "").rpartition("/")[2].rpartition("\\")[2])[:200] or "your file"
+        name = printable((sent.filename or "").rpartition("/")[2].rpartition("\\")[2])[:200] or "your file"
         held = await _held(service, token, track, upload, name)
     return _back(track.name, file=held.id)
 
@@ -281,8 +278,7 @@ def _line(message: str) -> tuple[str, str]:
 async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     async with service.handing_in:
         now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
-        known = service.followed.deliveries.get((track, token.team, file))
-        if known is not None:  # the button was pressed twice
+        if known := service.followed.deliveries.get((track, token.team, file)):  # the button was pressed twice
             return _back(track, entry=known.index)
         held = service.held.of(token.sha256, track, file, now)
         if held is None:

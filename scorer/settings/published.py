@@ -235,9 +235,8 @@ def downloaded(address: str, track: str | None = None) -> Iterator[tuple[Path, s
         yield folder, track
 
 
-def _download_settings(page: str, file: Path) -> str:
+def _download_settings(site: str, file: Path) -> str:
     """Write the public settings of the site that has a page, and return its address. Raises ChallengeError."""
-    site = page
     while True:
         try:
             _download(f"{site}/{FILE}", file, _SETTINGS_BYTES)
