@@ -92,6 +92,8 @@ target_format | the name lists.xyz does not determine the form
 {'map': (0.75, 1.0), 'P@1': (0.5, 1.0)}
 >>> result.by_query()["q2"]
 {'map': 0.5, 'P@1': 0.0}
+>>> result.by_slice({"short": ["q1"], "long": ["q2", "q3"]})
+{'short': {'map': 1.0, 'P@1': 1.0}, 'long': {'map': 0.5, 'P@1': 0.0}}
 >>> result.per_query
        map  P@1
 query

@@ -166,6 +166,9 @@ class Printed:
     tie_bounds: bool = option(
         "--tie-bounds", "print the lowest and the highest mean that the orders of tied items allow"
     )
+    slices: str | None = option(
+        "--slices FILE", "print the means over the queries of each label too: a file with lines query,label"
+    )
 
     def check(self) -> None:
         """Raise WrongCallError for a request that the form cannot show."""
@@ -175,6 +178,10 @@ class Printed:
             raise WrongCallError(f"--side-by-side: {self.form} is not a table; choose one of {', '.join(TABLES)}")
         if self.tie_bounds and self.form == "trec":
             raise WrongCallError(f"--tie-bounds: {self.form} cannot show bounds; choose another form")
+        if self.slices is not None and self.form == "trec":
+            raise WrongCallError(f"--slices: {self.form} cannot show slices; choose another form")
+        if self.slices is not None and self.per_query and self.form != "json":
+            raise WrongCallError(f"--slices: {self.form} shows either slices or queries; choose json for both")
         if self.significance is not None and self.form not in MARKED:
             raise WrongCallError(f"--significance: {self.form} cannot show it; choose one of {', '.join(MARKED)}")
 
@@ -216,8 +223,10 @@ def evaluate(
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     from scorer.board.reports.scores import ScoreReport, written
     from scorer.lists.detection import run_tag
+    from scorer.lists.slices import read_slices
     from scorer.lists.solution import Solution, excluded
     from scorer.scoring.evaluation import Options
+    from scorer.scoring.outcomes import split_masks
 
     printed.check()
     _check_files(solution, submissions, requested)
@@ -230,6 +239,8 @@ def evaluate(
         print_message(solution_message(error, solution, submissions))
         return 1
     graded = graded.with_parts(excluded=excluded(options.exclude))
+    inside = split_masks(graded.flagged)[options.split].inside
+    slices = () if printed.slices is None else read_slices(printed.slices, graded.queries.to_pylist())
     settings = {
         **options.policies,
         "per_query": printed.per_query,
@@ -252,6 +263,7 @@ def evaluate(
             Options(**options.policies, exclude=options.exclude).policies(),
             row_names(paths, tags, printed.row_name),
             tags,
+            [part.within(inside) for part in slices],
         )
         print_result(written(printed.form, report))
     return 1 if len(results) < len(submissions) else 0

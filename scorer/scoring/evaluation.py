@@ -22,6 +22,7 @@ from scorer.lists.ranked_lists import RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
 from scorer.lists.reading.blocks import reported
+from scorer.lists.slices import Listed, Slice, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT, Measure, parse, registry
 from scorer.measures.matched import Bools
@@ -37,9 +38,9 @@ from scorer.options import (
     Ties,
     Unjudged,
 )
-from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, check_gains, split_masks
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains, split_masks
 from scorer.scoring.submission import score, score_parts
-from scorer.wording import Tabular, counted, quoted
+from scorer.wording import DECIMALS, Tabular, counted, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,11 +100,8 @@ def several(source: Source) -> Several | None:
     return Several(source) if True in firsts else None
 
 
-class _Nothing:
-    """The type of the first element of what has no elements."""
-
-
-_NOTHING = _Nothing()
+_NOTHING = object()
+"""The first element of what has no elements."""
 
 
 def _first_element(value: Any) -> object:
@@ -154,9 +152,6 @@ def _error(text: str) -> SubmissionError:
 
 Form = Literal["wide", "long"]
 """How a frame holds the scores of queries: a column for each measure, or a row for each score."""
-
-DECIMALS = 4
-"""The decimals of a score in a notebook."""
 
 
 class Keywords(TypedDict, total=False):
@@ -303,8 +298,7 @@ class Evaluation(Tabular, Mapping[str, float]):
 
     def left_out(self) -> dict[str, int]:
         """For each measure, the number of queries that its mean leaves out because it is undefined for them."""
-        undefined = np.isnan(self._scores[:, self._inside]).sum(axis=1)
-        return {name: int(undefined[row]) for name, row in self._rows.items()}
+        return {name: int(np.isnan(self._scores[row, self._inside]).sum()) for name, row in self._rows.items()}
 
     @property
     def per_query(self) -> pd.DataFrame | None:
@@ -317,6 +311,14 @@ class Evaluation(Tabular, Mapping[str, float]):
         columns = {name: self._scores[row, inside].tolist() for name, row in self._rows.items()}
         ids = take(self._queries, inside).to_pylist()
         return {query: {name: column[at] for name, column in columns.items()} for at, query in enumerate(ids)}
+
+    def by_slice(self, slices: Listed | Sequence[Slice]) -> dict[str, dict[str, float]]:
+        """Label -> measure -> mean over the queries of the split with this label; `slices`: a file, or label -> ids."""
+        if isinstance(slices, str | os.PathLike | Mapping):
+            slices = read_slices(slices, self._queries.to_pylist())
+        masked = {part.label: self._scores[:, part.inside & self._inside] for part in slices}
+        means = {label: aggregated_rows(self._request.rules.measures, scores) for label, scores in masked.items()}
+        return {label: {name: float(of[row]) for name, row in self._rows.items()} for label, of in means.items()}
 
     def to_frame(self, per_query: Form | None = None) -> pd.DataFrame:
         """Return the scores as a DataFrame of pandas.

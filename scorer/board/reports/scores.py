@@ -19,6 +19,7 @@ from scorer.scoring.outcomes import Scored, aggregated
 from scorer.wording import DECIMALS, TABLES, Cell, Column, Table, printable
 
 if TYPE_CHECKING:
+    from scorer.lists.slices import Slice
     from scorer.lists.solution import Solution
     from scorer.measures import Measure
     from scorer.measures.trec_eval import Printed
@@ -51,6 +52,8 @@ class ScoreReport:
     """What the submissions are called; empty: by their paths. JSON has the paths."""
     tags: Sequence[str | None] = ()
     """The tag of each run, None where its format has none; empty: all None. Only JSON has them."""
+    slices: Sequence[Slice] = ()
+    """Those of the split, whose means are printed too."""
 
     @property
     def called(self) -> Sequence[str]:
@@ -108,7 +111,8 @@ def tabulated(report: ScoreReport) -> Table:
             for name, submission in zip(names, scores, strict=True)
             for query, cells in submission
         ]
-    texts = (*heads, "query") if report.per_query else heads
+    texts = (*heads, "query") if report.per_query else (*heads, "slice") if report.slices else heads
+    numbers = ("queries", *numbers) if report.slices else numbers
     columns = [*map(Column, texts), *(Column(name, numeric=True) for name in numbers)]
     return Table(columns, rows, blank="-", all_digits=True, note=_note(report))
 
@@ -129,6 +133,13 @@ def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[t
         if name in bounds:
             worst, best = bounds[name]
             means |= {f"{name} worst": Cell(worst, decimals[name]), f"{name} best": Cell(best, decimals[name])}
+    if report.slices:
+        by_slice = zip(report.slices, evaluation.by_slice(report.slices).values(), strict=True)
+        parts = [
+            ((part.label, str(part.size)), {name: Cell(value, decimals[name]) for name, value in scores.items()})
+            for part, scores in by_slice
+        ]
+        return [*parts, ((MEAN, str(evaluation.queries)), means)]
     if not report.per_query:
         return [((), means)]
     queries = [
@@ -193,7 +204,7 @@ def _json(report: ScoreReport) -> str:
     measures = {name: measure.at_threshold(report.rel).full for name, measure in report.measures.items()}
     document: dict[str, Any] = {
         "submissions": [
-            _submission(path, tag, evaluation, report.per_query)
+            _submission(path, tag, evaluation, report)
             for (path, evaluation), tag in zip_longest(report.submissions, report.tags)
         ],
         "policies": dict(report.policies),
@@ -204,7 +215,7 @@ def _json(report: ScoreReport) -> str:
     return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
 
 
-def _submission(path: str, tag: str | None, evaluation: Evaluation, per_query: bool) -> dict[str, Any]:
+def _submission(path: str, tag: str | None, evaluation: Evaluation, report: ScoreReport) -> dict[str, Any]:
     counts = {name: count for name, count in asdict(evaluation.counts).items() if count is not None}
     del counts["queries"]  # of the whole solution, unlike `queries` of the split
     entry: dict[str, Any] = {
@@ -219,7 +230,12 @@ def _submission(path: str, tag: str | None, evaluation: Evaluation, per_query: b
     bounds = evaluation.bounds()
     if bounds is not None:
         entry["bounds"] = {name: [_null_if_nan(worst), _null_if_nan(best)] for name, (worst, best) in bounds.items()}
-    if per_query:
+    if report.slices:
+        entry["slices"] = {
+            part.label: {"queries": part.size, "scores": _defined(scores)}
+            for part, scores in zip(report.slices, evaluation.by_slice(report.slices).values(), strict=True)
+        }
+    if report.per_query:
         entry["per_query"] = {query: _defined(scores) for query, scores in evaluation.by_query().items()}
     return entry
 
