@@ -8,9 +8,10 @@ measure of a function.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from pkgutil import resolve_name
 from typing import Any, Literal
 
@@ -33,7 +34,7 @@ from scorer.measures.matched import (
     declaration,
 )
 from scorer.measures.trec_eval import TREC_CUTOFFS, TREC_EVAL, TrecMeasure
-from scorer.wording import quoted
+from scorer.wording import joined, quoted
 
 Aggregation = Literal["mean", "sum", "geometric"]
 """How the scores of the queries become one score: their mean, sum or geometric mean."""
@@ -56,6 +57,10 @@ class Unlike:
 
 AMBIGUOUS: Mapping[str, Mapping[str, str]] = {"recall": {"trec_eval": f"R@{TREC_CUTOFFS}", "ranx": "R"}}
 """Names that mean something else in each tool if they have no cut-off: tool -> our name of its measure."""
+
+
+Terms = tuple[tuple[float, "Measure"], ...]
+"""Weights and measures."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +104,8 @@ class Kind(Declared[Floats]):
     """The parameter that decimals after the name set: with "p", ``rbp.95`` sets p to 0.95."""
     decimals_with: Mapping[str, Value] = field(default_factory=dict)
     """Other parameters that this spelling sets."""
+    terms: Terms = ()
+    """The measures that a combination adds, with their weights; empty for a kind that is declared."""
 
     @cached_property
     def cutoff(self) -> CutoffRule:
@@ -179,7 +186,9 @@ class Kind(Declared[Floats]):
         return given
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """Pickle the kind by its address, so that every process has one object of it."""
+        """Pickle the kind by its address, or its terms, so that every process has one object of it."""
+        if self.terms:
+            return _kind_of, (self.terms,)
         return resolve_name, (f"{self.function.__module__}:{self.function.__qualname__}",)
 
 
@@ -254,8 +263,8 @@ class Measure:
 
     @property
     def threshold(self) -> Threshold:
-        """What makes an item relevant to the measure."""
-        level = self.settings.get("rel")
+        """What makes an item relevant to the measure; for a combination, the highest threshold of its measures."""
+        level = max((part.threshold for _, part in self.kind.terms), key=_level, default=self.settings.get("rel"))
         return level if isinstance(level, float) else "positive"
 
     def at_threshold(self, rel: float | None) -> Measure:
@@ -266,6 +275,8 @@ class Measure:
         """
         if rel is None:
             return self
+        if self.kind.terms:
+            return combination(tuple((weight, part.at_threshold(rel)) for weight, part in self.kind.terms))
         parameters = (
             float(rel) if parameter.about is RELEVANT and value == parameter.default else value
             for parameter, value in self._pairs()
@@ -290,6 +301,8 @@ class Measure:
     @property
     def full(self) -> str:
         """The name with every parameter, defaults included."""
+        if self.kind.terms:
+            return _sum_of((weight, part.full) for weight, part in self.kind.terms)
         return self._spelled(self.kind.name, shown=tuple(self.settings))
 
     @property
@@ -308,6 +321,64 @@ class Measure:
             return name + parameters
         cutoffs = self.cutoff if isinstance(self.cutoff, tuple) else (self.cutoff,)
         return f"{name}{parameters}@{','.join(map(repr, cutoffs))}"
+
+
+def _level(threshold: Threshold) -> float:
+    return threshold if isinstance(threshold, float) else 0.0
+
+
+def _sum_of(terms: Iterable[tuple[float, str]], times: str = "*", plus: str = "+") -> str:
+    """The text of a sum of weighted names; a weight of 1 is left out."""
+    return plus.join(name if weight == 1 else f"{weight!r}".removesuffix(".0") + times + name for weight, name in terms)
+
+
+@cache
+def combination(terms: Terms) -> Measure:
+    """Return the weighted sum of measures, query by query: ``0.1*RR+0.9*AP``.
+
+    Raises MeasureError for a measure whose scores are not averaged, because its mean is not the sum of the means.
+    """
+
+    def combined(matched: Matched) -> Floats:
+        return np.asarray(sum(weight * part(matched) for weight, part in terms))
+
+    def highest(matched: Matched) -> Floats:
+        most = [(abs(weight), part.highest(matched)) for weight, part in terms]
+        return np.asarray(sum(weight * (np.ones(matched.queries) if each is None else each) for weight, each in most))
+
+    weights, parts = zip(*terms, strict=True)
+    if weights == (1,):
+        return terms[0][1]
+    if uneven := [part for part in parts if part.kind.aggregation != "mean"]:
+        raise MeasureError(f"{uneven[0]} is not a mean over queries, so that it cannot be a part of a combination")
+    combined.__doc__ = f"""The sum of {joined([f"{weight:g} times {part}" for weight, part in terms])}.
+
+    Undefined where one of these is undefined. The score of a query is the sum of its scores on these measures. So the
+    mean over queries is the sum of their means, if all are defined for the same queries.
+    """
+    names = [(weight, str(part)) for weight, part in terms]
+    latex = ((weight, rf"\mathrm{{{re.sub('([_{}])', _ESCAPED, name)}}}") for weight, name in names)
+    return Kind(
+        combined,
+        _sum_of(names),
+        title="Combination of measures",
+        formula=_sum_of(names, " · ", " + "),
+        latex=_sum_of(latex, r" \cdot ", " + ").join(("$$", "$$")),
+        source="Stated by the organiser, or by the command.",
+        bounded=min(weights) > 0 and sum(weights) < 1 + 1e-9 and all(part.bounded for part in parts),
+        closed_form=all(part._is_true(part.kind.closed_form) for part in parts),
+        closed_form_when_cut=all(part._is_true(part.kind.closed_form_when_cut) for part in parts),
+        highest=highest if any(part.kind.highest for part in parts) else None,
+        subtopics=any(part.kind.subtopics for part in parts),
+        terms=terms,
+    ).measure()
+
+
+_ESCAPED = r"\\\1"
+
+
+def _kind_of(terms: Terms) -> Kind:
+    return combination(terms).kind
 
 
 def measure(function: Callable[[Matched], Floats], name: str) -> Measure:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scorer.errors import MeasureError
-from scorer.measures.kinds import AMBIGUOUS, Kind, Measure
+from scorer.measures.kinds import AMBIGUOUS, Kind, Measure, combination
 from scorer.measures.matched import Value, decimal
 from scorer.measures.trec_eval import TREC_LEFT_OUT
 from scorer.wording import closest, quoted
@@ -94,8 +94,19 @@ _PARTS = re.compile(
 """``Name(parameter=value)@k``; or the cut-off as other tools write it (P_10, P.5,10, ndcg_cut_10, ndcg_at_10), or
 parameters (ndcg.1=3,2=9, rbp.p=0.8); ``-l2`` at the end is ``rel=2``."""
 
-_NUMBER = re.compile(r"\s* [+-]? [0-9.]+ \s* (?: = \s* [+-]? [0-9.]+ \s* )? (?: -l \s* [0-9.]+ \s* )?", re.VERBOSE)
-"""A part of a list that belongs to the name before it: the 10 of ``P@5,10``, the ``2=9`` of ``ndcg.1=3.5,2=9``."""
+_NUMBER = re.compile(
+    r"\s* [+-]? [0-9.]+ \s* (?: = \s* [+-]? [0-9.]+ \s* )? (?: -l \s* [0-9.]+ \s* )? (?: \+ .* )?", re.VERBOSE
+)
+"""A part of a list that belongs to the name before it: the 10 of ``P@5,10``, the ``2=9`` of ``ndcg.1=3.5,2=9``, and the
+end of ``0.5*MARp@5,10+0.5*AP``."""
+
+_PLUS = re.compile(
+    r"(?<![0-9.]e)\+(?![^(]*\))(?![^{]*\})(?= \s* (?: [^\W\d] | [+-]? [0-9.]+ (?: e[+-]?[0-9]+ )? \s* \* ) )",
+    re.VERBOSE | re.IGNORECASE,
+)
+"""What separates the terms of a combination: a plus outside of parentheses, before a name or before a weight."""
+
+_TERM = re.compile(r"\s* (?: (?P<weight> [^*()@]+? ) \s* \* )? \s* (?P<name> [^*]+? ) \s*", re.VERBOSE)
 
 _CUTOFF = ("cutoff", "recall")
 """ir_measures' parameters that are the cut-off: ``AP(cutoff=10)`` is ``AP@10``."""
@@ -336,6 +347,8 @@ class Registry:
     def _read(self, text: str, cutoffs: Sequence[int] = (), *, decided: bool = False) -> dict[str, Measure]:
         """Return the measures that `text` names, by name; with `decided`, a name of several meanings is refused."""
         text = text.strip()
+        if "*" in text or _PLUS.search(text):
+            return {text: self._combined(text, cutoffs, decided=decided)}
         if text.casefold() in self.sets:
             names = self.sets[text.casefold()]
             return {key: measure for name in names for key, measure in self._read(name, decided=decided).items()}
@@ -353,6 +366,20 @@ class Registry:
             for measure in measures.values():
                 _check_decided(text, measure, {**fixed, **settings})
         return measures
+
+    def _combined(self, text: str, cutoffs: Sequence[int], *, decided: bool) -> Measure:
+        """Return the combination that `text` names, as in ``0.1*RR+0.9*AP``."""
+        terms = []
+        for written in _PLUS.split(text):
+            term = _TERM.fullmatch(written)
+            weight = decimal(term["weight"] or "1") if term else math.nan
+            if term is None or not math.isfinite(weight) or not weight:
+                raise MeasureError(
+                    f"{quoted(written.strip())} in {quoted(text)} is no weight and measure; expected a number other "
+                    "than 0, * and a name, as in 0.1*RR+0.9*AP"
+                )
+            terms.append((weight, _only(term["name"], self._read(term["name"], cutoffs, decided=decided))))
+        return combination(tuple(terms))
 
     def _meant(self, spelling: Spelling, cutoffs: Sequence[int]) -> tuple[_Meaning, dict[str, str]]:
         """Return the kind that a name means, with the parameters that the name sets, and those in parentheses."""

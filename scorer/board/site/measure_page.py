@@ -55,10 +55,12 @@ def measure_page(tracks: Iterable[Track], columns: Mapping[str, MeasureColumn]) 
 
 
 def kind_sections(columns: Mapping[str, MeasureColumn]) -> tuple[KindSection, ...]:
-    """Return a section for each kind that one of the columns has, in the order of the columns."""
+    """Return a section for each kind that one of the columns has, in the order of the columns; parts follow a sum."""
     groups: dict[Kind, list[MeasureColumn]] = {}
     for column in columns.values():
         groups.setdefault(column.measure.kind, []).append(column)
+        for _, part in column.measure.kind.terms:
+            groups.setdefault(part.kind, [])
     return tuple(
         KindSection(kind, displayed(kind.latex, kind.formula), inline(kind.latex), tuple(group))
         for kind, group in groups.items()
