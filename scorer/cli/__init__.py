@@ -108,6 +108,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
     },
     "care": {
         "export": Command("run:export"),
+        "paper": Command("reports:paper"),
         "import": Command("run:import_"),
         "doctor": Command("run:doctor"),
         "completion": Command("help:completion"),

@@ -120,6 +120,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "reveal": ("scorer reveal", "scorer reveal --track main --challenge challenge"),
     "export": ("scorer export challenge.zip", "scorer export everything.zip --solutions --files"),
+    "paper": ("scorer paper overview", "scorer paper paper --challenge challenge"),
     "import": (
         "scorer import challenge.zip challenge",
         "scorer import challenge.zip challenge --database postgresql+psycopg://scorer@localhost/challenge",

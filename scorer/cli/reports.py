@@ -270,6 +270,34 @@ def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
     return "\n\n".join(heads.get(form, "").format(title) + table for title, table in tables)
 
 
+def paper(
+    output: Path = argument("the folder to write; it must not exist, or be empty"),
+    challenge: Path = of_challenge(),
+) -> int:
+    """Write what the overview paper of a challenge needs: LaTeX tables and definitions, figures, citations, and data.
+
+    The folder has overview.tex, which shows all parts: the boards, the systems, the measures with their sources, and
+    how the statistics were computed. It has only what visitors of the site may see now, and each part says the head of
+    the log that it comes from.
+    """
+    from scorer.files.writing import replace_content
+    from scorer.organising.paper import paper_files
+
+    if output.exists() and (not output.is_dir() or any(output.iterdir())):
+        raise ScorerError(f"{printable(str(output))}: exists and is not empty; name a new folder")
+    with open_store(challenge) as (settings, _, store):
+        files = store.read(lambda view: paper_files(view, settings, view.cache(store.sidecar(settings.root))))
+    for name, content in files.items():
+        path = output / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            replace_content(path, content)
+        except OSError as error:
+            raise ScorerError(f"{printable(str(path))}: cannot be written: {error.strerror or error}") from error
+    print_result(str(output / "overview.tex"))
+    return 0
+
+
 def entries(
     challenge: Path = of_challenge(),
     track: str | None = ONE_TRACK,

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -50,19 +51,25 @@ def to_bibtex(challenge: Challenge, board: Board) -> str:
 
 
 def to_cff(challenge: Challenge, board: Board) -> str:
-    """Return a CFF document, version 1.2.0, for the board. Texts are JSON strings, which YAML reads as they are."""
+    """Return a CFF document, version 1.2.0, for the board."""
+    address = _address(challenge, board)
+    return cff(challenge, _title(challenge, board), _state(board), board.updated, address)
+
+
+def cff(challenge: Challenge, title: str, abstract: str, updated: datetime | None, address: str) -> str:
+    """Return a CFF document, version 1.2.0. Texts are JSON strings, which YAML reads as they are."""
     lines = [
         "cff-version: 1.2.0",
         "message: Please cite this leaderboard as below.",
         "type: dataset",
-        f"title: {_quoted(_title(challenge, board))}",
-        f"abstract: {_quoted(_state(board))}",
+        f"title: {_quoted(title)}",
+        f"abstract: {_quoted(abstract)}",
         "authors:",
         f"  - name: {_quoted(f'The organisers of {challenge.name}')}",
     ]
-    if board.updated is not None:
-        lines.append(f"date-released: {utc_time(board.updated, 'day')}")
-    if address := _address(challenge, board):
+    if updated is not None:
+        lines.append(f"date-released: {utc_time(updated, 'day')}")
+    if address:
         lines.append(f"url: {_quoted(address)}")
     return "\n".join(lines) + "\n"
 

@@ -220,16 +220,19 @@ def _sample(track: Track, queries: Sequence[str], items: Sequence[str]) -> str:
 
 
 def kit(files: Mapping[str, str]) -> dict[str, bytes]:
-    """The files for participants as an archive, whose bytes depend on nothing else; none if they are too large."""
-    if sum(map(len, files.values())) > MOST_OF_KIT:
-        return {}
+    """The files for participants as an archive; none if they are too large."""
+    return {} if sum(map(len, files.values())) > MOST_OF_KIT else {KIT: archived(files)}
+
+
+def archived(files: Mapping[str, str]) -> bytes:
+    """A zip archive of files, whose bytes depend on nothing else."""
     written = BytesIO()
     with ZipFile(written, "w") as archive:
         for path in sorted(files):
             member = ZipInfo(path)  # of 1 January 1980
             member.create_system, member.external_attr = 3, 0o644 << 16
             archive.writestr(member, files[path], ZIP_DEFLATED, 1)
-    return {KIT: written.getvalue()}
+    return written.getvalue()
 
 
 def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[str, str]:

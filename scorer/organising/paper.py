@@ -1,0 +1,208 @@
+"""What the overview paper of a challenge needs: LaTeX tables and texts, figures, citations, and an archive of data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from scorer.board.board import Board, rules
+from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_csv, to_json
+from scorer.board.site.figures import analysis_figures, board_figures
+from scorer.board.site.pages import archived
+from scorer.live.now import published_log
+from scorer.measures import Measure
+from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.organising.render import boards
+from scorer.settings.tracks import Challenge
+from scorer.store.log import LogLine
+from scorer.store.snapshot import Cache, Snapshot
+from scorer.wording import (
+    Cell,
+    CellValue,
+    Table,
+    counted,
+    csv_table,
+    escape_latex,
+    iso_time,
+    latex_table,
+    letters,
+    printable,
+    table_of,
+    utc_time,
+)
+
+_PREAMBLE = r"""\documentclass{article}
+\usepackage[T1]{fontenc}
+\usepackage{amsmath,booktabs,geometry,hyperref}
+\geometry{margin=2.2cm}
+"""
+
+_CERTAIN = """\
+Intervals ("from" and "to") hold %d %% of the means of a paired bootstrap over the queries (%s resamples, seed %d). The
+range of a team ("best" and "worst") has the ranks that it may have at %d %% confidence, all teams taken together. A
+tier opens with the best team that is in no tier yet, and holds the teams after it that are not significantly worse."""
+
+
+def paper_files(view: Snapshot, challenge: Challenge, cache: Cache) -> dict[str, bytes]:
+    """The files by their relative paths, with what visitors may see of a challenge. Raises StoreError as `boards`."""
+    head = published_log(view, challenge.tracks).head
+    shown = boards(view, challenge.tracks, cache)
+    about = escape_latex(_from(head))
+    parts = {}
+    for board in shown:
+        name = board.track.name
+        caption = f"{escape_latex(printable(board.track.title))}: {_caption(board)} {about}"
+        parts[f"table-{name}.tex"] = _floating(_results(board), caption, f"tab:{name}")
+        if len(board.columns) > 1:
+            parts[f"scores-{name}.tex"] = _floating(_scores(board), caption, f"tab:scores-{name}")
+        parts[f"systems-{name}.tex"] = _floating(
+            _systems(board), f"The entry that counts of each team. {about}", f"tab:systems-{name}"
+        )
+    measures = {str(measure): measure for board in shown for measure in board.track.all_measures}
+    parts["measures.tex"] = "\n".join(_definitions([*measures.values()]))
+    parts["statistics.tex"] = "\n\n".join(_statistics(shown))
+    texts = {**parts, "overview.tex": _overview(challenge, parts, about), **_figures(shown, cache)}
+    texts |= {f"{board.track.name}.bib": to_bibtex(challenge, board) for board in shown}
+    updated = max((board.updated for board in shown if board.updated), default=None)
+    texts["CITATION.cff"] = cff(challenge, f"Results of {challenge.name}", _from(head), updated, challenge.branding.url)
+    texts["zenodo.json"] = _zenodo(challenge, updated, head)
+    return {name: text.encode() for name, text in texts.items()} | {"data.zip": archived(_data(shown, head))}
+
+
+def _from(head: LogLine | None) -> str:
+    """Where numbers come from: ``Record up to event 37, head 5f0c...``."""
+    return "No event is recorded." if head is None else f"Record up to event {head.index}, head {head.head.hex()}."
+
+
+def _caption(board: Board) -> str:
+    track, queries = board.track, board.scored_queries
+    return escape_latex(f"{track.shown_stage} {board.columns[0]} over {counted(queries, 'query', 'queries')}.")
+
+
+def _floating(table: Table, caption: str, label: str) -> str:
+    lines = ("\\begin{table}", f"\\caption{{{caption}}}", f"\\label{{{label}}}", "\\centering\\footnotesize")
+    return "\n".join([*lines, latex_table(table), "\\end{table}", ""])
+
+
+def _results(board: Board) -> Table:
+    """Rank, score, interval, range and tier of each row."""
+    decimals = board.track.shown_decimals
+    rows: list[list[CellValue | Cell]] = []
+    for row in board.rows:
+        certainty = row.primary_certainty
+        low, high = shown_interval(certainty, decimals)
+        ranks = (certainty.rank_range if certainty else None) or ("", "")
+        tier = letters(certainty.tier) if certainty and certainty.tier is not None else ""
+        score = board.shown_scores(row.entry)[0]
+        rows.append([row.rank, row.team.name, *(Cell(each, decimals) for each in (score, low, high)), *ranks, tier])
+    heads = ("rank", "team", board.track.primary_measure.kind.name, "from", "to", "best", "worst", "tier")
+    return table_of(heads, rows, ("team", "tier"))
+
+
+def _scores(board: Board) -> Table:
+    """The scores on all measures."""
+    decimals = board.track.shown_decimals
+    rows: list[list[CellValue | Cell]] = [
+        [row.team.name, *(Cell(score, decimals) for score in board.shown_scores(row.entry))]
+        for row in board.rows
+        if row.entry is not None
+    ]
+    names = Counter(measure.kind.name for measure in board.track.all_measures)
+    heads = [
+        measure.kind.name if names[measure.kind.name] == 1 else str(measure) for measure in board.track.all_measures
+    ]
+    return table_of(("team", *heads), rows, ("team",))
+
+
+def _systems(board: Board) -> Table:
+    rows: list[list[CellValue]] = [
+        [row.team.name, len(row.present_entries), entry.index, iso_time(entry.received), entry.digest[:12]]
+        for row in board.rows
+        if (entry := row.entry) is not None
+    ]
+    heads = ("team", "entries", "event", "received", "SHA-256")
+    return table_of(heads, rows, ("team", "received", "SHA-256"))
+
+
+def _definitions(measures: Sequence[Measure]) -> Iterator[str]:
+    """Each kind of measure with its formula and its source."""
+    yield "\\begin{description}"
+    for kind in {measure.kind.name: measure.kind for measure in measures}.values():
+        named = ", ".join(str(measure) for measure in measures if measure.kind is kind)
+        title, source = escape_latex(kind.title), escape_latex(kind.source)
+        yield f"\\item[{escape_latex(named)}] {title}: {kind.latex} Source: {source}."
+    yield "\\end{description}"
+
+
+def _statistics(shown: Sequence[Board]) -> Iterator[str]:
+    if any(board.primary_certainty for board in shown):
+        level = round(100 * LEVEL)
+        yield escape_latex(_CERTAIN % (level, f"{RESAMPLES:,}", SEED, level))
+    for board in shown:
+        yield f"\\paragraph{{{escape_latex(printable(board.track.title))}}} {escape_latex(' '.join(rules(board)))}"
+
+
+def _overview(challenge: Challenge, parts: Mapping[str, str], about: str) -> str:
+    sections = [
+        f"\\input{{{name.removesuffix('.tex')}}}"
+        for name in parts
+        if name.startswith(("table-", "scores-", "systems-"))
+    ]
+    return "\n".join(
+        [
+            f"{_PREAMBLE}\\title{{{escape_latex(printable(challenge.name))}}}",
+            f"\\date{{{about}}}",
+            "\\begin{document}",
+            "\\maketitle",
+            *sections,
+            "\\section*{Measures}",
+            "\\input{measures}",
+            "\\section*{Statistics and rules}",
+            "\\input{statistics}",
+            "\\end{document}",
+            "",
+        ]
+    )
+
+
+def _figures(shown: Sequence[Board], cache: Cache) -> dict[str, str]:
+    """The charts as SVG, and their captions."""
+    files: dict[str, str] = {}
+    for board in shown:
+        for number, figure in enumerate((*board_figures(board, cache), *analysis_figures(board, cache)), 1):
+            name = f"figures/{board.track.name}-{number}"
+            files |= {f"{name}.svg": figure.svg.text, f"{name}.txt": f"{figure.caption}\n"}
+    return files
+
+
+def _zenodo(challenge: Challenge, updated: datetime | None, head: LogLine | None) -> str:
+    """Metadata of a deposit as the interface of Zenodo takes it: a JSON object with the key "metadata"."""
+    metadata: dict[str, object] = {
+        "title": f"Results of {challenge.name}",
+        "upload_type": "dataset",
+        "description": f"{' '.join(challenge.description.split()) or challenge.name} {_from(head)}",
+        "creators": [{"name": f"The organisers of {challenge.name}"}],
+    }
+    if updated is not None:
+        metadata["publication_date"] = utc_time(updated, "day")
+    if challenge.branding.url:
+        metadata["related_identifiers"] = [{"identifier": challenge.branding.url, "relation": "isSupplementTo"}]
+    return json.dumps({"metadata": metadata}, ensure_ascii=False, indent=1) + "\n"
+
+
+def _data(shown: Sequence[Board], head: LogLine | None) -> dict[str, str]:
+    """The boards, the scores of queries as far as they are public, and the SHA-256 of each file."""
+    files: dict[str, str] = {}
+    for board in shown:
+        name = board.track.name
+        files |= {f"{name}/leaderboard.json": to_json(board, head), f"{name}/leaderboard.csv": to_csv(board)}
+        if board.query_scores is not None:
+            scores = board.query_scores
+            ids = [printable(board.query_ids[query]) for query in scores.queries]
+            rows = [[board.rows[row].team.name, *values] for row, values in scores.of_rows.items()]
+            files[f"{name}/queries.csv"] = csv_table(table_of(["team", *ids], rows, ("team",), all_digits=True)) + "\n"
+    sums = (f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(files.items()))
+    return files | {"SHA256SUMS": "".join(sums)}

@@ -1,0 +1,154 @@
+"""`scorer paper`: what an overview paper needs, with the numbers of the board and nothing that is hidden."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+from zipfile import ZipFile
+
+import pytest
+
+from tests.commands import Terminal, here
+from tests.live_challenges import GOOD, OTHER, Live, day
+
+PUBLIC = 'stage = "final"\nper_query = "public"\nmeasures = ["AP", "RR"]\nqueries = "queries.txt"\n'
+
+
+def written(live: Live, terminal: Terminal, folder: Path) -> Mapping[str, str]:
+    """The texts that the command writes, by name."""
+    answer = terminal.run("paper", folder, "--challenge", live.folder)
+    assert answer.code == 0, answer.err
+    return {
+        path.relative_to(folder).as_posix(): path.read_text()
+        for path in folder.rglob("*")
+        if path.is_file() and path.suffix != ".zip"
+    }
+
+
+def cells(text: str) -> list[list[str]]:
+    """The rows of a LaTeX table, without its head."""
+    body = text.partition("\\midrule\n")[2].partition("\\bottomrule")[0]
+    return [line.removesuffix(" \\\\").split(" & ") for line in body.splitlines()]
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Live:
+    """A challenge that is over, with two teams and public queries."""
+    live = Live.graded(tmp_path / "live", rules=PUBLIC, phases="")
+    (live.folder / "queries.txt").write_text("q1\nq2\nq3\nq4\n")
+    for name, content in (("tea & kettle", GOOD), ("birch_1", OTHER)):
+        (live.folder / "submissions" / "main" / name).mkdir()
+        (live.folder / "submissions" / "main" / name / "20270111T000000Z.txt").write_text(content)
+    live.run(day(12))
+    live.run(day(30))
+    return live
+
+
+def test_the_tables_have_the_numbers_of_the_board(live: Live, terminal: Terminal, tmp_path: Path) -> None:
+    """Rank, score and interval, all measures, and the systems; each says the head of the log."""
+    texts = written(live, terminal, tmp_path / "paper")
+    rows = list(
+        csv.DictReader(io.StringIO(terminal.run("leaderboard", live.folder, "--format", "csv").out), strict=True)
+    )
+    columns = ("rank", "team", "nDCG@3", "low", "high", "rank from", "rank to", "tier")
+    expected = [[row[column].replace("_", r"\_").replace("&", r"\&") for column in columns] for row in rows]
+    assert cells(texts["table-main.tex"]) == expected
+    assert [row[0] for row in cells(texts["scores-main.tex"])] == [row[1] for row in expected]
+    assert cells(texts["scores-main.tex"])[0][1:] == [rows[0][name] for name in ("nDCG@3", "AP", "RR")]
+    (digest,) = [row[-1] for row in cells(texts["systems-main.tex"]) if row[0].startswith("tea")]
+    assert digest == hashlib.sha256(GOOD.encode()).hexdigest()[:12]
+    head = json.loads(terminal.run("leaderboard", live.folder, "--format", "json").out)["log"]
+    said = f"Record up to event {head['index']}, head {head['head']}."
+    for name in (
+        "table-main.tex",
+        "scores-main.tex",
+        "systems-main.tex",
+        "overview.tex",
+        "CITATION.cff",
+        "zenodo.json",
+    ):
+        assert said in texts[name]
+
+
+def test_each_measure_has_its_formula_and_its_source(live: Live, terminal: Terminal, tmp_path: Path) -> None:
+    """And the statistics are said in a paragraph."""
+    texts = written(live, terminal, tmp_path / "paper")
+    assert set(re.findall(r"\\item\[([^]]+)\]", texts["measures.tex"])) == {"nDCG@3", "AP", "RR"}
+    assert texts["measures.tex"].count(" Source: ") == 3
+    assert "paired bootstrap over the queries (10,000 resamples, seed 1)" in texts["statistics.tex"]
+    assert json.loads(texts["zenodo.json"])["metadata"]["upload_type"] == "dataset"
+
+
+def test_the_archive_has_checksums_and_public_scores_only(live: Live, terminal: Terminal, tmp_path: Path) -> None:
+    """The mean over the queries is the score; the bytes are the same each time."""
+    written(live, terminal, tmp_path / "one")
+    written(live, terminal, tmp_path / "two")
+    assert (tmp_path / "one" / "data.zip").read_bytes() == (tmp_path / "two" / "data.zip").read_bytes()
+    with ZipFile(tmp_path / "one" / "data.zip") as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    sums = dict(line.split("  ")[::-1] for line in files.pop("SHA256SUMS").decode().splitlines())
+    assert sums == {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    queries = list(csv.DictReader(io.StringIO(files["main/queries.csv"].decode())))
+    board = list(csv.DictReader(io.StringIO(files["main/leaderboard.csv"].decode())))
+    for row, shown in zip(queries, board, strict=True):
+        scores = [float(value) for name, value in row.items() if name != "team" and value]
+        assert round(sum(scores) / len(scores), 4) == float(shown["nDCG@3"])
+
+
+def test_nothing_hidden_is_in_it(tmp_path: Path, terminal: Terminal) -> None:
+    """While the board is preliminary, other final grades change only the salted digests."""
+    trees = []
+    for number, grades in enumerate(("", "changed")):
+        live = Live.graded(tmp_path / f"live-{number}", rules='per_query = "public"\n')
+        if grades:
+            solution = live.folder / "solutions" / "main.txt"
+            solution.write_text(re.sub(r"(:0:\S*)", lambda found: found[1], solution.read_text()))
+        (live.folder / "submissions" / "main" / "amber").mkdir()
+        (live.folder / "submissions" / "main" / "amber" / "20270111T000000Z.txt").write_text(GOOD)
+        live.run(day(12))
+        texts = written(live, terminal, tmp_path / f"paper-{number}")
+        assert "preliminary" in texts["table-main.tex"]
+        trees.append({name: re.sub("[0-9a-f]{64}", "digest", text) for name, text in texts.items()})
+        with ZipFile(tmp_path / f"paper-{number}" / "data.zip") as archive:
+            assert "main/queries.csv" not in archive.namelist()
+    assert trees[0] == trees[1]
+
+
+def test_a_folder_with_files_is_kept(live: Live, terminal: Terminal, tmp_path: Path) -> None:
+    """One message, and nothing is written."""
+    (tmp_path / "x").write_text("kept")
+    answer = terminal.run("paper", tmp_path, "--challenge", live.folder)
+    assert answer.code == 1
+    assert "is not empty; name a new folder" in answer.err
+    assert not (tmp_path / "overview.tex").exists()
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no LaTeX on this machine")
+def test_the_overview_compiles(live: Live, terminal: Terminal, tmp_path: Path) -> None:
+    """With hostile names, too."""
+    (live.folder / "submissions" / "main" / r"a \input{x} $%#~^{}").mkdir()
+    (live.folder / "submissions" / "main" / r"a \input{x} $%#~^{}" / "20270111T000000Z.txt").write_text(OTHER)
+    live.run(day(31))
+    written(live, terminal, tmp_path / "paper")
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "overview.tex"]
+    done = subprocess.run(command, cwd=tmp_path / "paper", capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_the_example_has_the_first_table_of_its_overview(terminal: Terminal, tmp_path: Path) -> None:
+    """From the starter challenge of `scorer init`, by its command line."""
+    folder = tmp_path / "challenge"
+    assert here("init", folder).code == 0
+    assert here("score", folder).code in (0, 1)
+    assert terminal.run("paper", tmp_path / "paper", "--challenge", folder).code == 0
+    table = cells((tmp_path / "paper" / "table-main.tex").read_text())
+    board = list(csv.DictReader(io.StringIO(terminal.run("leaderboard", folder, "--format", "csv").out)))
+    assert [row[1] for row in table] == [row["team"] for row in board]
+    assert [row[2] for row in table] == [row[next(name for name in row if "@" in name)] for row in board]
