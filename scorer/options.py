@@ -164,6 +164,13 @@ STATISTICS = Option(
     {"primary": "the primary one; the others have the intervals of their means", "all": "all of them"},
 )
 
+SlicesPublic = Literal["end", "now"]
+SLICES_PUBLIC = Option(
+    "slices_public",
+    "when the site has the boards of slices",
+    {"end": "once final scores are shown", "now": "as soon as the board shows scores"},
+)
+
 Role = Literal["solution", "submission"]
 """What a file is to a challenge."""
 

@@ -132,6 +132,38 @@ class ShakeUp:
     """Kendall's tau-b between both rankings; None where one of them has only ties."""
 
 
+LEAST_PRELIMINARY = 10
+"""A slice with fewer preliminary queries has no preliminary scores: they would tell too much about each query."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceRow:
+    """A row of the board on the queries of a slice, by the primary measure. Numbers are rounded as the scores are."""
+
+    row: int
+    """A position in `Board.rows`."""
+    rank: int | None
+    """Among the teams that are ranked on the board."""
+    score: float | None
+    interval: Interval | None
+    """Of the score, by the bootstrap over the queries of the slice."""
+    rank_range: tuple[int, int] | None
+    """The ranks that the team may have, all pairs of teams tested at once on the queries of the slice."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceBoard:
+    """The board on the queries of a slice."""
+
+    label: str
+    queries: int | None
+    """How many of its queries enter the scores; None where they are too few to show."""
+    rows: tuple[SliceRow, ...]
+    """The best first; those with a score on the board."""
+    separates: bool | None
+    """Whether any two teams differ significantly, all pairs tested at once; None where they were not tested."""
+
+
 NO_PHASES = Phases(())
 EPOCH = datetime.fromtimestamp(0, UTC)
 
@@ -252,6 +284,8 @@ class Board:
     """The time of the board, in UTC."""
     past: tuple[PastBoard, ...] = ()
     """The boards of the phases that have closed, in order of time; only the site has them."""
+    slices: tuple[SliceBoard, ...] = ()
+    """The boards of the slices of the queries; only the site has them, where visitors may see them."""
     split: SplitDocument | None = None
     """What is public about the key that decides which queries are preliminary; None where the solution decides it."""
 
@@ -389,6 +423,24 @@ LOOKS = (
 )
 
 
+SLICES = {
+    "end": "They are shown once final scores are shown, not before.",
+    "now": "They are shown as soon as the board shows scores. While these are preliminary, a slice with fewer than "
+    f"{LEAST_PRELIMINARY} of their queries has none.",
+}
+
+
+def slice_rules(track: Track) -> tuple[str, ...]:
+    """The rules on the slices of the queries; none without slices."""
+    if track.slices is None:
+        return ()
+    return (
+        "Queries have labels, such as a language or a level of difficulty. Each label has a board of its queries.",
+        SLICES[track.slices_public],
+        "They decide no rank on the board of the track. Which query has which label is not published.",
+    )
+
+
 def rules(board: Board) -> tuple[str, ...]:
     """The rules that decide on this board, one or two sentences each, from the settings of the track."""
     return (*score_rules(board), *counting_rules(board))
@@ -512,6 +564,7 @@ def rule_sections(board: Board, limits: Limits, *, by_service: bool = False) -> 
     sections = (
         RuleSection("scores", "Scores and ranks", score_rules(board)),
         RuleSection("split", "Preliminary queries", split_rules(board.split)),
+        RuleSection("slices", "Slices of the queries", slice_rules(track)),
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),
         RuleSection("quota", "Number of entries", number),
         RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),

@@ -108,6 +108,11 @@ class TrackInForce(Track):
         return self.final if self.shows_final else "preliminary"
 
     @property
+    def shows_slices(self) -> bool:
+        """Whether the site has the boards of slices."""
+        return self.shows_final or (self.slices_public == "now" and self.shows == "score")
+
+    @property
     def shows_queries(self) -> bool:
         """Whether pages show how the scores of single queries are distributed."""
         return self.shows_final or (self.per_query == "public" and self.shows == "score")

@@ -21,6 +21,7 @@ from scorer.board.reports.leaderboard import TrackEntries
 from scorer.board.site.analysis_page import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
 from scorer.board.site.pages import SiteContent, site_files
+from scorer.board.slices import with_slices
 from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError
 from scorer.files import code_digest
@@ -318,6 +319,10 @@ class _Render:
             replace(board, past=archived_boards(view, track, cache))
             for track, board in zip(tracks, boards(view, tracks, cache, pending=pending), strict=True)
         ]
+        sliced = [
+            with_slices(board, Now.of(view, track).public, cache) for track, board in zip(tracks, shown, strict=True)
+        ]
+        shown = [board for board, _ in sliced]
         analyses = {
             track.name: _kept_analysis(Now.of(view, track).public, board, cache)
             for track, board in zip(tracks, shown, strict=True)
@@ -330,7 +335,7 @@ class _Render:
             view.revision,
             view.snapshot_name(view.revision),
             state,
-            site_notes(view, challenge),
+            (*site_notes(view, challenge), *(note for _, note in sliced if note)),
             cache,
             SiteContent(challenge, shown, analyses, cache, happened, log, commitment),
         )

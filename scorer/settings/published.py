@@ -43,8 +43,8 @@ class Portable:
     settings: bytes
     """Of challenge.toml."""
     places: Mapping[tuple[str, str], str]
-    """By the name of a track and "solution", "submissions", "key_file" or one of `LISTS`: the relative path of the file
-    or folder, with forward slashes. Those behind URLs are left out, because they stay where they are."""
+    """By the name of a track and "solution", "slices", "submissions", "key_file" or one of `LISTS`: the relative path
+    of the file or folder, with forward slashes. Those behind URLs are left out, because they stay where they are."""
 
 
 def portable(file: Path, challenge: Challenge) -> Portable:
@@ -98,6 +98,8 @@ def _paths(track: Track) -> Iterator[tuple[Key, str]]:
     yield ("submissions",), track.submissions or f"submissions/{track.name}"
     if track.split is not None:
         yield ("split", "key_file"), track.split.key_file
+    if track.slices is not None:
+        yield ("slices",), track.slices
 
 
 def _inside(root: Path, path: str) -> str | None:

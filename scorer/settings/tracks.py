@@ -24,6 +24,7 @@ from scorer.options import (
     FORMATS_ALLOWED,
     PER_QUERY,
     SELF,
+    SLICES_PUBLIC,
     STAGE,
     STATISTICS,
     TIES,
@@ -32,6 +33,7 @@ from scorer.options import (
     EqualRanks,
     FinalSplit,
     PerQuery,
+    SlicesPublic,
     Stage,
     Statistics,
     Ties,
@@ -299,6 +301,8 @@ class Track(SettingsTable):
     quota: Quota = Field(NO_QUOTA, description="a table, as in quota = {per_day = 5}")
     per_query: PerQuery = Field("hidden", description=PER_QUERY.allowed)
     statistics: Statistics = Field("primary", description=STATISTICS.allowed)
+    slices: PathText | None = Field(None, description="the path or URL of a file with lines query,label")
+    slices_public: SlicesPublic = Field("end", description=SLICES_PUBLIC.allowed)
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
@@ -399,6 +403,10 @@ class Track(SettingsTable):
         return None if self.queries is None else located_in(self.root, self.queries)
 
     @property
+    def slices_path(self) -> Location | None:
+        return None if self.slices is None else located_in(self.root, self.slices)
+
+    @property
     def items_path(self) -> Location | None:
         return None if self.items is None else located_in(self.root, self.items)
 
@@ -448,6 +456,8 @@ class Challenge(SettingsTable):
             solution, submissions = track.solution_path, track.submissions_path
             if isinstance(solution, Path) and solution.is_relative_to(folder):
                 raise ValueError(f"contains the solution of {track.name}")
+            if isinstance(track.slices_path, Path) and track.slices_path.is_relative_to(folder):
+                raise ValueError(f"contains the slices of {track.name}")
             if track.key_path is not None and track.key_path.is_relative_to(folder):
                 raise ValueError(f"contains the key of the split of {track.name}")
             if isinstance(submissions, Path) and (

@@ -46,6 +46,7 @@ CHANGES = [
     "a document that can be verified",
     "the bundle of a challenge",
     "a statistic of each team",
+    "slices of the queries",
     "a chart of a board or an analysis",
     "an interval, a test or a tier",
     "a table of the page of an analysis",

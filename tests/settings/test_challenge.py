@@ -126,6 +126,8 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "baselines": ["random", "007"],
         "per_query": "public",
         "statistics": "all",
+        "slices": "slices.csv",
+        "slices_public": "now",
         "reveal_solution": True,
         "solution_format": "vlnet",
         "submission_format": "trec",
@@ -264,7 +266,7 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "exclude, submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, "
             "equal_ranks, entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, "
-            "per_query, statistics, reveal_solution, solution_format, submission_format",
+            "per_query, statistics, slices, slices_public, reveal_solution, solution_format, submission_format",
         ),
     ],
 )

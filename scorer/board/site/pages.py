@@ -18,7 +18,16 @@ from markupsafe import Markup
 
 from scorer.board.board import Board, rules
 from scorer.board.charts.svg import Cache
-from scorer.board.reports.leaderboard import document_json, schema, to_bibtex, to_cff, to_csv, to_json
+from scorer.board.reports.leaderboard import (
+    document_json,
+    schema,
+    slices_csv,
+    slices_json,
+    to_bibtex,
+    to_cff,
+    to_csv,
+    to_json,
+)
 from scorer.board.site import captions, neighbours, team_pages, templates
 from scorer.board.site.analysis_page import AnalysisView, analysis_page
 from scorer.board.site.figures import board_figures
@@ -320,6 +329,8 @@ def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[s
         f"{folder}/citation.bib": to_bibtex(challenge, board),
         f"{folder}/citation.cff": to_cff(challenge, board),
     }
+    if board.slices:
+        files |= {f"{folder}/slices.csv": slices_csv(board), f"{folder}/slices.json": slices_json(board)}
     return files if board.split is None else {**files, f"{folder}/split.json": document_json(board.split)}
 
 

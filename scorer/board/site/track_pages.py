@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from scorer.board.board import Board, Row, rule_sections
+from scorer.board.board import Board, Row, SliceBoard, SliceRow, rule_sections
 from scorer.board.site.captions import table_caption
 from scorer.board.site.figures import Axis, axis_for
 from scorer.board.site.neighbours import field_of, neighbours, p_decimals, p_text
@@ -19,7 +19,13 @@ from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge
 from scorer.wording import counted
 
-RULES, LATE, COMPARE = "rules.html", "late.html", "compare.html"
+RULES, LATE, COMPARE, SLICES = "rules.html", "late.html", "compare.html", "slices.html"
+
+SHADES = 5
+"""The shades of a column of the heat table."""
+
+MOST_ROWS = 20
+"""How many rows of the board of a slice the page lists."""
 
 
 def track_links(board: Board) -> tuple[tuple[str, str], ...]:
@@ -110,6 +116,10 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
     sections = rule_sections(board, challenge.limits, by_service=bool(challenge.branding.service))
     yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, "sections": sections})
+    if board.slices:
+        about = f"The teams of {title} on slices of the queries: scores, intervals and ranks on each."
+        heat = tuple(map(_shaded, board.slices))
+        yield Page(f"{folder}/{SLICES}", "slices.html", about, {**values, "heat": heat, "most": MOST_ROWS})
     if board.late:
         about = f"Entries of {title} that were received before the first phase or after the end of one. "
         about += "They have no rank."
@@ -159,3 +169,17 @@ def _rounded(later: datetime, earlier: datetime) -> str:
         if duration >= size:
             return counted(duration // size, name)
     return counted(duration // timedelta(seconds=1), "second") if duration >= timedelta(seconds=1) else "under a second"
+
+
+def _shaded(part: SliceBoard) -> dict[int, tuple[SliceRow, int]]:
+    """The rows of a slice by their positions on the board of the track, with their shades in the heat table.
+
+    From the lowest score to the highest, the steps are equal. All are 0 where no two teams differ significantly.
+    """
+    scores = [row.score for row in part.rows if row.score is not None]
+    low, width = (min(scores), max(scores) - min(scores)) if scores and part.separates is not False else (0.0, 0.0)
+
+    def shade(score: float | None) -> int:
+        return 0 if score is None or not width else min(int((score - low) / width * SHADES), SHADES - 1)
+
+    return {row.row: (row, shade(row.score)) for row in part.rows}
