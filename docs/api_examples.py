@@ -90,6 +90,8 @@ target_format | the name lists.xyz does not determine the form
 (3, 1, {'map': 1, 'P@1': 1})
 >>> result.bounds()
 {'map': (0.75, 1.0), 'P@1': (0.5, 1.0)}
+>>> result.unjudged_bounds("any")
+{'map': (0.0, 1.0), 'P@1': (0.3333333333333333, 1.0)}
 >>> result.by_query()["q2"]
 {'map': 0.5, 'P@1': 0.0}
 >>> result.by_slice({"short": ["q1"], "long": ["q2", "q3"]})

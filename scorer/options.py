@@ -109,6 +109,13 @@ UNJUDGED = Option(
     },
 )
 
+JudgedBounds = Literal["any", "list"]
+JUDGED_BOUNDS = Option(
+    "judged_bounds",
+    "which unjudged items may have any grade of the solution",
+    {"any": "all items, in the list or not", "list": "those of the list; other ones are not relevant"},
+)
+
 SELF: Final = "self"
 """Excludes the item with the id of the query; any other value of `exclude` is a list of items for each query."""
 

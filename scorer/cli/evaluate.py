@@ -38,6 +38,7 @@ from scorer.cli.parameters import (
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import is_regular, shown
 from scorer.options import (
+    JUDGED_BOUNDS,
     MISSING,
     NOTHING_RELEVANT,
     RESAMPLES,
@@ -45,6 +46,7 @@ from scorer.options import (
     SPLIT,
     TIES,
     UNJUDGED,
+    JudgedBounds,
     Missing,
     NothingRelevant,
     RowName,
@@ -169,6 +171,11 @@ class Printed:
     slices: str | None = option(
         "--slices FILE", "print the means over the queries of each label too: a file with lines query,label"
     )
+    judged_bounds: JudgedBounds | None = option(
+        "--judged-bounds",
+        f"print the lowest and the highest mean that unjudged items allow; {JUDGED_BOUNDS.about}: "
+        f"{JUDGED_BOUNDS.meanings}",
+    )
 
     def check(self) -> None:
         """Raise WrongCallError for a request that the form cannot show."""
@@ -176,8 +183,9 @@ class Printed:
 
         if self.side_by_side and self.form not in TABLES:
             raise WrongCallError(f"--side-by-side: {self.form} is not a table; choose one of {', '.join(TABLES)}")
-        if self.tie_bounds and self.form == "trec":
-            raise WrongCallError(f"--tie-bounds: {self.form} cannot show bounds; choose another form")
+        for name, bounds in (("tie", self.tie_bounds), ("judged", self.judged_bounds)):
+            if bounds and self.form == "trec":
+                raise WrongCallError(f"--{name}-bounds: {self.form} cannot show bounds; choose another form")
         if self.slices is not None and self.form == "trec":
             raise WrongCallError(f"--slices: {self.form} cannot show slices; choose another form")
         if self.slices is not None and self.per_query and self.form != "json":
@@ -250,6 +258,9 @@ def evaluate(
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
         results.sort(key=lambda result: _falling(result[1][best_by]))
+    if printed.judged_bounds:
+        for name in [name for _, first in results[:1] for name in first if name not in first.unjudged_bounds()]:
+            print_message(f"{name}: no bounds for unjudged items are known, or not with --ties and --unjudged as given")
     if results or printed.form == "json":  # programs expect a document, even an empty one
         paths = [path for path, _ in results]
         tags = [run_tag(path, options.submission_format) for path in paths]
@@ -264,6 +275,7 @@ def evaluate(
             row_names(paths, tags, printed.row_name),
             tags,
             [part.within(inside) for part in slices],
+            printed.judged_bounds,
         )
         print_result(written(printed.form, report))
     return 1 if len(results) < len(submissions) else 0

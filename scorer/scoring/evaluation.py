@@ -32,6 +32,7 @@ from scorer.options import (
     SPLIT,
     TIES,
     UNJUDGED,
+    JudgedBounds,
     Missing,
     NothingRelevant,
     Split,
@@ -40,6 +41,7 @@ from scorer.options import (
 )
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains, split_masks
 from scorer.scoring.submission import score, score_parts
+from scorer.scoring.unjudged import mean_bounds
 from scorer.wording import DECIMALS, Tabular, counted, quoted
 
 if TYPE_CHECKING:
@@ -188,7 +190,8 @@ class Options:
         for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED):
             policies[option.name] = getattr(self, option.name)
             option.check(policies[option.name])
-        if self.rel is not None and not _is_finite(self.rel):
+        rel: object = self.rel
+        if rel is not None and not (isinstance(rel, Real) and math.isfinite(rel)):
             raise ValueError(f"rel is a finite number; found {self.rel!r}")
         policies["rel"] = "positive" if self.rel is None else shortest(float(self.rel))
         if isinstance(self.exclude, str | os.PathLike):
@@ -207,10 +210,6 @@ class Options:
             tie_bounds=tie_bounds,
             submission_format=self.submission_format,
         )
-
-
-def _is_finite(number: object) -> bool:
-    return isinstance(number, Real) and math.isfinite(number)
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -264,15 +263,12 @@ class Evaluation(Tabular, Mapping[str, float]):
     def __init__(self, request: Request, scored: Scored, solution: Solution, *, per_query: bool = False) -> None:
         self._request, self._rows = request, request.rows
         self._means, self._bounds = scored.means(request.options.split), scored.bounds(request.options.split)
-        self._scores, self._flagged = scored.scores, scored.flagged
-        self._queries = solution.queries
-        self._per_query = per_query
-        self.counts = scored.counts
-        self.notes = scored.notes
+        self._scored, self._scores, self._flagged = scored, scored.scores, scored.flagged
+        self._queries, self._per_query = solution.queries, per_query
+        self.counts, self.notes = scored.counts, scored.notes
         for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
             self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
-        self.policies = dict(request.policies)
-        self.variants = dict(request.variants)
+        self.policies, self.variants = dict(request.policies), dict(request.variants)
 
     @cached_property
     def _inside(self) -> Bools:
@@ -285,6 +281,12 @@ class Evaluation(Tabular, Mapping[str, float]):
             return None
         worst, best = self._bounds
         return {name: (float(worst[row]), float(best[row])) for name, row in self._rows.items()}
+
+    def unjudged_bounds(self, reach: JudgedBounds = "any") -> dict[str, tuple[float, float]]:
+        """For each measure with known bounds, the lowest and the highest mean that unjudged items allow: any, or those
+        of the list.
+        """
+        return mean_bounds(self._request.names, self._scored, self._request.rules, self._inside, reach)
 
     @property
     def queries(self) -> int:
@@ -689,8 +691,7 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
 
 def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
-    problems, notes = Findings(), Findings()
-    outcome = None
+    problems, notes, outcome = Findings(), Findings(), None
     with reported(problems):
         # Dicts are matched as they are, but for rules that need all ids.
         needs_ids = any(part is not None for part in (solution.candidates, solution.excluded, rules.list_length))

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorer.measures.matched import Ints
+from scorer.options import JudgedBounds
 from scorer.scoring.evaluation import Evaluation
 from scorer.scoring.outcomes import Scored, aggregated
 from scorer.wording import DECIMALS, TABLES, Cell, Column, Table, printable
@@ -54,6 +55,8 @@ class ScoreReport:
     """The tag of each run, None where its format has none; empty: all None. Only JSON has them."""
     slices: Sequence[Slice] = ()
     """Those of the split, whose means are printed too."""
+    judged_bounds: JudgedBounds | None = None
+    """Whose grades the bounds for unjudged items are over; None: there are no such bounds."""
 
     @property
     def called(self) -> Sequence[str]:
@@ -119,12 +122,16 @@ def tabulated(report: ScoreReport) -> Table:
 
 NO_SCORE = Cell(None)
 
+UNJUDGED_ENDS = ("if unjudged worst", "if unjudged best")
+"""The heads of the bounds for unjudged items, after the name of the measure."""
+
 
 def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
     """Return the rows of one submission, the means last: what is in the query's column, and the cells by measure."""
     _, evaluation = report.submissions[index]
     decimals = {name: 0 if is_count(measure) else DECIMALS for name, measure in report.measures.items()}
     bounds = evaluation.bounds() or {}
+    unjudged = evaluation.unjudged_bounds(report.judged_bounds) if report.judged_bounds else {}
     means: dict[str, Cell] = {}
     for name, value in evaluation.items():
         means[name] = Cell(
@@ -133,6 +140,8 @@ def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[t
         if name in bounds:
             worst, best = bounds[name]
             means |= {f"{name} worst": Cell(worst, decimals[name]), f"{name} best": Cell(best, decimals[name])}
+        if name in unjudged:
+            means |= {f"{name} {end}": Cell(unjudged[name][at], decimals[name]) for at, end in enumerate(UNJUDGED_ENDS)}
     if report.slices:
         by_slice = zip(report.slices, evaluation.by_slice(report.slices).values(), strict=True)
         parts = [
@@ -227,9 +236,10 @@ def _submission(path: str, tag: str | None, evaluation: Evaluation, report: Scor
         "counts": counts,
         "notes": evaluation.notes.lines(),
     }
-    bounds = evaluation.bounds()
-    if bounds is not None:
-        entry["bounds"] = {name: [_null_if_nan(worst), _null_if_nan(best)] for name, (worst, best) in bounds.items()}
+    unjudged = None if report.judged_bounds is None else evaluation.unjudged_bounds(report.judged_bounds)
+    for key, bounds in (("bounds", evaluation.bounds()), ("judged_bounds", unjudged)):
+        if bounds is not None:
+            entry[key] = {name: [_null_if_nan(worst), _null_if_nan(best)] for name, (worst, best) in bounds.items()}
     if report.slices:
         entry["slices"] = {
             part.label: {"queries": part.size, "scores": _defined(scores)}

@@ -1,0 +1,210 @@
+"""The bounds for unjudged items, compared with the scores of all judgements that are possible."""
+
+from __future__ import annotations
+
+import gzip
+import itertools
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import scorer
+from scorer.options import JudgedBounds
+from tests.commands import Terminal
+from tests.lists.test_real_data import ROBUST, needs
+
+Grades = dict[str, dict[str, int]]
+Ranked = dict[str, dict[str, float]]
+
+EXACT = (
+    "P@2",
+    "Hits@3",
+    "RR",
+    "RR@2",
+    "Success@2",
+    "SetP",
+    "ERR(highest=solution)@3",
+    "DCG@3",
+    "AP",
+    "AP@2",
+    "AP(denominator=min)@3",
+    "R@2",
+    "R(denominator=min)@2",
+    "SetR",
+    "nDCG",
+    "nDCG@2",
+    "nDCG@3",
+    "nDCG(gain=exp)@3",
+    "nDCG(gain=binary)@3",
+    "nDCG(discount=jk)@3",
+    "P(rel=2)@2",
+    "AP(rel=2)",
+    "nDCG(rel=2)@3",
+)
+"""Measures whose bounds are reached where each query has a relevant item that is judged."""
+
+SAFE = ("Rp@2", "MARp@1,2,4", "MARp(rel=2)@2,3")
+"""Measures whose bounds may be too wide."""
+
+OUTSIDE = ("x", "y")
+"""Items that are in no list."""
+
+
+@st.composite
+def judged_runs(draw: st.DrawFn) -> tuple[Grades, dict[str, list[str]]]:
+    """Two lists, and grades of some items."""
+    grades: Grades = {}
+    run = {}
+    for query in ("q1", "q2"):
+        run[query] = [f"d{number}" for number in range(draw(st.integers(0, 4)))]
+        judged = draw(st.lists(st.sampled_from([*run[query], *OUTSIDE]), min_size=1, max_size=5, unique=True))
+        grades[query] = {item: draw(st.integers(-1, 2)) for item in judged}
+    return grades, run
+
+
+def possible(grades: Grades, run: dict[str, list[str]], reach: JudgedBounds) -> Iterator[Grades]:
+    """All judgements that keep the grades, by the definition of the bounds."""
+    top = max(0, *(grade for query in grades.values() for grade in query.values()))
+    unjudged = [
+        (query, item)
+        for query in grades
+        for item in (*run[query], *(OUTSIDE if reach == "any" else ()))
+        if grades[query].get(item, -1) < 0
+    ]
+    for chosen in itertools.product(range(top + 1), repeat=len(unjudged)):
+        complete = {query: dict(of_query) for query, of_query in grades.items()}
+        for (query, item), grade in zip(unjudged, chosen, strict=True):
+            complete[query][item] = grade
+        yield complete
+
+
+def few(grades: Grades, run: dict[str, list[str]]) -> bool:
+    """Whether the judgements can be listed in a moment."""
+    return sum(grades[query].get(item, -1) < 0 for query in grades for item in (*run[query], *OUTSIDE)) <= 5
+
+
+@pytest.mark.parametrize("reach", ["list", "any"])
+@pytest.mark.parametrize("nothing_relevant", ["skip", "zero"])
+@given(case=judged_runs())
+def test_bounds_are_those_of_all_judgements(
+    reach: JudgedBounds, nothing_relevant: str, case: tuple[Grades, dict[str, list[str]]]
+) -> None:
+    """Each possible score is within the bounds; the highest bound, and with "list" the lowest one, is reached."""
+    grades, run = case
+    assume(few(grades, run) and max(grade for query in grades.values() for grade in query.values()) > 0)
+    options = {"nothing_relevant": nothing_relevant, "measures": [*EXACT, *SAFE]}
+    bounds = scorer.evaluate(grades, run, **options).unjudged_bounds(reach)  # type: ignore[call-overload]
+    scores = [scorer.evaluate(each, run, **options) for each in possible(grades, run, reach)]  # type: ignore[call-overload]
+    is_certain = all(max(query.values()) == 2 for query in grades.values())
+
+    for name in (*EXACT, *SAFE):
+        defined = [each[name] for each in scores if not math.isnan(each[name])]
+        lowest, highest = bounds[name]
+        if not defined:
+            continue
+        assert lowest <= min(defined) + 1e-12, name
+        assert highest >= max(defined) - 1e-12, name
+        if name in EXACT and is_certain:
+            assert highest == pytest.approx(max(defined), abs=1e-12), name
+            if reach == "list":
+                assert lowest == pytest.approx(min(defined), abs=1e-12), name
+
+
+def test_bounds_without_a_known_way_are_left_out() -> None:
+    """No bounds of a measure whose way is unknown, with ties by grade, or where unjudged items are removed."""
+    grades, run = {"q": {"a": 1, "b": 0}}, {"q": ["b", "c", "a"]}
+    measures = ["AP", "Rprec", "Bpref", "RBP", "AP(denominator=hits)"]
+
+    bounds = scorer.evaluate(grades, run, measures).unjudged_bounds()
+    assert list(bounds) == ["AP"]
+    assert bounds["AP"] == pytest.approx((0, 7 / 12))
+    assert scorer.evaluate(grades, run, "AP", ties="best").unjudged_bounds() == {}
+    assert scorer.evaluate(grades, run, "AP", unjudged="drop").unjudged_bounds() == {}
+    assert scorer.evaluate(grades, run, "AP").unjudged_bounds("list")["AP"][0] == pytest.approx(1 / 3)
+    with pytest.raises(ValueError, match="judged_bounds"):
+        scorer.evaluate(grades, run, "AP").unjudged_bounds("all")  # type: ignore[arg-type]
+
+
+def test_bounds_on_the_command_line(tmp_path: Path, terminal: Terminal) -> None:
+    """Two more columns, a key of JSON, a message for a measure without bounds, and a refusal for trec."""
+    (tmp_path / "qrels").write_text("q 0 a 1\nq 0 b 0\n", encoding="utf-8")
+    (tmp_path / "run").write_text("q Q0 b 1 3 x\nq Q0 c 2 2 x\nq Q0 a 3 1 x\n", encoding="utf-8")
+    call = ("evaluate", str(tmp_path / "qrels"), str(tmp_path / "run"), "-m", "AP,Rprec", "--judged-bounds")
+
+    printed = terminal.run(*call, "list", "--format", "csv")
+    assert printed.out.splitlines()[0] == "submission,AP,AP if unjudged worst,AP if unjudged best,Rprec"
+    assert "Rprec: no bounds for unjudged items are known" in printed.err
+    (entry,) = json.loads(terminal.run(*call, "any", "--format", "json").out)["submissions"]
+    assert entry["judged_bounds"] == {"AP": [0.0, pytest.approx(7 / 12)]}
+    refused = terminal.run(*call, "any", "--format", "trec")
+    assert (refused.code, "--judged-bounds" in refused.err) == (2, True)
+
+
+REAL = ("AP", "P@10", "nDCG@10", "nDCG", "RR", "R@100", "ERR(highest=solution)@20")
+"""Measures of the runs of Robust."""
+
+
+@pytest.fixture(scope="module")
+def robust() -> tuple[Grades, dict[str, Ranked]]:
+    """NIST's judgements, and the lists of five teams: query -> item -> run score."""
+    truth: Grades = {}
+    for line in (ROBUST / "qrels" / "robust03_qrels.txt").read_text(encoding="utf-8").splitlines():
+        query, _, item, grade = line.split()
+        truth.setdefault(query, {})[item] = int(grade)
+    runs: dict[str, Ranked] = {}
+    for path in sorted((ROBUST / "runs").glob("input.*.gz"))[::4]:
+        for line in gzip.decompress(path.read_bytes()).decode().splitlines():
+            query, _, item, _, score, _ = line.split()
+            runs.setdefault(path.name, {}).setdefault(query, {})[item] = float(score)
+    return truth, runs
+
+
+def hidden(truth: Grades, hides: Callable[[str, str], bool]) -> Grades:
+    """The judgements without some; a query without any keeps one item that no list has."""
+    known = {
+        query: {item: grade for item, grade in of.items() if not hides(query, item)} for query, of in truth.items()
+    }
+    return {query: of or {"-": 0} for query, of in known.items()}
+
+
+def only(runs: Mapping[str, Ranked], team: str, query: str, item: str) -> bool:
+    """Whether the list of a team has an item that those of the others do not have."""
+    return [name for name, run in runs.items() if item in run[query]] == [team]
+
+
+@needs(ROBUST)
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_true_scores_are_within_the_bounds_where_judgements_are_hidden_at_random(
+    share: float, robust: tuple[Grades, dict[str, Ranked]]
+) -> None:
+    """Any item may be hidden, so the bounds are over all items."""
+    truth, runs = robust
+    chooser = random.Random(1)
+    known = hidden(truth, lambda _query, _item: chooser.random() < share)
+
+    for run in runs.values():
+        true, bounds = scorer.evaluate(truth, run, REAL), scorer.evaluate(known, run, REAL).unjudged_bounds("any")
+        assert list(bounds) == list(REAL)
+        for name, (lowest, highest) in bounds.items():
+            assert lowest - 1e-12 <= true[name] <= highest + 1e-12, name
+
+
+@needs(ROBUST)
+def test_true_scores_are_within_the_bounds_where_the_items_of_one_team_are_not_judged(
+    robust: tuple[Grades, dict[str, Ranked]],
+) -> None:
+    """As if the team had not been pooled. All hidden items are in its list, so its own bounds are over its list."""
+    truth, runs = robust
+    for team in runs:
+        known = hidden(truth, partial(only, runs, team))
+        for name, lists in runs.items():
+            true, result = scorer.evaluate(truth, lists, REAL), scorer.evaluate(known, lists, REAL)
+            for measure, (lowest, highest) in result.unjudged_bounds("list" if name == team else "any").items():
+                assert lowest - 1e-12 <= true[measure] <= highest + 1e-12, measure
