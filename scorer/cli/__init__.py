@@ -71,6 +71,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "compare": Command("evaluate:compare"),
         "fuse": Command("runs:fuse"),
         "overlap": Command("runs:overlap"),
+        "pool": Command("runs:pool"),
         "report": Command("reports:report"),
         "convert": Command("runs:convert"),
         "measures": Command("evaluate:measures"),

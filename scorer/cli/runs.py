@@ -17,11 +17,13 @@ from scorer.cli.parameters import (
     form_of,
     format_of,
     group,
+    of_challenge,
+    open_store,
     option,
     whole_number,
 )
 from scorer.errors import ConversionError, FusionError, MeasureError, ScorerError
-from scorer.options import TIE_RULE, TieRule
+from scorer.options import SEED, TIE_RULE, TieRule
 from scorer.wording import aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -253,6 +255,48 @@ def _list_methods() -> int:
 
     methods = [[f"--method {method.usage}", method.summary] for method in METHODS]
     print_result(aligned([*methods, *([f"--norm {norm.name}", norm.summary] for norm in NORMALISATIONS)]))
+    return 0
+
+
+def pool(
+    runs: list[str] = argument("files with ranked lists: paths, URLs, or - for standard input", "run"),
+    solution: str | None = option("--solution FILE", "the graded items of every query, for files"),
+    track: str | None = option("-t, --track NAME", "the track whose scored entries are the runs, without files"),
+    challenge: Path | None = of_challenge(""),
+    depth: int = option("--depth N", "the ranks of each list; default: %(default)s", type=whole_number(1), default=10),
+    seed: int = option("--seed NUMBER", "decides the order; default: %(default)s", type=whole_number(0), default=SEED),
+    output: str = option("-o, --output FILE", "the file to write; default: standard output", default=STANDARD_OUTPUT),
+    solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None),
+    submission_format: str | None = format_of("the runs' format"),
+) -> int:
+    """Write the unjudged items in the first ranks of all runs, for assessors to fill in their grades.
+
+    The columns are query, item and an empty grade, with tabs between them. The order says nothing about ranks and
+    runs. With the grades, the rows are new rows of the solution.
+    """
+    from scorer.lists.solution import Solution
+    from scorer.runs.aligned import runs_of
+    from scorer.runs.pool import pool as pooled
+    from scorer.runs.pool import written
+
+    if bool(runs) == bool(track) or (solution is None) == bool(runs) or (runs and challenge is not None):
+        raise WrongCallError("expected either runs and --solution FILE, or --track NAME of a challenge")
+    check_standard_input(*runs, *([solution] if solution else []))
+    if track is not None:
+        from scorer.organising.run import scored_runs
+
+        with open_store(challenge or Path(), track) as (opened, (chosen,), store):
+            judged, entries = scored_runs(opened, store, chosen)
+            pairs = pooled(judged, entries, depth, seed)
+    else:
+        entries = runs_of({path: path for path in runs}, submission_format)
+        pairs = pooled(Solution.read(solution or "", solution_format), entries, depth, seed)
+    queries = counted(len({query for query, _ in pairs}), "query", "queries")
+    print_message(f"{counted(len(pairs), 'unjudged item')} of {queries}, from {counted(len(entries), 'run')}")
+    if output == STANDARD_OUTPUT:
+        print_result(written(pairs).removesuffix("\n"))
+    else:
+        Path(output).write_text(written(pairs), encoding="utf-8")
     return 0
 
 

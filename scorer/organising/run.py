@@ -21,7 +21,7 @@ from scorer.lists import Counts
 from scorer.live.entries import Entries
 from scorer.live.entry import Entry, key_of, track_digests
 from scorer.live.now import Now
-from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place
+from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
@@ -37,6 +37,7 @@ from scorer.wording import quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
+    from scorer.runs.aligned import Run
     from scorer.scoring.executors.base import Executor, FileOutcome
 
 
@@ -374,3 +375,18 @@ def present_entries(store: Store, work: Work) -> list[Entry]:
     """The track's entries that are not withdrawn or replaced, without scores, after the work is carried out."""
     entries = store.read(work.rules.entries) if work.pending else work.entries
     return [entry for entry in entries.all if entry.presence == "present"]
+
+
+def scored_runs(challenge: Challenge, store: Store, track: Track) -> tuple[Solution, list[Run]]:
+    """The solution of a track in force, and the entries that it scored and whose bytes are there, in their order."""
+    from scorer.runs.aligned import Run  # noqa: PLC0415 (Arrow is slow to load)
+
+    rules, listing = store.read(RuleSet.of(track, store).in_force), submission_files(track)
+    listed = store.read(rules.entries)
+    counted = {state.index for state in listed.to_score}
+    states = [state for state in listed.stored if state.index in counted and state.result is not None]
+    files = tuple((file, state.submission) for state in states if (file := listing.recorded(state)) is not None)
+    sources = Sources(files, store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
+    return rules.read_solution(), [
+        Run(file.path, file.file, rules.track.submission_format) for file, _ in sources.pending(states)
+    ]
