@@ -12,6 +12,7 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
+from scorer.live.overall import overall_rules
 from scorer.live.phases import Phases, phase_rules, split_rules
 from scorer.live.quotas import Left, pick_rules, quota_rules
 from scorer.live.rules import SaltedDigest, TrackInForce
@@ -563,6 +564,7 @@ def rule_sections(board: Board, limits: Limits, *, by_service: bool = False) -> 
     number = quota_rules(track, by_service=by_service) or ("The number of entries is not limited.",)
     sections = (
         RuleSection("scores", "Scores and ranks", score_rules(board)),
+        RuleSection("overall", "Overall ranking", overall_rules(track.overall) if track.overall else ()),
         RuleSection("split", "Preliminary queries", split_rules(board.split)),
         RuleSection("slices", "Slices of the queries", slice_rules(track)),
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),

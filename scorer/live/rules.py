@@ -35,6 +35,7 @@ RULES = (
     "quota",
     "split",
     "baselines",
+    "overall",
     "solution_format",
     "submission_format",
 )
@@ -136,8 +137,13 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     """
     values = {name: getattr(track, name) for name in Track.model_fields}
     stored = recorded.settings or {}
-    # Recorded settings have trusted_times only where it is true, and exclude only where it is set.
-    rules = {"trusted_times": False, "exclude": None, **{name: stored[name] for name in RULES if name in stored}}
+    # Recorded settings have trusted_times only where it is true, and exclude and overall only where they are set.
+    rules = {
+        "trusted_times": False,
+        "exclude": None,
+        "overall": None,
+        **{name: stored[name] for name in RULES if name in stored},
+    }
     if track.split is not None and isinstance(split := rules.get("split"), dict):
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     if isinstance(exclude := rules["exclude"], dict):

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
 from scorer.board.changes import with_changes
+from scorer.board.overall import overall_board
 from scorer.board.reports.leaderboard import TrackEntries
 from scorer.board.site.analysis_page import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
@@ -327,6 +328,7 @@ class _Render:
             track.name: _kept_analysis(Now.of(view, track).public, board, cache)
             for track, board in zip(tracks, shown, strict=True)
         }
+        overall = overall_board(shown, tracks, view, cache)
         happened = timeline(view, tracks)
         errata = itertools.chain.from_iterable(happened.errata.values())
         log, commitment = published_log(view, tracks), published_commitment(view, challenge, errata)
@@ -337,7 +339,7 @@ class _Render:
             state,
             (*site_notes(view, challenge), *(note for _, note in sliced if note)),
             cache,
-            SiteContent(challenge, shown, analyses, cache, happened, log, commitment),
+            SiteContent(challenge, shown, analyses, cache, happened, log, commitment, overall=overall),
         )
 
     def is_before(self, snapshot: str) -> bool:

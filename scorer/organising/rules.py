@@ -161,6 +161,8 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
         del recorded["picks"]  # it has no effect
     if not track.trusted_times:
         del recorded["trusted_times"]  # so that they are those of earlier versions
+    if track.overall is not None:
+        recorded["overall"] = track.overall.recorded()
     if track.exclude is None:
         del recorded["exclude"]
     elif excluded is not None:

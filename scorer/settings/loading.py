@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 
 from scorer.errors import ChallengeError, MeasureError
 from scorer.limits import Limits
+from scorer.settings.overall import Overall
 from scorer.settings.rules import SettingsTable, located_in
 from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
 from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, suggestion
@@ -66,13 +67,19 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
         raise ChallengeError(f"{file}: is empty; `scorer init` in a new folder writes one to start from")
     tables = document.get("tracks")
     tracks: list[Track] = []
-    track_errors: list[str] = []
+    overall, track_errors = None, list[str]()
+    if "overall" in document:
+        overall, track_errors = read_table(Overall, document["overall"], ("overall",), example="[overall]")
+        document["overall"] = overall
     for name, table in tables.items() if isinstance(tables, dict) else ():
-        track, errors = read_table(Track, table, ("tracks", name), name=name, root=root)
+        entered = overall if overall and name in overall.tracks else None
+        track, errors = read_table(Track, table, ("tracks", name), name=name, root=root, overall=entered)
         tracks += [track] if track else []
         track_errors += [*errors, *_missing_files(table, ("tracks", name), root, solutions=solutions)]
     if isinstance(tables, dict) and tables:
         document["tracks"] = tuple(tracks)
+    if overall and not track_errors:
+        track_errors += overall.errors(tracks)
     limits, limit_errors = read_table(LimitSettings, document.get("limits", {}), ("limits",))
     document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
     site = document.get("site")

@@ -39,6 +39,7 @@ from scorer.options import (
     Ties,
     TrackMissing,
 )
+from scorer.settings.overall import Overall
 from scorer.settings.rules import (
     AUTO,
     FULL_DECIMALS,
@@ -265,7 +266,7 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name"})
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall"})
 
     name: str = Field(
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
@@ -306,6 +307,8 @@ class Track(SettingsTable):
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
+    overall: Overall | None = None
+    """The overall ranking that the track enters; None: it enters none."""
 
     @field_validator("name")
     @classmethod
@@ -431,6 +434,8 @@ class Challenge(SettingsTable):
     description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
     """The tracks, in the order of the file."""
+    overall: Overall | None = Field(None, description="a table, as in [overall]")
+    """The ranking over several tracks; the tracks have it, too."""
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
     keep_submissions: bool = Field(True, description="true or false")
     """Whether the bytes of submissions that are scored are kept next to the database."""

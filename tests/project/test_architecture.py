@@ -47,6 +47,7 @@ CHANGES = [
     "the bundle of a challenge",
     "a statistic of each team",
     "slices of the queries",
+    "the overall ranking",
     "a chart of a board or an analysis",
     "an interval, a test or a tier",
     "a table of the page of an analysis",

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError
 from scorer.live.rules import TrackInForce
 from scorer.settings.loading import LimitSettings, read_challenge
+from scorer.settings.overall import Overall
 from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, Phase, Quota, check_stage
 from scorer.settings.starter import FILES, write_new
 from scorer.settings.tracks import Branding, Challenge, Track
@@ -145,7 +146,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     read = json.loads(track.model_dump_json())
     assert {name: read[name] for name in values} == values
     others = {"name", "root", "title", "solution", "list_length", "cutoffs", "primary", "split", "phases", "quota"}
-    others |= {"picks", "late_board", "trusted_times"}
+    others |= {"picks", "late_board", "trusted_times", "overall"}
     assert read.keys() - values.keys() == others
 
 
@@ -363,7 +364,7 @@ def test_a_hostile_key_is_quoted_on_one_line(challenge_file: Write, key: str) ->
     error = error_in(challenge_file(f"{key} = 1\n" + TOP + TRACK))
 
     assert error.startswith(f"{key}: unknown key")
-    assert error.endswith("; known: name, description, tracks, limits, keep_submissions, database, site")
+    assert error.endswith("; known: name, description, tracks, overall, limits, keep_submissions, database, site")
 
 
 @pytest.mark.parametrize(
@@ -535,8 +536,9 @@ def test_every_key_is_documented() -> None:
         *LimitSettings.keys(),
         *Phase.keys(),
         *Quota.keys(),
+        *Overall.keys(),
     }
-    assert listed == keys - {"tracks", "limits"}
+    assert listed == keys - {"overall", "limits"}
 
 
 def track_with(stage: str | None) -> Track:

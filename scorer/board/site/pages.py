@@ -18,6 +18,7 @@ from markupsafe import Markup
 
 from scorer.board.board import Board, rules
 from scorer.board.charts.svg import Cache
+from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
     document_json,
     schema,
@@ -54,11 +55,12 @@ from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.phases import with_grace
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
+from scorer.settings.overall import FOLDER
 from scorer.settings.published import published_settings
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
-from scorer.wording import shared_ranks
+from scorer.wording import joined, shared_ranks
 
 ASSETS = (
     *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
@@ -152,6 +154,8 @@ class SiteContent:
     commitment: CommitmentDocument | None = None
     files: Set[str] = frozenset()
     """The paths of the files that the site has next to its pages."""
+    overall: OverallBoard | None = None
+    """The ranking over several tracks; None without one."""
 
     @cached_property
     def views(self) -> tuple[BoardView, ...]:
@@ -273,7 +277,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         for page in added:
             site[page.path] = render_page(environment, navigation, page)
 
-    add([front_page(challenge, timeline, views), *map(board_page, views)])
+    add([front_page(challenge, timeline, views), *map(board_page, views), *_overall_page(content.overall)])
     missing = publish(site)
     teams = chain(chain.from_iterable(map(compare_pages, views)), team_pages.team_pages(views, missing))
     while missing and (page := next(teams, None)) is not None:
@@ -289,6 +293,9 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         add(rules_and_past_pages(view, challenge))
     add(teams)  # after the analyses, which take the most memory: there may be many pages
     add(team_pages.merged_pages(content.boards))
+    if content.overall is not None:
+        site |= {f"{FOLDER}/leaderboard.csv": overall_csv(content.overall)}
+        site |= {f"{FOLDER}/leaderboard.json": overall_json(content.overall, log.head)}
     site |= {"leaderboard-schema.json": schema(), **_commitment_files(content.commitment)}
     for view in views:
         add(errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
@@ -297,6 +304,12 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     site |= _record_files(challenge, timeline, log, site)
     add(_further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
     return site
+
+
+def _overall_page(board: OverallBoard | None) -> Iterator[Page]:
+    if board is not None:
+        about = f"The ranking of the teams over the tracks {joined([each.track.title for each in board.boards])}."
+        yield Page(f"{FOLDER}/index.html", "overall.html", about, {"board": board})
 
 
 READING = Page("reading.html", "reading.html", "What the tiers, ranges, intervals and p-values of the boards mean.")

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from scorer.measures.matched import Bools, Floats, Ints, ratio
-from scorer.options import LEVEL, SEED
+from scorer.options import LEVEL, SEED, OverallRule
 from scorer.scoring.statistics import blocks, in_threads
 from scorer.scoring.statistics.all_pairs import ROUNDING, ExactSums
 from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
@@ -184,6 +184,20 @@ def _ranked(values: Floats, decimals: int | None) -> Ints:
     ranks = np.empty(values.shape, dtype=np.int64)
     np.put_along_axis(ranks, order, position + 1, axis=-1)
     return ranks
+
+
+def values_of_track(scores: Floats, rule: OverallRule) -> Floats:
+    """Return what a track contributes to the overall score of each team, given its scores there, [..., team].
+
+    NaN, for a team without a score, is worth 0, the last rank, or no points.
+    """
+    has_score = ~np.isnan(scores)
+    if rule == "mean":
+        return np.where(has_score, scores, 0.0)
+    above, below = ranked(scores) - 1.0, ranked(-scores) - 1.0
+    better = above + (has_score.sum(axis=-1, keepdims=True) - 1 - above - below) / 2
+    count = scores.shape[-1]
+    return np.where(has_score, better + 1, count) if rule == "rank" else np.where(has_score, count - 1 - better, 0.0)
 
 
 def rank_frequencies(ranks: Ints) -> Floats:

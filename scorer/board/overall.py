@@ -1,0 +1,281 @@
+"""The overall ranking over several tracks: scores, ranks, what each track contributes, and how certain ranks are."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from scorer.board.board import Board, Interval, Row
+from scorer.board.statistics import ScoredRows, measured
+from scorer.errors import ScorerError
+from scorer.files import code_digest
+from scorer.live.entry import rounded
+from scorer.live.now import Now
+from scorer.live.overall import DECIMALS, overall_rules
+from scorer.live.teams import Team
+from scorer.measures.matched import Floats, Ints
+from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.scoring.analysis.kept import number_of
+from scorer.scoring.statistics.rankings import ranked, values_of_track
+from scorer.settings.overall import Overall, measure_column
+from scorer.settings.tracks import Track
+from scorer.store.log import LogLine
+from scorer.store.snapshot import Cache, Snapshot
+from scorer.wording import CellValue, csv_table, table_of
+
+VERSION = 1
+"""The version of the structure of the JSON document."""
+
+ROUNDED = 9
+"""Sums that are equal at so many decimals differ by rounding only."""
+
+SWAPS = 50
+"""The swaps that are listed at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a team has in a track."""
+
+    rank: int | None
+    """On the board of the track; None where it has none, as the score."""
+    score: float | None
+    value: float | None
+    """What enters the overall score: the score, the rank among these teams, or the points; None if nothing does."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverallRow:
+    """A team of the overall ranking."""
+
+    rank: int | None
+    """None: it has no score in one of the tracks, and the rules want one."""
+    team: Team
+    score: float | None
+    parts: tuple[Part, ...]
+    """By track."""
+    interval: Interval | None = None
+    """Of the overall score."""
+    rank_range: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OverallBoard:
+    """The overall ranking, from the boards of its tracks as visitors see them."""
+
+    rules: Overall
+    boards: tuple[Board, ...]
+    """Those of the tracks, in the order of the rules."""
+    rows: tuple[OverallRow, ...] = ()
+    """The best first; teams without a rank follow. Empty while a track shows no scores."""
+    decimals: int = DECIMALS
+    hiding: tuple[str, ...] = ()
+    """The titles of the tracks that show no scores by the measure now."""
+    swaps: int = 0
+    """How many pairs of teams would change their order if some third team were left out, each counted for each."""
+    examples: tuple[tuple[Team, Team, Team], ...] = ()
+    """The first of them: without the first team, the second one would be above the third, and now it is below."""
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """The rules."""
+        return overall_rules(self.rules)
+
+
+@dataclass(frozen=True, slots=True)
+class _Ranking:
+    """The teams of the overall ranking, those with a rank first, and where their scores are."""
+
+    rules: Overall
+    boards: tuple[Board, ...]
+    teams: tuple[tuple[Row | None, ...], ...]
+    """[team, track]: its row there; None where it has no rank."""
+    ranked: int
+    """How many of the teams have an overall rank."""
+
+    @classmethod
+    def of(cls, rules: Overall, boards: tuple[Board, ...]) -> _Ranking:
+        found: dict[str, list[Row | None]] = {}
+        for number, board in enumerate(boards):
+            for row in board.rows:
+                if row.rank is not None:
+                    found.setdefault(row.team.folder, [None] * len(boards))[number] = row
+        lacking = [rules.missing == "unranked" and None in rows for rows in found.values()]
+        order = sorted(range(len(found)), key=lacking.__getitem__)
+        teams = list(map(tuple, found.values()))
+        return cls(rules, boards, tuple(teams[team] for team in order), lacking.count(False))
+
+    def columns(self, name: str) -> list[int | None]:
+        """Where each board has a measure; None: it does not show its scores."""
+        return [None if board.track.hides_scores else measure_column(board.track, name) for board in self.boards]
+
+    def scores(self, name: str) -> Floats:
+        """[track, team]: by a measure; NaN where a team has none."""
+        found = [
+            [board.shown_scores(row and row.entry)[column or 0] if row else None for row in rows]
+            for board, column, rows in zip(self.boards, self.columns(name), zip(*self.teams, strict=True), strict=True)
+        ]
+        return np.array(found, dtype=np.float64)
+
+    def totals(self, scores: Sequence[Floats], *, shown: bool = True) -> Floats:
+        """The overall scores, [..., team], given those by track; high is better: mean ranks are negative."""
+        rule, weights = self.rules.rule, self.rules.shares
+        values = (weight * values_of_track(each, rule) for weight, each in zip(weights, scores, strict=True))
+        total = np.asarray(sum(values)) / (1 if rule == "borda" else sum(weights))
+        return np.round(-total if rule == "rank" else total, self.decimals if shown else ROUNDED)
+
+    @property
+    def decimals(self) -> int:
+        """Of the overall scores, which are rounded before they are compared."""
+        return DECIMALS if self.rules.rule != "mean" else max(board.track.shown_decimals for board in self.boards)
+
+    def board(self, certain: Sequence[Sequence[float]] = ()) -> OverallBoard:
+        """The ranking; `certain` has the statistics of the ranked teams."""
+        columns = self.columns(self.rules.measure)
+        hiding = [board.track.title for board, column in zip(self.boards, columns, strict=True) if column is None]
+        if hiding or not self.teams:
+            return OverallBoard(self.rules, self.boards, hiding=tuple(hiding))
+        scores = self.scores(self.rules.measure)
+        values = [values_of_track(each, self.rules.rule) for each in scores[:, : self.ranked]]
+        totals = self.totals(list(scores[:, : self.ranked]))
+        keys = list(zip((-totals).tolist(), *self._tie_breaks(), strict=True))
+        rows, sign = [], -1 if self.rules.rule == "rank" else 1
+        for team, of_tracks in enumerate(self.teams):
+            is_ranked = team < self.ranked
+            parts = tuple(
+                Part(
+                    row.rank if row else None, float(score) if row else None, float(value[team]) if is_ranked else None
+                )
+                for row, score, value in zip(of_tracks, scores[:, team], values, strict=True)
+            )
+            rank = 1 + sum(key < keys[team] for key in keys) if is_ranked else None
+            score = rounded(sign * float(totals[team]), self.decimals) if is_ranked else None
+            rows.append(OverallRow(rank, next(row.team for row in of_tracks if row), score, parts))
+        for team, (low, high, first, last) in enumerate(certain):
+            rows[team] = replace(rows[team], interval=(low, high), rank_range=(int(first), int(last)))
+        order = sorted(range(len(rows)), key=lambda team: (rows[team].rank or math.inf, self._arrival(team)))
+        swaps = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._swaps(scores[:, : self.ranked], totals)])
+        examples = tuple((rows[out].team, rows[one].team, rows[other].team) for out, one, other in swaps[:SWAPS])
+        in_order = tuple(rows[team] for team in order)
+        return OverallBoard(self.rules, self.boards, in_order, self.decimals, (), len(swaps), examples)
+
+    def _tie_breaks(self) -> Iterator[list[float]]:
+        """What equal teams are ordered by, low first."""
+        if self.rules.tie_break:
+            scores = np.nan_to_num(self.scores(self.rules.tie_break)[:, : self.ranked])
+            yield (-np.round(np.average(scores, axis=0, weights=self.rules.shares), ROUNDED)).tolist()
+        if self.rules.equal_ranks == "earlier":
+            yield [self._arrival(team) for team in range(self.ranked)]
+
+    def _arrival(self, team: int) -> int:
+        """The place in the record of the last entry of a team that counts."""
+        return max(row.entry.index for row in self.teams[team] if row and row.entry)
+
+    def _swaps(self, scores: Floats, before: Floats) -> Iterator[Ints]:
+        """[swap, 3]: a team that is left out, the one that is above then, and the one that is below then."""
+        for out in range(len(before) if self.rules.rule != "mean" else 0):
+            others = np.delete(np.arange(len(before)), out)
+            then, after = before[others], self.totals(list(scores[:, others]))
+            pairs = others[np.argwhere((then[:, None] < then) & (after[:, None] > after))]
+            yield np.insert(pairs, 0, out, axis=1)
+
+    def scored(self, number: int, now: Now) -> ScoredRows:
+        """The rows of the ranked teams in a track, which has a basis."""
+        rows = tuple(row for rows in self.teams[: self.ranked] if (row := rows[number]) is not None)
+        if now.basis is None:
+            raise ScorerError(f"{now.track.name}: no results yet; `scorer run` computes them")
+        return ScoredRows(self.boards[number], rows, now.view, now.basis, now.view.flags(now.basis))
+
+    def _resampled(self, number: int, now: Now, cache: Cache) -> Floats:
+        """[resample, team]: the means of the ranked teams in a track; NaN where they have none.
+
+        All tracks have the same draws, each in another order: so those of tracks with equally many queries are
+        independent, too, and what is kept for the board of the track is used.
+        """
+        scored, column = self.scored(number, now), self.columns(self.rules.measure)[number] or 0
+        measure, kept = scored.board.track.all_measures[column], scored.kept(cache)
+        scores = scored.kept_scores(measure, kept)
+        queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
+        kept = kept.within(measure.full, number_of(queries))
+        task = measured(scores[:, queries], scored.means(column), [True] * len(scores), kept)
+        means = np.full((task.resamples, self.ranked), np.nan)
+        means[:, [rows[number] is not None for rows in self.teams[: self.ranked]]] = np.roll(
+            task.resampled.T, number, 0
+        )
+        return means
+
+    def certain(self, parts: Sequence[Now], cache: Cache) -> str:
+        """As JSON, of each ranked team: the interval of its overall score and the range of its rank, from resamples."""
+        totals = self.totals([self._resampled(number, now, cache) for number, now in enumerate(parts)], shown=False)
+        shares, ranks = (LEVEL / 2, 1 - LEVEL / 2), ranked(totals)
+        ends = np.round(np.quantile(-totals if self.rules.rule == "rank" else totals, shares, axis=0), self.decimals)
+        first = np.quantile(ranks, shares[0], axis=0, method="lower")
+        return json.dumps(np.stack([*ends, first, np.quantile(ranks, shares[1], axis=0, method="higher")]).T.tolist())
+
+
+def overall_board(
+    boards: Sequence[Board], tracks: Sequence[Track], view: Snapshot, cache: Cache
+) -> OverallBoard | None:
+    """The overall ranking by the rules in force, given the public boards of all tracks; None without one.
+
+    Ranges of ranks come from resamples in which the queries of each track are drawn independently of the others.
+    """
+    rules = next((board.track.overall for board in boards if board.track.overall), None)
+    by_name = {
+        board.track.name: (board, Now.of(view, track).public) for board, track in zip(boards, tracks, strict=True)
+    }
+    if rules is None or not by_name.keys() >= set(rules.tracks):
+        return None
+    chosen, parts = zip(*(by_name[name] for name in rules.tracks), strict=True)
+    ranking = _Ranking.of(rules, chosen)
+    columns = ranking.columns(rules.measure)
+    if ranking.ranked < 2 or None in columns or any(board.track.shows != "score" for board in chosen):
+        return ranking.board()
+    teams = [[row and row.team.folder for row in rows] for rows in ranking.teams[: ranking.ranked]]
+    keys = [ranking.scored(number, now).key(columns[number] or 0) for number, now in enumerate(parts)]
+    key = ["overall", code_digest(), rules.recorded(), ranking.decimals, teams, keys]
+    return ranking.board(json.loads(cache.value(key, lambda: ranking.certain(parts, cache))))
+
+
+def _exported(board: OverallBoard, row: OverallRow) -> dict[str, CellValue]:
+    """The columns of a row in exports."""
+    ends = *(row.interval or (None, None)), *(row.rank_range or (None, None))
+    values = {"rank": row.rank, "team": row.team.name, "score": row.score}
+    values |= dict(zip(("low", "high", "rank from", "rank to"), ends, strict=True))
+    for name, part in zip(board.rules.tracks, row.parts, strict=True):
+        values |= {f"{name} score": part.score, f"{name} rank": part.rank, f"{name} value": part.value}
+    return values
+
+
+def overall_csv(board: OverallBoard) -> str:
+    """CSV as RFC 4180 has it, a line for each team."""
+    blank = OverallRow(None, Team(), None, (Part(None, None, None),) * len(board.boards))
+    rows = (_exported(board, row).values() for row in board.rows)
+    return csv_table(table_of(_exported(board, blank), rows, ["team"], all_digits=True), line_end="\r\n") + "\r\n"
+
+
+def overall_json(board: OverallBoard, head: LogLine | None = None) -> str:
+    """The ranking with its rules and what each track contributes; null is a blank."""
+    document: dict[str, Any] = {
+        "version": VERSION,
+        "log": None if head is None else {"index": head.index, "head": head.head.hex()},
+        "settings": board.rules.model_dump(mode="json"),
+        "rules": board.sentences,
+        "decimals": board.decimals,
+        "tracks": {
+            each.track.name: {"title": each.track.title, "stage": each.track.shown_stage} for each in board.boards
+        },
+        "hiding": board.hiding,
+        "rows": [{"id": row.team.slug, **_exported(board, row)} for row in board.rows],
+        "swaps": board.swaps,
+        "examples": [
+            {"without": out.slug, "above": one.slug, "below": other.slug} for out, one, other in board.examples
+        ],
+        "statistics": {"level": LEVEL, "resamples": RESAMPLES, "seed": SEED},
+    }
+    return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1) + "\n"

@@ -1,0 +1,96 @@
+"""The table [overall] of challenge.toml: one ranking over several tracks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+
+from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
+from scorer.settings.rules import SettingsTable, Stated, parsed
+from scorer.wording import quoted
+
+if TYPE_CHECKING:
+    from scorer.settings.tracks import Track
+
+FOLDER = "overall"
+"""The folder of the site with the overall ranking."""
+
+_MEASURE = "the name of a measure that all these tracks have"
+
+Weight = Annotated[
+    float,
+    BeforeValidator(lambda value: float(value) if isinstance(value, int | Decimal) else value),
+    Field(gt=0, allow_inf_nan=False),
+]
+
+
+class Overall(SettingsTable):
+    """How several tracks are ranked as one."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset()
+
+    tracks: tuple[Stated, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
+    rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
+    weights: tuple[Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
+    measure: str = Field("", description=_MEASURE)
+    missing: OverallMissing = Field("lowest", description=OVERALL_MISSING.allowed)
+    tie_break: str = Field("", description=_MEASURE)
+    equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
+
+    @field_validator("tracks")
+    @classmethod
+    def _several(cls, names: tuple[str, ...]) -> tuple[str, ...]:
+        if len(names) < 2 or len(set(names)) < len(names):
+            raise ValueError("does not name two or more tracks, each once")
+        return names
+
+    @field_validator("weights")
+    @classmethod
+    def _of_each(cls, weights: tuple[float, ...], validated: ValidationInfo) -> tuple[float, ...]:
+        if weights and len(weights) != len(validated.data.get("tracks", weights)):
+            raise ValueError("has another length than tracks")
+        return weights
+
+    @field_validator("measure", "tie_break")
+    @classmethod
+    def _known(cls, name: str, validated: ValidationInfo) -> str:
+        if name:
+            parsed(name, validated)
+        return name
+
+    def recorded(self) -> dict[str, Any]:
+        """The keys that are set, as they are recorded."""
+        return self.model_dump(mode="json", exclude_defaults=True)
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The weight of each track."""
+        return self.weights or (1.0,) * len(self.tracks)
+
+    def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
+        """What contradicts the tracks of the challenge, a line for each error."""
+        known = {track.name: track for track in tracks}
+        if FOLDER in known:
+            yield f"tracks.{FOLDER}: is the folder of the overall ranking; give the track another name"
+        for name in self.tracks:
+            if name not in known:
+                yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(known)}"
+                continue
+            for key, measure in (("measure", self.measure), ("tie_break", self.tie_break or self.measure)):
+                if measure_column(known[name], measure) is None:
+                    yield (
+                        f"overall.{key}: found {quoted(measure or known[name].primary)}, which is no measure of {name} "
+                        f"that is averaged over queries; allowed: {_MEASURE}"
+                    )
+
+
+def measure_column(track: Track, name: str) -> int | None:
+    """The place of a measure among those of a track, the first one without a name; None where it has no means."""
+    from scorer.measures import parse  # noqa: PLC0415 (whoever verifies a document needs no arrays)
+
+    measures = track.all_measures
+    wanted = parse(name, track.cutoffs) if name else measures[:1]
+    return next((at for at, each in enumerate(measures) if (each,) == wanted and each.kind.aggregation == "mean"), None)

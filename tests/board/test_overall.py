@@ -1,0 +1,274 @@
+"""The overall ranking over several tracks, against plain loops over teams, tracks and resamples."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+import pytest
+
+from scorer.options import RESAMPLES, SEED
+from scorer.scoring.statistics.rankings import values_of_track
+from tests import challenger
+from tests.commands import here
+from tests.oracles import average_precision
+from tests.overall import SOLUTIONS, STRENGTHS, write_challenge
+from tests.pages import read
+
+TRACKS = 'tracks = ["one", "two", "three"]\n'
+
+Site = Callable[[str], Path]
+Scores = Mapping[str, Sequence[float | None]]
+"""By team: its score in each track."""
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    """Renders a challenge with these lines of [overall], once, and returns the folder of the ranking."""
+    made: dict[str, Path] = {}
+
+    def rendered(overall: str) -> Path:
+        if overall not in made:
+            folder = tmp_path_factory.mktemp("three")
+            write_challenge(folder, overall)
+            assert here("run", folder).code == 0
+            made[overall] = folder / "site" / "overall"
+        return made[overall]
+
+    return rendered
+
+
+def document(folder: Path) -> dict[str, Any]:
+    """The ranking as JSON."""
+    found: dict[str, Any] = json.loads((folder / "leaderboard.json").read_text())
+    return found
+
+
+def query_scores(folder: Path) -> dict[str, list[list[float] | None]]:
+    """By team: its average precision on the queries of each track; None without an entry."""
+    found: dict[str, list[list[float] | None]] = {team: [] for team in STRENGTHS}
+    for track in SOLUTIONS:
+        solution = dict(line.split(":0:") for line in (folder / "solutions" / f"{track}.txt").read_text().split())
+        for team, of_tracks in found.items():
+            file = folder / "submissions" / track / f"{team}.txt"
+            if not file.exists():
+                of_tracks.append(None)
+                continue
+            lists = dict(line.split(":") for line in file.read_text().split())
+            of_tracks.append(
+                [
+                    average_precision(
+                        {each.split("|")[0]: 1.0 for each in solution[query].split(",")}, lists[query].split(","), None
+                    )
+                    for query in solution
+                ]
+            )
+    return found
+
+
+def value(rule: str, scores: Scores, team: str, track: int) -> float:
+    """What a track contributes, by definition: loops over the other teams."""
+    own = scores[team][track]
+    others = [scores[other][track] for other in scores if other != team]
+    if rule == "mean":
+        return own or 0.0
+    if own is None:
+        return float(len(scores)) if rule == "rank" else 0.0
+    if rule == "borda":
+        return sum(1.0 if other is None or other < own else 0.5 if other == own else 0.0 for other in others)
+    higher = sum(other is not None and other > own for other in others)
+    equal = sum(other == own for other in others)
+    return fmean(range(1 + higher, 2 + higher + equal))
+
+
+def totals(rule: str, scores: Scores, weights: Sequence[float] = (1, 1, 1)) -> dict[str, float]:
+    """The overall scores of the teams."""
+    found = {}
+    for team in scores:
+        total = sum(weight * value(rule, scores, team, track) for track, weight in enumerate(weights))
+        found[team] = total if rule == "borda" else total / sum(weights)
+    return found
+
+
+def ranks(rule: str, of_teams: Mapping[str, float]) -> dict[str, int]:
+    """The ranks by overall scores; equal ones share a rank."""
+    sign = -1 if rule == "rank" else 1
+    return {team: 1 + sum(sign * other > sign * own for other in of_teams.values()) for team, own in of_teams.items()}
+
+
+def rounded_totals(rule: str, scores: Scores, weights: Sequence[float]) -> dict[str, float]:
+    """As they are shown."""
+    return {team: round(total, 4 if rule == "mean" else 2) for team, total in totals(rule, scores, weights).items()}
+
+
+CASES = [
+    ("mean", ""),
+    ("mean", "weights = [2, 1.5, 1]\n"),
+    ("rank", ""),
+    ("borda", ""),
+    ("borda", "weights = [1, 1, 3]\n"),
+]
+
+
+@pytest.mark.parametrize(("rule", "more"), CASES)
+def test_scores_ranks_and_contributions_are_those_of_the_loops(site: Site, rule: str, more: str) -> None:
+    """Each overall score is what the rule says of the means of the tracks, with the lowest value for a missing one."""
+    folder = site(f'{TRACKS}rule = "{rule}"\n{more}')
+    found = document(folder)
+    weights = found["settings"]["weights"] or (1, 1, 1)
+    of_queries = query_scores(folder.parent.parent)
+    means = {team: [each and round(fmean(each), 4) for each in tracks] for team, tracks in of_queries.items()}
+    expected = rounded_totals(rule, means, weights)
+
+    assert {row["id"]: row["score"] for row in found["rows"]} == pytest.approx(expected)
+    assert {row["id"]: row["rank"] for row in found["rows"]} == ranks(rule, expected)
+    for row in found["rows"]:
+        for number, track in enumerate(SOLUTIONS):
+            assert row[f"{track} score"] == means[row["id"]][number]
+            assert row[f"{track} value"] == pytest.approx(value(rule, means, row["id"], number))
+
+
+@pytest.mark.parametrize(("rule", "more"), CASES)
+def test_ranges_are_those_of_a_loop_over_resamples(site: Site, rule: str, more: str) -> None:
+    """In each resample, the queries of each track are drawn with the seed; tracks are shifted against each other."""
+    folder = site(f'{TRACKS}rule = "{rule}"\n{more}')
+    found = document(folder)
+    weights = found["settings"]["weights"] or (1, 1, 1)
+    of_queries = query_scores(folder.parent.parent)
+    draws = [
+        np.random.default_rng(SEED).integers(0, queries, size=(RESAMPLES, queries), dtype=np.int32)
+        for queries in SOLUTIONS.values()
+    ]
+    resampled: dict[str, list[tuple[float, int]]] = {team: [] for team in of_queries}
+    for resample in range(RESAMPLES):
+        drawn = [draw[resample - track].tolist() for track, draw in enumerate(draws)]
+        means = {
+            team: [
+                each and round(sum(each[query] for query in queries) / len(queries), 12)
+                for each, queries in zip(tracks, drawn, strict=True)
+            ]
+            for team, tracks in of_queries.items()
+        }
+        of_teams = {team: round(total, 9) for team, total in totals(rule, means, weights).items()}
+        of_ranks = ranks(rule, of_teams)
+        for team, own in of_teams.items():
+            resampled[team].append((own, of_ranks[team]))
+
+    for row in found["rows"]:
+        scores, places = (np.array(each) for each in zip(*resampled[row["id"]], strict=True))
+        low, high = np.quantile(scores, (0.025, 0.975))
+        assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.0051 if rule != "mean" else 0.000051)
+        in_order = sorted(places.tolist())
+        assert row["rank from"] == in_order[int(0.025 * (RESAMPLES - 1))]
+        assert row["rank to"] == in_order[int(0.975 * (RESAMPLES - 1)) + 1]
+
+
+@pytest.mark.parametrize("rule", ["mean", "rank", "borda"])
+def test_swaps_are_those_of_leaving_each_team_out(site: Site, rule: str) -> None:
+    """Each pair that changes its order without a third team is listed, and the page says how many."""
+    folder = site(f'{TRACKS}rule = "{rule}"\n')
+    found = document(folder)
+    scores = {row["id"]: [row[f"{track} score"] for track in SOLUTIONS] for row in found["rows"]}
+    sign = -1 if rule == "rank" else 1
+    before = {team: sign * total for team, total in rounded_totals(rule, scores, (1, 1, 1)).items()}
+    expected = set()
+    for out in scores:
+        rest = {team: each for team, each in scores.items() if team != out}
+        after = {team: sign * total for team, total in rounded_totals(rule, rest, (1, 1, 1)).items()}
+        expected |= {
+            (out, one, other)
+            for one in rest
+            for other in rest
+            if before[one] < before[other] and after[one] > after[other]
+        }
+
+    assert {(swap["without"], swap["above"], swap["below"]) for swap in found["examples"]} == expected
+    assert found["swaps"] == len(expected)
+    words = read((folder / "index.html").read_text()).words()
+    if rule == "mean":
+        assert not expected
+        assert "does not depend on other teams" in words
+    else:
+        assert f"would swap {len(expected)} pairs of others" in words
+
+
+def test_mean_ranks_and_points_by_hand() -> None:
+    """Five teams, two of them equal, and one without a score: the last rank, and no points."""
+    scores = np.array([0.9, 0.5, 0.5, np.nan, 0.1])
+
+    assert values_of_track(scores, "rank").tolist() == [1, 2.5, 2.5, 5, 4]
+    assert values_of_track(scores, "borda").tolist() == [4, 2.5, 2.5, 0, 1]
+    assert values_of_track(scores, "mean").tolist() == [0.9, 0.5, 0.5, 0, 0.1]
+
+
+@challenger.needs_challenger
+@pytest.mark.parametrize("rule", ["mean", "median"])
+def test_mean_ranks_are_the_consensus_of_challenger(rule: str) -> None:
+    """Over the three tasks of its example, with the scores that it aggregates."""
+    numbers = challenger.reference()["D1"]
+    name = challenger.RULES[rule]
+    tasks = [numbers["rules"][name][task]["value"] for task in challenger.TASKS]
+    by_track = [values_of_track(np.array([each[team] for team in challenger.ALGORITHMS]), "rank") for each in tasks]
+    expected = numbers["consensus_euclidean"][name]["value"]
+
+    assert np.mean(by_track, axis=0) == pytest.approx([expected[team] for team in challenger.ALGORITHMS])
+
+
+def test_a_team_that_lacks_a_track_can_be_without_a_rank(site: Site) -> None:
+    """It is listed last, and the others are ranked among each other."""
+    found = document(site(f'{TRACKS}rule = "rank"\nmissing = "unranked"\n'))
+    lacking = [row for row in found["rows"] if row["rank"] is None]
+
+    assert [row["id"] for row in lacking] == ["cedar", "elder"]
+    assert all(row["score"] is row["one value"] is row["rank from"] is None for row in lacking)
+    of_ranked = {row["id"]: [row[f"{track} score"] for track in SOLUTIONS] for row in found["rows"][:-2]}
+    assert {row["id"]: row["score"] for row in found["rows"][:-2]} == rounded_totals("rank", of_ranked, (1, 1, 1))
+
+
+def test_equal_teams_can_be_ordered_by_a_measure_and_by_their_entries(site: Site) -> None:
+    """Two teams have the same lists, and two others the same mean rank."""
+    shared = {row["id"]: row["rank"] for row in document(site(f'{TRACKS}rule = "rank"\n'))["rows"]}
+    broken = document(site(f'{TRACKS}rule = "rank"\ntie_break = "RR"\nequal_ranks = "earlier"\n'))["rows"]
+
+    assert shared["alder"] == shared["fir"] == 3
+    assert shared["birch"] == shared["dogwood"] == 1
+    assert [row["rank"] for row in broken] == [1, 2, 3, 4, 5, 6]
+    assert {row["id"] for row in broken[:2]} == {"birch", "dogwood"}
+
+
+def test_the_measure_can_be_another_one(site: Site) -> None:
+    """The scores are those of that measure on the boards."""
+    folder = site(f'{TRACKS}measure = "RR"\n')
+    board = json.loads((folder.parent / "one" / "leaderboard.json").read_text())
+    expected = {row["id"]: row["RR"] for row in board["rows"]}
+
+    assert {row["id"]: row["one score"] for row in document(folder)["rows"] if row["one score"]} == expected
+
+
+def test_the_files_and_the_pages_agree(site: Site) -> None:
+    """CSV has the rows of JSON; each track's rules have those of the ranking, and each page a link to it."""
+    folder = site(f"{TRACKS}")
+    found = document(folder)
+    lines = list(csv.DictReader(io.StringIO((folder / "leaderboard.csv").read_text())))
+
+    assert [line["team"] for line in lines] == [row["team"] for row in found["rows"]]
+    assert [float(line["score"]) for line in lines] == [row["score"] for row in found["rows"]]
+    page = read((folder / "index.html").read_text())
+    rules = read((folder.parent / "two" / "rules.html").read_text()).words()
+    assert all(sentence in page.words() and sentence in rules for sentence in found["rules"])
+    assert 'href="../overall/index.html"' in (folder.parent / "one" / "index.html").read_text()
+
+
+def test_without_the_table_nothing_is_there(tmp_path: Path) -> None:
+    """No page, no link, no rule."""
+    write_challenge(tmp_path)
+    assert here("run", tmp_path).code == 0
+
+    assert not (tmp_path / "site" / "overall").exists()
+    assert all("verall" not in file.read_text() for file in (tmp_path / "site").rglob("*.html"))
