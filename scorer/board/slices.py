@@ -23,7 +23,7 @@ from scorer.store.snapshot import Cache
 
 MOST_TESTED = 2000
 """How many rows all slices together have at most where pairs of teams are tested in each: what is kept of a row takes
-80 kB."""
+160 kB."""
 
 _JSON = TypeAdapter(tuple[SliceBoard, ...])
 

@@ -424,14 +424,17 @@ def tasks_of_files(
     measures: Callable[[], Mapping[str, Measure]],
     row_name: RowName | None,
     options: FileOptions,
+    slices: str | None = None,
 ) -> tuple[list[Task], dict[str, tuple[str, ...]]]:
-    """Return the scores of files by each measure, and the notes on each file by its name, which are also printed.
+    """Return the scores of files by each measure, on all queries and on each slice, and the notes on each file by its
+    name, which are also printed.
 
     Raises MeasureError by `measures` as a WrongCallError.
     """
     from scorer.lists.detection import run_tag
-    from scorer.lists.solution import excluded
-    from scorer.scoring.analysis.compare import run_tasks
+    from scorer.lists.slices import read_slices
+    from scorer.lists.solution import Solution, excluded
+    from scorer.scoring.analysis.compare import run_tasks, with_slices
 
     check_standard_input(solution, *paths)
     options.check_formats()
@@ -439,7 +442,8 @@ def tasks_of_files(
     submissions = dict(zip(row_names(paths, tags, row_name), paths, strict=True))
     policies = {**vars(options), "exclude": excluded(options.exclude)}
     try:
-        tasks, notes = run_tasks(solution, submissions, measures(), **policies)
+        graded = Solution.read(solution, policies.pop("solution_format")) if slices else solution
+        tasks, notes = run_tasks(graded, submissions, measures(), **policies)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     except SolutionError as error:
@@ -447,6 +451,10 @@ def tasks_of_files(
     except SubmissionsError as error:
         texts = [submission_message(reason, submissions[name], solution) for name, reason in error.errors.items()]
         raise ScorerError("\n".join(texts)) from error
+    if slices and isinstance(graded, Solution):
+        queries = graded.queries.to_pylist()
+        parts = read_slices(slices, queries)
+        tasks = [part for task in tasks for part in with_slices(task, parts, queries)]
     for name, lines in notes.items():
         for line in lines:
             print_message(f"{shown(submissions[name])}{line.removeprefix(printable(name))}")

@@ -97,6 +97,9 @@ def report(
     challenge: Path = of_challenge("sources"),
     solution: str | None = option("--solution FILE", "the graded items of every query: report on submissions"),
     measure: str | None = option("-m, --measure MEASURE", f"with --solution: {MEASURES_HELP}"),
+    slices: str | None = option(
+        "--slices FILE", "with --solution: add a part for the queries of each label: a file with lines query,label"
+    ),
     form: ReportForm = form_of("the report", *REPORT_FORMS),
     output: str | None = option(
         "-o, --output FILE",
@@ -126,11 +129,11 @@ def report(
     if solution is not None:
         if challenge != Path() or track is not None or table.are_given:
             raise WrongCallError("--solution reports on files; --challenge, --track, and the options of tables do not")
-        analysed = _of_files(sources, solution, measure, row_name, options, settings)
+        analysed = _of_files(sources, solution, measure, row_name, options, settings, slices)
         source = solution
     else:
         _check_source(sources, challenge)
-        options.check_unused("is for files, with --solution FILE", measure=measure, names=row_name)
+        options.check_unused("is for files, with --solution FILE", measure=measure, names=row_name, slices=slices)
         if _is_challenge(source):
             if table.are_given:
                 raise WrongCallError(
@@ -167,6 +170,7 @@ def _of_files(
     row_name: RowName | None,
     options: FileOptions,
     settings: Settings,
+    slices: str | None,
 ) -> Report:
     """The report of submissions."""
     from scorer.scoring.analysis.analysis import analysed_tasks
@@ -175,7 +179,7 @@ def _of_files(
     check_several(paths, "submission")
     if measure is None:
         raise WrongCallError("--measure is required to report on files, as in --measure nDCG@10")
-    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(measure), row_name, options)
+    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(measure), row_name, options, slices)
     lines = [line for run in notes.values() for line in run]
     return analysed_tasks(_title(solution), tasks, settings, "drop", lines)
 

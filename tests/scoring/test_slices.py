@@ -135,3 +135,26 @@ def test_evaluate_prints_the_means_of_slices(terminal: Terminal) -> None:
         refused = terminal.run(*call, *wrong)
         assert (refused.code, refused.out) == (2, "")
         assert "--slices: " in refused.err
+
+
+def test_a_report_has_a_part_for_each_slice(terminal: Terminal) -> None:
+    """Its means are those of `evaluate`, and a slice without a score of a submission is left out with a note."""
+    for name, text in FILES.items():
+        Path(name).write_text(text, encoding="utf-8")
+    files = ("low.txt", "high.txt", "-m", "RR", "--slices", "slices.csv")
+    report = ("report", "--solution", "qrels.txt", *files, "--format", "json")
+    document = json.loads(terminal.run("evaluate", "qrels.txt", *files, "--format", "json").out)
+
+    tasks = {task["task"]: task for task in json.loads(terminal.run(*report).out)["tasks"]}
+
+    assert list(tasks) == ["RR", "RR, de", "RR, fr", "RR, hard"]
+    for label in ("de", "fr", "hard"):
+        found = {name: row["value"] for name, row in tasks[f"RR, {label}"]["rules"]["mean"].items()}
+        assert found == {each["tag"]: each["slices"][label]["scores"]["RR"] for each in document["submissions"]}
+    skipping = terminal.run(*report, "--missing", "skip")
+    assert [task["task"] for task in json.loads(skipping.out)["tasks"]] == ["RR", "RR, de", "RR, fr", "RR, hard"]
+    Path("slices.csv").write_text("q3,none\nq1,de\n", encoding="utf-8")
+    skipping = terminal.run(*report, "--missing", "skip")
+    assert [task["task"] for task in json.loads(skipping.out)["tasks"]] == ["RR", "RR, de"]
+    assert 'The slice \\"none\\" is left out' in skipping.out
+    assert "--slices is for files" in terminal.run("report", ".", "--slices", "slices.csv").err

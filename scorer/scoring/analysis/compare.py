@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from scorer.errors import MeasureError, ScorerError
+from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED
@@ -25,7 +26,7 @@ from scorer.scoring.analysis.analysis import (
 from scorer.scoring.analysis.kept import Task, Words, without_missing
 from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, measures_named, takes_options
 from scorer.scoring.statistics.paired_tests import effect_sizes
-from scorer.wording import Tabular, counted, html_table
+from scorer.wording import Tabular, counted, html_table, quoted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -286,6 +287,23 @@ def run_tasks(
     evaluations = evaluate(solution, submissions, dict(different.values()), **options)
     tasks = [task_of(evaluations, name, measure) for name, measure in different.values()]
     return tasks, {name: tuple(evaluation.notes.lines(name)) for name, evaluation in evaluations.items()}
+
+
+def with_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> list[Task]:
+    """Return the task, and a task for each slice of these queries on which all submissions have a score; the notes of
+    the task name the others.
+    """
+    place_of = {query: place for place, query in enumerate(queries)}
+    places = [place_of[case] for case in task.cases]
+    parts, left_out = [], []
+    for part in slices:
+        cases = tuple(case for case, place in zip(task.cases, places, strict=True) if part.inside[place])
+        values = task.values[:, part.inside[places]]
+        if np.isnan(values).all(axis=1).any():
+            left_out.append(f"The slice {quoted(part.label)} is left out: a submission has no score on its queries.")
+        else:
+            parts.append(replace(task, name=f"{task.name}, {part.label}", cases=cases, values=values))
+    return [replace(task, notes=(*task.notes, *left_out)), *parts]
 
 
 def one_measure(measure: str | Measure) -> tuple[str, Measure]:
