@@ -412,6 +412,8 @@ EXCLUDED = {
     False: "Items that are excluded for a query, by a public list, are removed before ranks are assigned.",
 }
 
+UNJUDGED_DROPPED = "Items that are not judged are then removed from the list, and the judged items after them move up."
+
 EQUAL_RANKS = {
     "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
     "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
@@ -457,6 +459,7 @@ def score_rules(board: Board) -> tuple[str, ...]:
         "Queries that are not in the solution are ignored.",
         *([] if track.exclude is None else [EXCLUDED[track.exclude == SELF]]),
         f"Only the first {counted(track.list_length, 'item')} of a list count.",
+        *([UNJUDGED_DROPPED] if track.unjudged == "drop" else []),
         "An item that is listed twice counts once, at its first rank.",
         f"Items with equal run scores are {_ties(board)}.",
         _rounding(board),

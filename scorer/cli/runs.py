@@ -262,7 +262,7 @@ def pool(
     runs: list[str] = argument("files with ranked lists: paths, URLs, or - for standard input", "run"),
     solution: str | None = option("--solution FILE", "the graded items of every query, for files"),
     track: str | None = option("-t, --track NAME", "the track whose scored entries are the runs, without files"),
-    challenge: Path | None = of_challenge(""),
+    challenge: Path = of_challenge("runs"),
     depth: int = option("--depth N", "the ranks of each list; default: %(default)s", type=whole_number(1), default=10),
     seed: int = option("--seed NUMBER", "decides the order; default: %(default)s", type=whole_number(0), default=SEED),
     output: str = option("-o, --output FILE", "the file to write; default: standard output", default=STANDARD_OUTPUT),
@@ -279,13 +279,13 @@ def pool(
     from scorer.runs.pool import pool as pooled
     from scorer.runs.pool import written
 
-    if bool(runs) == bool(track) or (solution is None) == bool(runs) or (runs and challenge is not None):
+    if bool(runs) == bool(track) or (solution is None) == bool(runs):
         raise WrongCallError("expected either runs and --solution FILE, or --track NAME of a challenge")
     check_standard_input(*runs, *([solution] if solution else []))
     if track is not None:
         from scorer.organising.run import scored_runs
 
-        with open_store(challenge or Path(), track) as (opened, (chosen,), store):
+        with open_store(challenge, track) as (opened, (chosen,), store):
             judged, entries = scored_runs(opened, store, chosen)
             pairs = pooled(judged, entries, depth, seed)
     else:

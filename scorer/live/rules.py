@@ -27,6 +27,7 @@ RULES = (
     "missing",
     "exclude",
     "ties",
+    "unjudged",
     "equal_ranks",
     "entry",
     "picks",
@@ -137,13 +138,9 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     """
     values = {name: getattr(track, name) for name in Track.model_fields}
     stored = recorded.settings or {}
-    # Recorded settings have trusted_times only where it is true, and exclude and overall only where they are set.
-    rules = {
-        "trusted_times": False,
-        "exclude": None,
-        "overall": None,
-        **{name: stored[name] for name in RULES if name in stored},
-    }
+    # Recorded settings have these only where they are not the defaults.
+    defaults = {"trusted_times": False, "exclude": None, "unjudged": "nonrelevant", "overall": None}
+    rules = {**defaults, **{name: stored[name] for name in RULES if name in stored}}
     if track.split is not None and isinstance(split := rules.get("split"), dict):
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     if isinstance(exclude := rules["exclude"], dict):

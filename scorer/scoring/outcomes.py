@@ -75,6 +75,7 @@ class Rules:
             list_length=track.list_length,
             missing=track.missing,
             ties=track.ties,
+            unjudged=track.unjudged,
             solution_format=track.solution_format,
             submission_format=track.submission_format,
             candidates=candidates,

@@ -160,6 +160,7 @@ PUBLIC_TRACK_KEYS = (
     "decimals",
     "missing",
     "ties",
+    "unjudged",
     "equal_ranks",
     "entry",
     "submission_format",

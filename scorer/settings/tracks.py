@@ -29,6 +29,7 @@ from scorer.options import (
     STATISTICS,
     TIES,
     TRACK_MISSING,
+    UNJUDGED,
     CountingEntry,
     EqualRanks,
     FinalSplit,
@@ -38,6 +39,7 @@ from scorer.options import (
     Statistics,
     Ties,
     TrackMissing,
+    Unjudged,
 )
 from scorer.settings.overall import Overall
 from scorer.settings.rules import (
@@ -289,6 +291,7 @@ class Track(SettingsTable):
     decimals: Decimals = Field(FULL_DECIMALS, ge=0, le=12, description=f'a whole number from 0 to 12, or "{AUTO}"')
     missing: TrackMissing = Field("zero", description=TRACK_MISSING.allowed)
     ties: Ties = Field("trec", description=TIES.allowed)
+    unjudged: Unjudged = Field("nonrelevant", description=UNJUDGED.allowed)
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
     entry: CountingEntry = Field("best", description=COUNTING_ENTRY.allowed)
     picks: int = Field(2, ge=1, description='a whole number from 1, with entry = "picks"')
@@ -342,6 +345,13 @@ class Track(SettingsTable):
             for measure in parsed(name, validated) if name else ():
                 measure.need_closed_form(cut=True)
         return ties
+
+    @field_validator("unjudged")
+    @classmethod
+    def _ordered_before_the_cut(cls, unjudged: Unjudged, validated: ValidationInfo) -> Unjudged:
+        if unjudged == "drop" and validated.data.get("ties") == "expected":
+            raise ValueError('removes items that ties = "expected" leaves without a rank; choose another rule for ties')
+        return unjudged
 
     @field_validator("entry", mode="before")
     @classmethod

@@ -25,6 +25,7 @@ CHANGES = {
     "exclude": ("decimals = 3", 'decimals = 3\nexclude = "self"'),
     "missing": ("decimals = 3", 'decimals = 3\nmissing = "reject"'),
     "ties": ("decimals = 3", 'decimals = 3\nties = "order"'),
+    "unjudged": ("decimals = 3", 'decimals = 3\nunjudged = "drop"'),
     "equal_ranks": ("decimals = 3", 'decimals = 3\nequal_ranks = "earlier"'),
     "entry": ("decimals = 3", 'decimals = 3\nentry = "last"'),
     "picks": ('entry = "picks"', 'entry = "picks"\npicks = 1'),

@@ -85,7 +85,6 @@ def test_a_pool_of_files_with_grades_is_part_of_a_solution(tmp_path: Path, termi
         ("run", "--track", "main"),
         ("--solution", "qrels"),
         ("--track", "main", "--solution", "qrels"),
-        ("run", "--solution", "qrels", "-C", "."),
     ],
 )
 def test_a_pool_is_of_files_or_of_a_track(arguments: tuple[str, ...], terminal: Terminal) -> None:

@@ -19,6 +19,7 @@ import scorer
 from scorer.options import JudgedBounds
 from tests.commands import Terminal
 from tests.lists.test_real_data import ROBUST, needs
+from tests.live_challenges import ONE, QUERIES, START, Live, ranking
 
 Grades = dict[str, dict[str, int]]
 Ranked = dict[str, dict[str, float]]
@@ -145,6 +146,31 @@ def test_bounds_on_the_command_line(tmp_path: Path, terminal: Terminal) -> None:
     assert entry["judged_bounds"] == {"AP": [0.0, pytest.approx(7 / 12)]}
     refused = terminal.run(*call, "any", "--format", "trec")
     assert (refused.code, "--judged-bounds" in refused.err) == (2, True)
+
+
+@pytest.mark.holds(
+    r"Items that are not judged are then removed from the list, and the judged items after them move up\."
+)
+@pytest.mark.parametrize(
+    ("settings", "score"), [("", 0.0), ('unjudged = "nonrelevant"', 0.0), ('unjudged = "drop"', 1.0)]
+)
+def test_a_challenge_drops_unjudged_items(tmp_path: Path, settings: str, score: float) -> None:
+    """The relevant item is at rank 2, after an unjudged one. The default is recorded as before the key existed."""
+    live = Live.of(tmp_path, ONE, settings=settings)
+    live.run(START)
+    live.put("a/1", "".join(f"q{number}:b,a\n" for number in range(QUERIES)), START)
+    live.run(START)
+
+    assert [row[2] for row in ranking(live.board())] == [score]
+    assert ("unjudged" in live.events("basis")[-1].body["settings"]) == bool(score)
+
+
+def test_dropping_needs_ranks(tmp_path: Path) -> None:
+    """Where tied items have no order, it is not known which of them a list has."""
+    with pytest.raises(
+        scorer.ChallengeError, match='unjudged: found "drop", which removes items that ties = "expected" leaves without'
+    ):
+        _ = Live.of(tmp_path, settings='ties = "expected"\nunjudged = "drop"').challenge
 
 
 REAL = ("AP", "P@10", "nDCG@10", "nDCG", "RR", "R@100", "ERR(highest=solution)@20")

@@ -88,6 +88,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         decimals=4,
         missing="zero",
         ties="trec",
+        unjudged="nonrelevant",
         equal_ranks="shared",
         entry="best",
         picks=2,
@@ -120,6 +121,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "decimals": 0,
         "missing": "reject",
         "ties": "order",
+        "unjudged": "drop",
         "equal_ranks": "earlier",
         "entry": "last",
         "stage": "preliminary",
@@ -265,7 +267,7 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "exclude, submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, "
+            "exclude, submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, unjudged, "
             "equal_ranks, entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, "
             "per_query, statistics, slices, slices_public, reveal_solution, solution_format, submission_format",
         ),

@@ -22,6 +22,7 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
     "export": ("{folder}.zip",),
     "forget": ("main/a/run.txt", "--reason", "Wrong"),
     "pick": ("main/a/run.txt",),
+    "pool": ("--track", "main"),
     "receipt": ("main/a/run.txt",),
     "report": ("--format", "json"),
     "retry": ("main/a/run.txt",),

@@ -55,6 +55,7 @@ measures = ["P", "RR"]
 decimals = "auto"
 missing = "reject"
 ties = "order"
+unjudged = "drop"
 equal_ranks = "earlier"
 entry = "picks"
 picks = 3
