@@ -12,7 +12,6 @@ import numpy as np
 
 from scorer.board.board import Board, Interval, Row
 from scorer.board.statistics import ScoredRows, measured
-from scorer.errors import ScorerError
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.live.now import Now
@@ -184,34 +183,35 @@ class _Ranking:
             pairs = others[np.argwhere((then[:, None] < then) & (after[:, None] > after))]
             yield np.insert(pairs, 0, out, axis=1)
 
-    def scored(self, number: int, now: Now) -> ScoredRows:
-        """The rows of the ranked teams in a track, which has a basis."""
-        rows = tuple(row for rows in self.teams[: self.ranked] if (row := rows[number]) is not None)
-        if now.basis is None:
-            raise ScorerError(f"{now.track.name}: no results yet; `scorer run` computes them")
-        return ScoredRows(self.boards[number], rows, now.view, now.basis, now.view.flags(now.basis))
+    def scored(self, parts: Sequence[Now]) -> list[ScoredRows]:
+        """The rows of the ranked teams in each track; without tracks that were never scored, which have no rows."""
+        of_tracks = zip(self.boards, zip(*self.teams[: self.ranked], strict=True), parts, strict=True)
+        return [
+            ScoredRows(board, tuple(filter(None, rows)), now.view, now.basis, now.view.flags(now.basis))
+            for board, rows, now in of_tracks
+            if now.basis is not None
+        ]
 
-    def _resampled(self, number: int, now: Now, cache: Cache) -> Floats:
+    def _resampled(self, number: int, scored: ScoredRows, cache: Cache) -> Floats:
         """[resample, team]: the means of the ranked teams in a track; NaN where they have none.
 
         All tracks have the same draws, each in another order: so those of tracks with equally many queries are
         independent, too, and what is kept for the board of the track is used.
         """
-        scored, column = self.scored(number, now), self.columns(self.rules.measure)[number] or 0
+        column = self.columns(self.rules.measure)[number] or 0
         measure, kept = scored.board.track.all_measures[column], scored.kept(cache)
         scores = scored.kept_scores(measure, kept)
         queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
         kept = kept.within(measure.full, number_of(queries))
         task = measured(scores[:, queries], scored.means(column), [True] * len(scores), kept)
         means = np.full((task.resamples, self.ranked), np.nan)
-        means[:, [rows[number] is not None for rows in self.teams[: self.ranked]]] = np.roll(
-            task.resampled.T, number, 0
-        )
+        present = [rows[number] is not None for rows in self.teams[: self.ranked]]
+        means[:, present] = np.roll(task.resampled.T, number, axis=0)
         return means
 
-    def certain(self, parts: Sequence[Now], cache: Cache) -> str:
+    def certain(self, scored: Sequence[ScoredRows], cache: Cache) -> str:
         """As JSON, of each ranked team: the interval of its overall score and the range of its rank, from resamples."""
-        totals = self.totals([self._resampled(number, now, cache) for number, now in enumerate(parts)], shown=False)
+        totals = self.totals([self._resampled(number, of, cache) for number, of in enumerate(scored)], shown=False)
         shares, ranks = (LEVEL / 2, 1 - LEVEL / 2), ranked(totals)
         ends = np.round(np.quantile(-totals if self.rules.rule == "rank" else totals, shares, axis=0), self.decimals)
         first = np.quantile(ranks, shares[0], axis=0, method="lower")
@@ -234,12 +234,13 @@ def overall_board(
     chosen, parts = zip(*(by_name[name] for name in rules.tracks), strict=True)
     ranking = _Ranking.of(rules, chosen)
     columns = ranking.columns(rules.measure)
-    if ranking.ranked < 2 or None in columns or any(board.track.shows != "score" for board in chosen):
+    scored = ranking.scored(parts) if ranking.ranked > 1 and None not in columns else []
+    if len(scored) < len(chosen) or any(board.track.shows != "score" for board in chosen):
         return ranking.board()
     teams = [[row and row.team.folder for row in rows] for rows in ranking.teams[: ranking.ranked]]
-    keys = [ranking.scored(number, now).key(columns[number] or 0) for number, now in enumerate(parts)]
+    keys = [of.key(column or 0) for of, column in zip(scored, columns, strict=True)]
     key = ["overall", code_digest(), rules.recorded(), ranking.decimals, teams, keys]
-    return ranking.board(json.loads(cache.value(key, lambda: ranking.certain(parts, cache))))
+    return ranking.board(json.loads(cache.value(key, lambda: ranking.certain(scored, cache))))
 
 
 def _exported(board: OverallBoard, row: OverallRow) -> dict[str, CellValue]:

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
+from pydantic import BeforeValidator, Field
 
 from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
-from scorer.settings.rules import SettingsTable, Stated, parsed
+from scorer.settings.rules import OneMeasureName, SettingsTable, Stated
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
@@ -35,31 +35,10 @@ class Overall(SettingsTable):
     tracks: tuple[Stated, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
     rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
     weights: tuple[Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
-    measure: str = Field("", description=_MEASURE)
+    measure: OneMeasureName = Field("", description=_MEASURE)
     missing: OverallMissing = Field("lowest", description=OVERALL_MISSING.allowed)
-    tie_break: str = Field("", description=_MEASURE)
+    tie_break: OneMeasureName = Field("", description=_MEASURE)
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
-
-    @field_validator("tracks")
-    @classmethod
-    def _several(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if len(names) < 2 or len(set(names)) < len(names):
-            raise ValueError("does not name two or more tracks, each once")
-        return names
-
-    @field_validator("weights")
-    @classmethod
-    def _of_each(cls, weights: tuple[float, ...], validated: ValidationInfo) -> tuple[float, ...]:
-        if weights and len(weights) != len(validated.data.get("tracks", weights)):
-            raise ValueError("has another length than tracks")
-        return weights
-
-    @field_validator("measure", "tie_break")
-    @classmethod
-    def _known(cls, name: str, validated: ValidationInfo) -> str:
-        if name:
-            parsed(name, validated)
-        return name
 
     def recorded(self) -> dict[str, Any]:
         """The keys that are set, as they are recorded."""
@@ -75,6 +54,10 @@ class Overall(SettingsTable):
         known = {track.name: track for track in tracks}
         if FOLDER in known:
             yield f"tracks.{FOLDER}: is the folder of the overall ranking; give the track another name"
+        if len(self.tracks) < 2 or len(set(self.tracks)) < len(self.tracks):
+            yield f"overall.tracks: found {', '.join(self.tracks) or 'none'}; allowed: two or more tracks, each once"
+        if len(self.shares) != len(self.tracks):
+            yield f"overall.weights: found {len(self.shares)} for {len(self.tracks)} tracks; allowed: one for each"
         for name in self.tracks:
             if name not in known:
                 yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(known)}"

@@ -16,6 +16,8 @@ import pytest
 from scorer.options import RESAMPLES, SEED
 from scorer.scoring.statistics.rankings import values_of_track
 from tests import challenger
+from tests.accessibility import has_axe, violations
+from tests.browser import IN_BROWSER, Page
 from tests.commands import here
 from tests.oracles import average_precision
 from tests.overall import SOLUTIONS, STRENGTHS, write_challenge
@@ -262,6 +264,9 @@ def test_the_files_and_the_pages_agree(site: Site) -> None:
     page = read((folder / "index.html").read_text())
     rules = read((folder.parent / "two" / "rules.html").read_text()).words()
     assert all(sentence in page.words() and sentence in rules for sentence in found["rules"])
+    first, *_ = found["rows"]
+    front = read((folder.parent / "index.html").read_text()).words()
+    assert f"over 3 tracks: 1. {first['team']} {first['score']:.4f}" in front
     assert 'href="../overall/index.html"' in (folder.parent / "one" / "index.html").read_text()
 
 
@@ -272,3 +277,25 @@ def test_without_the_table_nothing_is_there(tmp_path: Path) -> None:
 
     assert not (tmp_path / "site" / "overall").exists()
     assert all("verall" not in file.read_text() for file in (tmp_path / "site").rglob("*.html"))
+
+
+class TestInTheBrowser:
+    """The page as it looks."""
+
+    pytestmark = IN_BROWSER
+
+    @pytest.mark.parametrize("width", [390, 1440])
+    def test_it_fits_the_window(self, tab: Page, site: Site, width: int) -> None:
+        """Only the table scrolls, and nothing is refused by the policy."""
+        tab.open((site(f'{TRACKS}rule = "rank"\n') / "index.html").as_uri(), width=width)
+
+        assert tab.errors == []
+        assert tab.ask("document.documentElement.scrollWidth") <= width
+
+    @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
+    @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+    def test_it_is_accessible(self, tab: Page, site: Site, dark: bool) -> None:
+        """axe-core finds no violation."""
+        tab.open((site(f'{TRACKS}rule = "rank"\n') / "index.html").as_uri(), dark=dark)
+
+        assert violations(tab) == []

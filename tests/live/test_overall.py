@@ -124,10 +124,10 @@ def test_it_is_not_there_while_a_track_hides_its_scores(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ('tracks = ["main"]', 'overall.tracks: found \\["main"\\], which does not name two or more tracks'),
+        ('tracks = ["main"]', "overall.tracks: found main; allowed: two or more tracks, each once"),
         ('tracks = ["main", "second"]', 'overall.tracks: found "second"; allowed: main, other'),
         ('tracks = ["main", "other"]\nrule = "sum"', 'overall.rule: found "sum"; allowed: "mean", "rank" or "borda"'),
-        ('tracks = ["main", "other"]\nweights = [1]', "overall.weights: found \\[1\\], which has another length"),
+        ('tracks = ["main", "other"]\nweights = [1]', "overall.weights: found 1 for 2 tracks; allowed: one for each"),
         ('tracks = ["main", "other"]\nweights = [1, 0]', "overall.weights\\[1\\]: found 0; allowed: numbers above 0"),
         ('tracks = ["main", "other"]\nmeasure = "RR"', 'overall.measure: found "RR", which is no measure of main'),
         ('tracks = ["main", "other"]\ntie_break = "Foo"', 'no measure is called "Foo"'),

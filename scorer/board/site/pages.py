@@ -261,6 +261,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     columns, views = measure_columns(content.boards), content.views
     environment.filters |= FUNCTIONS
     environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log, "downloads": content.files}
+    environment.globals["overall"] = content.overall
     sheets = _style_sheets(challenge, environment)
     own = markdown_pages(challenge.root)
     navigation = Navigation(
