@@ -196,13 +196,14 @@ FormatName = Literal["vlnet", "trec", "delimited", "jsonl", "json", "parquet", "
 FORMAT_NAMES: tuple[FormatName, ...] = ("vlnet", "trec", "delimited", "jsonl", "json", "parquet", "letor")
 FORMATS_ALLOWED = f"{', '.join(FORMAT_NAMES)}, with options as in letor:feature=21"
 
-PhaseShows = Literal["score", "ladder", "nothing"]
+PhaseShows = Literal["score", "ladder", "own", "nothing"]
 PHASE_SHOWS = Option(
     "shows",
     "what the board shows during the phase",
     {
         "score": "the scores of the stage",
         "ladder": "a preliminary score only for an entry that is clearly better than the earlier ones of its team",
+        "own": "the teams, without scores and ranks; each team sees its own scores where it hands in",
         "nothing": "the teams, without scores and ranks",
     },
 )

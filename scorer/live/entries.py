@@ -78,17 +78,20 @@ def entries(now: Now) -> Entries:
     return listed
 
 
-def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
+def scored_entries(now: Now, cache: Cache | None = None, *, for_team: bool = False) -> Entries:
     """The entries of a track with the scores that may be seen; `cache` has those that the Ladder released before.
+
+    They are those that visitors may see, or what a team may see of those that it handed in.
 
     Without a basis, no entry has a result. Raises ChallengeError if the Ladder has too few preliminary queries, and
     StoreError.
     """
     scored = _entries(now, now.track, now.track.all_measures, cache)
-    return replace(scored, all=tuple(_with_visible_scores(entry, now, scored.track) for entry in scored.all))
+    are_hidden = now.track.hides_scores and not (for_team and now.track.shows == "own")
+    return replace(scored, all=tuple(_visible(entry, now, scored.track, are_hidden=are_hidden) for entry in scored.all))
 
 
-def _with_visible_scores(entry: Entry, now: Now, track: TrackInForce) -> Entry:
+def _visible(entry: Entry, now: Now, track: TrackInForce, *, are_hidden: bool) -> Entry:
     """The entry with the scores that may be seen now. Boards, pages and the service show what this function leaves.
 
     An entry has no scores while a phase shows nothing, or if it was recorded since a freeze: only its team sees it.
@@ -98,7 +101,7 @@ def _with_visible_scores(entry: Entry, now: Now, track: TrackInForce) -> Entry:
     since = None if now.hides_nothing else now.frozen_since
     is_frozen = since is not None and (entry.recorded or now.view.now) >= since
     is_admitted = entry.admission == "ok" or (entry.is_late and track.late_board and now.phases.is_over(now.view.now))
-    if track.hides_scores or is_frozen or not is_admitted:
+    if are_hidden or is_frozen or not is_admitted:
         return replace(entry, final=blank, preliminary=blank, is_frozen=is_frozen)
     return entry if track.shows_final else replace(entry, final=blank)
 

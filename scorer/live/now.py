@@ -133,7 +133,7 @@ class Now:
         changed = {"phases": phases.all, "stage": "final" if is_final else "preliminary"}
         if deciding is not None and deciding.shows != "score":
             changed["measures"] = ()
-        if self.hides_nothing and deciding is not None and deciding.shows == "nothing":
+        if self.hides_nothing and deciding is not None and deciding.hides_scores:
             deciding = phases.deciding_between(moment)
         return TrackInForce.of(self.rules, **changed, deciding_phase=deciding)
 

@@ -134,7 +134,7 @@ class Phases:
         It is the last one that has closed, without those that show nothing: these only delay scores. Before that, it is
         the next one if it uses the Ladder: exact scores must not be shown before it starts.
         """
-        closed = [phase for phase in self.closed(now) if phase.shows != "nothing"]
+        closed = [phase for phase in self.closed(now) if not phase.hides_scores]
         if closed:
             return closed[-1]
         following = self.upcoming(now)
@@ -203,10 +203,11 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool, by_service: 
                 yield (
                     f"From {spans}, the Ladder decides which preliminary scores the board shows, with a step of {step}."
                 )
-        if phase.shows == "nothing":
+        if phase.hides_scores:
+            own = " Each team sees its own scores where it hands in." if phase.shows == "own" else ""
             yield (
                 f"From the start of the phase {phase.name} until it has closed, {closing(phase)}, the board lists the "
-                "teams without scores and ranks."
+                f"teams without scores and ranks.{own}"
             )
     yield (
         "A phase closes at its end, or at the end of its grace if it has one. What is received at the exact moment of "
@@ -257,14 +258,14 @@ def _folder_rules(track: Track) -> Iterator[str]:
 def _ladder_spans(phases: Sequence[Phase], position: int) -> Iterator[str]:
     """When the Ladder of a phase decides, see `Phases.deciding_between`: also after phases that show nothing."""
     start = f"the start of the phase {phases[position].name}"
-    if all(phase.shows == "nothing" for phase in phases[:position]):
+    if all(phase.hides_scores for phase in phases[:position]):
         start = f"the close of the phase {phases[position - 1].name}" if position else "the beginning"
     for following in phases[position + 1 :]:
         yield f"{start} until the phase {following.name} starts"
-        if following.shows != "nothing":
+        if not following.hides_scores:
             return
         start = f"from the close of the phase {following.name}"
-    if phases[-1].shows != "nothing":
+    if not phases[-1].hides_scores:
         yield f"{start} until final scores are shown"
 
 

@@ -71,7 +71,7 @@ class TrackInForce(Track):
     @property
     def hides_scores(self) -> bool:
         """Whether the board shows no scores now, because its phase shows nothing."""
-        return self.shows == "nothing"
+        return self.shows in ("own", "nothing")
 
     @property
     def has_ladder(self) -> bool:

@@ -96,7 +96,7 @@ def entry_documents(
     rules, basis = now.track, now.basis
     # Automatic decimals depend on the results of all teams.
     whole = now if rules.decimals is not None or basis is None else Now.of(view, track)
-    scored = scored_entries(whole)
+    scored = scored_entries(whole, for_team=True)
     published = published_board(challenge, track)
     slug = slugs(followed.teams).get(now.merges.final(team), "")
     row = published.rows.get(slug, {})
@@ -118,7 +118,7 @@ def entry_documents(
         if not entry.is_frozen and row:
             document["rank_of_team"] = row["rank"]
         score = document["scores"].get(published.stage, {}).get(names[0])
-        document["rank"] = published.rank_of(score, slug)
+        document["rank"] = None if rules.hides_scores else published.rank_of(score, slug)
         has_range = entry is counting and row.get("rank from")
         document["rank_range"] = (row["rank from"], row["rank to"]) if has_range else None
         listed[entry.index] = document

@@ -451,6 +451,11 @@ class Phase(SettingsTable):
         return self.shows == "ladder" and self.ladder_step is None
 
     @property
+    def hides_scores(self) -> bool:
+        """Whether the board shows no scores during the phase."""
+        return self.shows in ("own", "nothing")
+
+    @property
     def closes(self) -> datetime:
         """When the grace ends: the first moment at which the phase receives nothing any more."""
         return self.end + self.grace

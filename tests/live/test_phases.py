@@ -218,7 +218,10 @@ def error_of(folder: Path, table: str, settings: str = "") -> str:
             'grace: found "soon", which is not a duration; allowed: a text such',
         ),
         (phase("one", START, END, "grace = 5"), "tracks.main.phases[0].grace: found 5"),
-        (phase("one", START, END, 'shows = "rank"'), 'shows: found "rank"; allowed: "score", "ladder" or "nothing"'),
+        (
+            phase("one", START, END, 'shows = "rank"'),
+            'shows: found "rank"; allowed: "score", "ladder", "own" or "nothing"',
+        ),
         (phase("one", START, END, "length = 1"), "tracks.main.phases[0].length: unknown key"),
         (ONE + phase("two", END - SECOND, SECOND_END), "tracks.main.phases: "),
         (ONE + ONE, "two phases are called one"),

@@ -131,6 +131,7 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     for phases in (
         BACK,
         (zero, *BACK),
+        (phase("one", START, END, 'shows = "own"'),),
         (hidden, phase("two", SECOND_START, SECOND_END, 'shows = "ladder"', "ladder_step = 0.3")),
     ):
         live = Live.of(tmp_path_factory.mktemp("ladders"), *phases)

@@ -580,6 +580,27 @@ class TestHidden:
         assert token not in visitor.page() + caplog.text
 
 
+@pytest.mark.holds(r"From the start of the phase .*, the board lists .* ranks\. Each team sees .* where it hands in\.")
+def test_a_team_sees_its_own_scores_while_the_board_shows_none(tmp_path: Path) -> None:
+    """No page of the site has one."""
+    live = Live.graded(tmp_path / "live")
+    live.edit('grace = "1h"\n', 'grace = "1h"\nshows = "own"\n')
+    with served(live) as challenge:
+        visitor = Visitor(challenge)
+        visitor.hand_in(GOOD)
+        challenge.put("birch", OTHER)
+        challenge.run()
+        challenge.live.render(challenge.now)
+        page = visitor.page()
+        assert '<td class="score">1.0000</td>\n<td class="rank"></td>' in page
+        assert challenge.entry("amber", visitor.address["entry"])["scores"] == {"preliminary": {"nDCG@3": 1.0}}
+        site = challenge.live.folder / "site"
+        shown = [path.read_bytes() for path in site.rglob("*") if path.suffix in (".html", ".json", ".csv", ".xml")]
+        assert len(shown) > 5
+        assert not [text for text in shown if b"1.0000" in text or b": 1.0" in text]
+        assert b"Each team sees its own scores where it hands in." in (site / "main" / "rules.html").read_bytes()
+
+
 NAMES = [
     "../../etc/passwd",
     "..\\..\\boot.ini",

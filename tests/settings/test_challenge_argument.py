@@ -20,6 +20,7 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
     "check": ("{folder}/submissions/main/popular/run.txt", "--track", "main"),
     "erratum": ("cancel",),
     "export": ("{folder}.zip",),
+    "paper": ("{folder}-paper",),
     "forget": ("main/a/run.txt", "--reason", "Wrong"),
     "pick": ("main/a/run.txt",),
     "pool": ("--track", "main"),

@@ -91,7 +91,7 @@ def _scores(board: Board) -> Markup:
         sentences.append(Markup("<b>Preliminary scores by the Ladder</b>: only clear improvements are shown."))
     else:
         sentences.append(Markup("<b>{} scores.</b>").format(board.track.shown_stage.capitalize()))
-    if board.track.stage == "preliminary" and (phase is None or phase.shows != "nothing" or phase != last):
+    if board.track.stage == "preliminary" and (phase is None or not phase.hides_scores or phase != last):
         final = Markup("Final scores are not shown until phase {} has closed{}{}.")
         at = ("", "") if phase == last else (", ", _closing(last))
         sentences.append(final.format(last.name, *at))
