@@ -125,7 +125,10 @@ def test_scores_ranks_and_contributions_are_those_of_the_loops(site: Site, rule:
     found = document(folder)
     weights = found["settings"]["weights"] or (1, 1, 1)
     of_queries = query_scores(folder.parent.parent)
-    means = {team: [each and round(fmean(each), 4) for each in tracks] for team, tracks in of_queries.items()}
+    means = {
+        team: [None if each is None else round(fmean(each), 4) for each in tracks]
+        for team, tracks in of_queries.items()
+    }
     expected = rounded_totals(rule, means, weights)
 
     assert {row["id"]: row["score"] for row in found["rows"]} == pytest.approx(expected)
@@ -152,7 +155,7 @@ def test_ranges_are_those_of_a_loop_over_resamples(site: Site, rule: str, more: 
         drawn = [draw[resample - track].tolist() for track, draw in enumerate(draws)]
         means = {
             team: [
-                each and round(sum(each[query] for query in queries) / len(queries), 12)
+                None if each is None else round(sum(each[query] for query in queries) / len(queries), 12)
                 for each, queries in zip(tracks, drawn, strict=True)
             ]
             for team, tracks in of_queries.items()
@@ -266,7 +269,7 @@ def test_the_files_and_the_pages_agree(site: Site) -> None:
     assert all(sentence in page.words() and sentence in rules for sentence in found["rules"])
     first, *_ = found["rows"]
     front = read((folder.parent / "index.html").read_text()).words()
-    assert f"over 3 tracks: 1. {first['team']} {first['score']:.4f}" in front
+    assert f"over 3 tracks: =1 {first['team']} {first['score']:.4f}" in front
     assert 'href="../overall/index.html"' in (folder.parent / "one" / "index.html").read_text()
 
 
