@@ -135,7 +135,7 @@ document.addEventListener("click", async (event) => {
 
 document.addEventListener("submit", (event) => {
   const button = event.submitter;
-  if (!button || !(["withdraw", "pick", "hand-in"].includes(button.value) || button.name === "to")) return;
+  if (!button || !(["withdraw", "pick", "hand-in", "describe"].includes(button.value) || button.name === "to")) return;
   event.preventDefault();
   send(event.target, button);
 });

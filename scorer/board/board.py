@@ -12,6 +12,7 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
+from scorer.live.metadata import has_ended, metadata_rules, public_fields
 from scorer.live.overall import overall_rules
 from scorer.live.phases import Phases, phase_rules, split_rules
 from scorer.live.quotas import Left, pick_rules, quota_rules
@@ -19,7 +20,7 @@ from scorer.live.rules import SaltedDigest, TrackInForce
 from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.options import SELF
 from scorer.scoring.analysis.kept import ExtremeQuery
-from scorer.settings.rules import Phase
+from scorer.settings.rules import MetadataField, Phase
 from scorer.settings.tracks import Track
 from scorer.store.documents import SplitDocument
 from scorer.wording import counted, joined, sentence
@@ -312,6 +313,11 @@ class Board:
         """Of the ranking by the primary measure."""
         return self.certainty[0] if self.certainty else None
 
+    @property
+    def metadata_fields(self) -> tuple[MetadataField, ...]:
+        """The fields of metadata that visitors see now."""
+        return public_fields(self.track, ended=has_ended(self.phases, self.track, self.now))
+
     def placing(self, row: Row | None) -> Placing:
         """The place of a team on the board, given its row; None: it has none."""
         return Placing(None, None) if row is None else Placing(row.rank, self.shown_scores(row.entry)[0])
@@ -573,6 +579,7 @@ def rule_sections(board: Board, limits: Limits, *, by_service: bool = False) -> 
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),
         RuleSection("quota", "Number of entries", number),
         RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),
+        RuleSection("metadata", "Metadata", metadata_rules(track)),
         RuleSection("teams", "Teams", TEAM_RULES),
         RuleSection("changes", "Changes", tuple(_change_rules(board))),
         RuleSection("files", "How files arrive", tuple(_file_rules(track, by_service))),

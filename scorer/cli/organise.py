@@ -53,21 +53,29 @@ if TYPE_CHECKING:
 
 def amend(
     entry: str = argument(ENTRY_HELP),
-    received: datetime = option(
+    received: datetime | None = option(
         "--received TIME",
         "when the entry was received, with its offset from UTC, as in 2011-04-18T10:00:00Z",
         type=moment,
     ),
+    meta: list[str] | None = option("--meta KEY=VALUE", "a value of its metadata; repeatable"),
     reason: str = REASON,
     challenge: Path = of_challenge(),
 ) -> int:
-    """Correct the time at which an entry was received. The decision is recorded with its reason.
+    """Correct the time at which an entry was received, or its metadata. The decision is recorded with its reason.
 
     An entry whose time of receipt is impossible, as in the future, does not count until then.
     """
+    from scorer.organising.metadata import amend_metadata
     from scorer.organising.picks import amend as amend_time
 
+    if (received is None) == (not meta):
+        raise WrongCallError("give one of --received and --meta")
     with open_store(challenge) as (settings, _, store):
+        if received is None:
+            state = amend_metadata(settings, store, entry, meta or (), reason)
+            print_result(f"{printable_name(state.submission.file)}: its metadata are corrected; `scorer run` shows it")
+            return 0
         state = amend_time(settings, store, entry, received, reason)
     before, after = map(utc_moment, (state.submission.received, received))
     print_result(f"{printable_name(state.submission.file)}: received {after}, not {before}; `scorer run` shows it")

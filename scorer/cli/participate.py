@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import stat
@@ -191,6 +192,9 @@ def submit(
         "--receipt FILE",
         "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7",
     ),
+    meta: list[str] | None = option(
+        "--meta KEY=VALUE|FILE", "metadata that the challenge requests, or a file of them in YAML or JSON; repeatable"
+    ),
     no_check: bool = option("--no-check", "do not check the file before"),
     challenge: Path | str | None = of_challenge("", sites=True),
 ) -> int:
@@ -214,7 +218,7 @@ def submit(
         return 1
     kept = file.with_name(file.name + DELIVERY)
     delivery = _delivery(kept, sha256, track, client.server)
-    answer = client.hand_in(file, sha256, track, delivery)
+    answer = client.hand_in(file, sha256, track, delivery, [_metadata(text) for text in meta or ()])
     path = receipt or file.with_name(receipt_name(answer["index"], file.name))
     _write(path, answer["receipt"])
     kept.unlink(missing_ok=True)
@@ -223,6 +227,17 @@ def submit(
     )
     print_result(f"receipt {printable(str(path))}")
     return _outcome(client, track, delivery, wait, file) if wait else 0
+
+
+def _metadata(text: str) -> str:
+    """A document of metadata: the content of a file, or one value."""
+    name, equals, value = text.partition("=")
+    if equals and not Path(text).exists():
+        return json.dumps({name: value}, ensure_ascii=False)
+    try:
+        return Path(text).read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise _failed(Path(text), f"cannot be read: {error}; give KEY=VALUE or a file in UTF-8") from error
 
 
 def client_of(server: str, token_file: Path | None) -> Client:

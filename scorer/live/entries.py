@@ -26,6 +26,7 @@ from scorer.live.entry import (
     submissions,
 )
 from scorer.live.ladder import Candidate, Look, looks
+from scorer.live.metadata import has_ended, public_values
 from scorer.live.now import Now
 from scorer.live.phases import Phases, is_backdated
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
@@ -34,6 +35,7 @@ from scorer.live.teams import Team, Token, merges, set_teams, tokens
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.scoring.outcomes import Mean
+from scorer.settings.metadata import Value
 from scorer.settings.rules import auto_decimals
 from scorer.settings.tracks import Track
 from scorer.store.events import ABOUT_SUBMISSIONS, EVERY_TRACK, Basis, Event, StoredResult, name_of
@@ -88,7 +90,18 @@ def scored_entries(now: Now, cache: Cache | None = None, *, for_team: bool = Fal
     """
     scored = _entries(now, now.track, now.track.all_measures, cache)
     are_hidden = now.track.hides_scores and not (for_team and now.track.shows == "own")
-    return replace(scored, all=tuple(_visible(entry, now, scored.track, are_hidden=are_hidden) for entry in scored.all))
+    metadata = _public_metadata(now, scored) if scored.track.metadata else {}
+    visible = (_visible(entry, now, scored.track, are_hidden=are_hidden) for entry in scored.all)
+    return replace(
+        scored,
+        all=tuple(replace(each, metadata=metadata.get(each.index, {})) if each.metadata else each for each in visible),
+    )
+
+
+def _public_metadata(now: Now, scored: Entries) -> Mapping[int, Mapping[str, Value]]:
+    """The metadata that visitors see now, by the index of the entry."""
+    ended = has_ended(now.phases, scored.track, now.view.now)
+    return {state.index: public_values(state.metadata, scored.track, ended=ended) for state in scored.stored}
 
 
 def _visible(entry: Entry, now: Now, track: TrackInForce, *, are_hidden: bool) -> Entry:
@@ -303,6 +316,7 @@ def _entry(
         findings_count=findings.count if findings else 0,
         gone_at=state.gone_at,
         picks=picks,
+        metadata=state.metadata.values,
         absent_at=state.absent_at if place.admission == "misdated" and not state.misdated else None,
         corrected=state.corrected,
         is_recorded_late=any(

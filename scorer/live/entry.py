@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal
 
 from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, Counts, for_participants
+from scorer.live.metadata import NO_METADATA, Metadata
 from scorer.live.phases import Phases, is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
+from scorer.settings.metadata import Value
 from scorer.settings.tracks import Track
 from scorer.store.events import ABOUT_SUBMISSIONS, Event, Failure, StoredResult, Submission, name_of
 from scorer.store.log import Kind, iso, unescaped
@@ -181,6 +183,8 @@ class Entry:
     """When it was withdrawn or replaced; None while it is present, or if schema 1 recorded it."""
     picks: tuple[tuple[datetime, bool], ...] = ()
     """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
+    metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    """What its team states, by the names of fields; on boards only what is public now."""
 
     def scores(self, *, final: bool) -> ColumnScores:
         """The final or the preliminary scores."""
@@ -334,6 +338,7 @@ class SubmissionState:
     """When it was withdrawn or replaced, as for `Entry`."""
     failure: Failure | None = None
     """Of the attempts to score it by the basis; None if it has a result or was never tried."""
+    metadata: Metadata = NO_METADATA
 
     @property
     def is_given_up(self) -> bool:
@@ -444,6 +449,8 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
         return replace(state, submission=submission, misdated=misdated, absent_at=None, corrected=reason)
     if event.kind == "withdrawal":
         return replace(state, present=False, source=event.body.get("source", state.source), gone_at=event.at)
+    if event.kind == "metadata":
+        return replace(state, metadata=Metadata(event.body["values"], event.body["public"]))
     if event.kind == "return":
         return replace(state, present=True, since=event.index, gone_at=None)
     return state

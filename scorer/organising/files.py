@@ -79,6 +79,8 @@ class SkippedFile:
     reason: str
     is_ignored: bool = False
     """Whether its name is one of those that the track ignores."""
+    metadata: SubmissionFile | None = field(default=None, compare=False)
+    """The file, if it states metadata."""
 
     def __str__(self) -> str:
         return f"{printable_name(self.file)}: {self.reason}; skipped"
@@ -103,6 +105,9 @@ class UploadInProgress:
 
 PICKS = "picks.toml"
 """The file with which teams picked in earlier versions. It is no submission."""
+
+OF_FILE, OF_FOLDER = (".meta.yaml", ".meta.json"), "ir-metadata.yml"
+"""End the name of a submission in that of the file with its metadata; and the file with those of a whole folder."""
 
 Listed = SubmissionFile | SkippedFile | UploadInProgress
 
@@ -136,6 +141,17 @@ class Listing:
         file = self.files.get(state.submission.file)
         return self._unescaped.get(state.submission.file) if file is None and state.was_escaped else file
 
+    def metadata_of(self, file: SubmissionFile) -> Iterator[AnyFile]:
+        """The files that state metadata of a file: that of its folder, then its own."""
+        for name in (f"{file.file.rpartition('/')[0]}/{OF_FOLDER}", *(file.file + end for end in OF_FILE)):
+            if name in self._metadata:
+                yield self._metadata[name].path
+
+    @cached_property
+    def _metadata(self) -> Mapping[str, SubmissionFile]:
+        skipped = (file for file in self.all if isinstance(file, SkippedFile))
+        return {file.file: file.metadata for file in skipped if file.metadata is not None}
+
     @cached_property
     def _unescaped(self) -> Mapping[str, SubmissionFile]:
         return {unescaped(name): file for name, file in self.files.items()}
@@ -163,7 +179,16 @@ def submission_files(track: Track) -> Listing:
         raise ChallengeError(
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
         ) from error
+    if track.metadata:
+        listed = tuple(_unless_metadata(file) for file in listed)
     return Listing(tuple(_unless_ignored(file, track.ignore) for file in listed))
+
+
+def _unless_metadata(file: Listed) -> Listed:
+    name = file.file.rpartition("/")[2]
+    if isinstance(file, SubmissionFile) and (name == OF_FOLDER or name.endswith(OF_FILE)):
+        return SkippedFile(file.file, "the metadata of a submission", is_ignored=True, metadata=file)
+    return file
 
 
 def _unless_ignored(file: Listed, ignored: Iterable[str]) -> Listed:

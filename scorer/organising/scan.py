@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -17,15 +18,19 @@ from scorer.files import RefusedError
 from scorer.limits import Limits
 from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import (
+    FOLDER,
     SERVICE,
+    Key,
     Recheck,
     SubmissionState,
     delivered_files,
     import_changes,
     is_complete,
+    key_of,
     recorded,
     stays,
 )
+from scorer.live.metadata import body
 from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
@@ -41,9 +46,11 @@ from scorer.organising.files import (
     submission_files,
     why_skipped,
 )
+from scorer.organising.metadata import scanned_metadata
 from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.executors import GoOn
+from scorer.settings.metadata import Value
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
 from scorer.store.log import Kind
@@ -73,11 +80,14 @@ class Scan:
     skipped: tuple[SkippedFile | UploadInProgress, ...]
     """What is no submission, or is refused."""
     left_out: tuple[str, ...]
-    """Messages about files beyond `files_per_team`, and about those that were handed in and are missing."""
+    """Messages about files beyond `files_per_team`, about invalid metadata of recorded files, and about those that were
+    handed in and are missing."""
     statuses: Mapping[str, ScannedFile]
     """By file: the status that goes with the digest, of settled files."""
     warning: str | None
     """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
+    metadata: Mapping[str, Mapping[str, Value]]
+    """What is stated of submissions, by file: of new ones, and of those that have a file of metadata."""
     unread: tuple[str, ...] | None
     """The marks of what was listed and is no submission yet, see `FolderScan`; None if nothing was listed, although
     submissions are recorded: the disk may not be mounted."""
@@ -107,6 +117,8 @@ def scan(
     submissions: list[WithFile] = []
     skipped: list[SkippedFile | UploadInProgress] = []
     statuses: dict[str, ScannedFile] = {}
+    metadata: dict[str, Mapping[str, Value]] = {}
+    notes: list[str] = []
     for file in chosen:
         if not isinstance(file, SubmissionFile):
             skipped.append(file)
@@ -116,6 +128,8 @@ def scan(
             check_links(read, status.digest, recorded.get(read.file), solutions)
             if delivered.get(read.file, status.digest) != status.digest:
                 raise RefusedError("has other bytes than the file that was handed in; restore it")
+            is_new = recorded.get(read.file) != status.digest
+            metadata |= {} if read.file in delivered else scanned_metadata(track, read, listed, limits, is_new, notes)
         except OSError as error:
             skipped.append(SkippedFile(file.file, why_skipped(error)))
             continue
@@ -139,9 +153,10 @@ def scan(
     return Scan(
         submissions=tuple(submissions),
         skipped=tuple(_bounded(skipped)),
-        left_out=(*left_out, *lost),
+        left_out=(*left_out, *notes, *lost),
         statuses=statuses,
         warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
+        metadata=metadata,
         unread=tuple(unread) if listed.all or not recorded or confirmed else None,
     )
 
@@ -287,9 +302,24 @@ def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: 
             (kind == "return" or scanned.warning is None) and not before.stays(state.submission)
         ),
         new_scan=NewScan(before.now, scanned.unread, before.last_scan),
+        metadata=partial(_metadata, rules.track, before, scanned),
     )
     store.store_scanned_files(name, scanned.statuses)
     return has_changed
+
+
+def _metadata(
+    track: Track, before: Before, scanned: Scan, states: Mapping[Key, SubmissionState], arrived: Collection[Key]
+) -> Added:
+    """The events that record what was found stated, of new submissions and of those that may change."""
+    added: list[tuple[Kind, Mapping[str, object]]] = []
+    for submission in (each for _, each in scanned.submissions if each.file in scanned.metadata):
+        key, values = key_of(submission), scanned.metadata[submission.file]
+        state = states.get(key)
+        is_open = state is not None and state.present and not before.stays(submission)
+        if key in arrived or (state is not None and is_open and state.metadata.values != values):
+            added.append(("metadata", body(track, key, values, FOLDER)))
+    return added
 
 
 def import_submissions(
@@ -299,6 +329,7 @@ def import_submissions(
     recheck: Recheck | None = None,
     allowed: Callable[[Kind, SubmissionState], bool] = lambda _kind, _state: True,
     new_scan: NewScan | None = None,
+    metadata: Callable[[Mapping[Key, SubmissionState], Collection[Key]], Added] = lambda _states, _arrived: [],
 ) -> bool:
     """Record which submissions of a track have arrived, are withdrawn, or have returned; return whether any has.
 
@@ -315,9 +346,9 @@ def import_submissions(
     def changed(view: Snapshot) -> tuple[Added, FolderScan | None]:
         last = view.last_scan(track)
         stored = new_scan.stored_after(last) if new_scan else None
-        if is_known:
-            return [], stored
         states = recorded(view, track)
+        if is_known:
+            return metadata(states, ()), stored
         added = [
             (kind, new_scan.completed(last, body) if new_scan and kind == "arrival" else body)
             for kind, body in import_changes(states, scanned, recheck)
@@ -325,7 +356,8 @@ def import_submissions(
             or (state := states.get((body["file"], body["digest"]))) is None
             or allowed(kind, state)
         ]
-        return added, stored
+        arrived = {(event["file"], event["digest"]) for kind, event in added if kind == "arrival"}
+        return [*added, *metadata(states, arrived)], stored
 
     return store.record_scan(track, changed)
 

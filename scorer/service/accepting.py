@@ -13,7 +13,7 @@ import secrets
 import shutil
 import uuid
 from collections.abc import Collection, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import lru_cache
@@ -28,7 +28,8 @@ from scorer.limits import MB
 from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
-from scorer.live.entry import SERVICE, arrival, is_baseline
+from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
+from scorer.live.metadata import body
 from scorer.live.now import Now
 from scorer.live.phases import Phases, closing
 from scorer.live.quotas import Claim, left_in_words, next_reset
@@ -36,6 +37,7 @@ from scorer.live.teams import Team
 from scorer.organising.files import (
     READY,
     RESERVE,
+    Listing,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -45,8 +47,10 @@ from scorer.organising.files import (
     submission_files,
     submissions_folder,
 )
+from scorer.organising.metadata import of_file, of_head
 from scorer.organising.teams import folder_called
 from scorer.service.refusals import RefusedError, too_large
+from scorer.settings.metadata import MetadataError, Stated, checked
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Event, Submission
 from scorer.store.snapshot import Snapshot
@@ -122,6 +126,8 @@ class Delivery:
     """The name that the file has for its team; any text."""
     token: str = ""
     """The SHA-256 of the token that it is handed in with; empty: the folder says whose it is."""
+    stated: Stated = field(default_factory=dict)
+    """Metadata, which have priority over those at the head of the file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +169,9 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
     track = track_called(challenge, delivery.track)
     if reason := why_unreadable(ready, track.submission_format, challenge.limits):
         raise RefusedError("invalid", f"the file cannot be read: {reason}")
+    with refusing_metadata():
+        head = of_head(ready, challenge.limits) if track.metadata else {}
+        values = checked(track.metadata, {**head, **delivery.stated})
     key = delivery.track, delivery.team, delivery.id
     solutions = solution_digests(store, challenge)
     is_new = True
@@ -183,7 +192,8 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         name, sent = NAME.format(received=received, index=len(view.all_events) + 1), plain_name(delivery.name)
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
-        return [("arrival", arrival(submission, SERVICE, delivery.id))]
+        stated: Added = [("metadata", body(track, key_of(submission), values, SERVICE))] if track.metadata else []
+        return [("arrival", arrival(submission, SERVICE, delivery.id)), *stated]
 
     store.record(track.name, decide)
     store.read(followed.follow)
@@ -204,6 +214,15 @@ def _place(track: Track, event: Event, received: Path) -> None:
     except FileNotFoundError:
         if not path.exists():  # otherwise a run has just completed the delivery
             raise
+
+
+@contextmanager
+def refusing_metadata() -> Iterator[None]:
+    """Raise RefusedError for invalid metadata."""
+    try:
+        yield
+    except MetadataError as error:
+        raise RefusedError("invalid", f"the metadata are invalid: {'; '.join(str(error).splitlines())}") from None
 
 
 def track_called(challenge: Challenge, name: str) -> Track:
@@ -435,7 +454,7 @@ class _Look:
         timed = [(min(received or now, now), name, version) for received, name, version in found]
         for received, name, version in sorted(timed):
             try:
-                yield self._answer(replace(listing.files[name], received=received), version, listing.files)
+                yield self._answer(replace(listing.files[name], received=received), version, listing)
             except OSError as error:
                 yield Collected(printable_name(name), "failed", _failure(error))
 
@@ -451,14 +470,15 @@ class _Look:
         self.state.write(f"\n{json.dumps(line)}")
         self.state.flush()
 
-    def _answer(self, file: SubmissionFile, version: str, listed: Collection[str]) -> Collected:
+    def _answer(self, file: SubmissionFile, version: str, listing: Listing) -> Collected:
         """Accept or refuse a file, and write the answer, unless both were done before. Raises OSError."""
         path, shown = _path(file), printable_name(file.file)
+        listed = listing.files
         key, last = str(path), self.answered.get(str(path), [])
         if version and any(last == [version, answer] and file.file + answer in listed for answer in ANSWERS):
             return Collected(shown, "known")
         try:
-            accepted = self._accepted(file, version)
+            accepted = self._accepted(file, version, listing)
         except RefusedError as error:
             path.put_next(ERRORS, _refusal(shown, error).encode("utf-8"))
             self._note(key, version, ERRORS)
@@ -471,7 +491,7 @@ class _Look:
         text = f"received as entry {accepted.event.index} at {utc_moment(received)}"
         return Collected(shown, "received" if accepted.is_new else "known", text)
 
-    def _accepted(self, file: SubmissionFile, version: str) -> Accepted:
+    def _accepted(self, file: SubmissionFile, version: str, listing: Listing) -> Accepted:
         """Copy a file to this machine, and accept it. Raises RefusedError, StoreError and OSError."""
         name, part = _path(file).name, self.incoming / f"{secrets.token_hex(16)}{PART}"
         if printable(name) != name:
@@ -482,7 +502,9 @@ class _Look:
             upload = _copied(file, version, part, self.challenge.limits.file_mb * MB)
             # The place of the folder is no part of the id: it may move, and a file in it is the same entry.
             delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{upload.digest}"))
-            delivered = Delivery(delivery, self.track.name, team, upload, file.received, name)
+            with refusing_metadata():
+                stated = of_file(file, listing)
+            delivered = Delivery(delivery, self.track.name, team, upload, file.received, name, stated=stated)
             return accept(self.store, self.challenge, self.followed, delivered)
         except ChallengeError as error:  # no folder of a team can have this name
             raise RefusedError("invalid", str(error)) from None

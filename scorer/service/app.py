@@ -45,7 +45,7 @@ from scorer.live.teams import Token
 from scorer.organising.files import final_path
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import ENDS_WITH_PARENT
-from scorer.service.accepting import Delivery, check_open
+from scorer.service.accepting import Delivery, check_open, refusing_metadata
 from scorer.service.documents import (
     accepted_document,
     challenge_document,
@@ -57,6 +57,7 @@ from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from scorer.service.submitting import act, receipt, show
 from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, received, small_body
+from scorer.settings.metadata import read
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -215,6 +216,7 @@ def application(service: Service) -> Starlette:
         route(entry, _deliver, "PUT", seconds=None),
         route(entry, _of_track(_entry), "GET"),
         route(entry, _of_track(_withdraw), "DELETE"),
+        route(f"{entry}/metadata", _of_track(_correct), "PUT"),
         route(f"{entry}/receipt", _of_track(_receipt), "GET"),
         route("/invite", show, "GET"),
         route("/submit", show, "GET"),
@@ -274,7 +276,12 @@ async def _deliver(service: Service, request: Request) -> Response:
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
             at, name = service.store.now(), request.query_params.get("name", "")
-            delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256)
+            with refusing_metadata():
+                texts = request.query_params.getlist("metadata")
+                stated = {
+                    name: given for text in texts for name, given in read(text.encode("utf-8", "replace")).items()
+                }
+            delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, stated)
             accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})
@@ -310,6 +317,13 @@ async def _receipt(service: Service, request: Request, track: Track, team: str) 
 async def _withdraw(service: Service, request: Request, track: Track, team: str) -> Response:
     state = await service.withdraw(track, team, request.path_params["entry"])
     return JSONResponse((await _documents(service, track, team))[state.index])
+
+
+async def _correct(service: Service, request: Request, track: Track, team: str) -> Response:
+    with refusing_metadata():
+        stated = read(await small_body(request))
+    await service.correct(track, team, request.path_params["entry"], stated)
+    return await _entry(service, request, track, team)
 
 
 async def _quota(service: Service, _request: Request, track: Track, team: str) -> Response:

@@ -43,12 +43,16 @@ class Client:
     """Prints what happens: that a try failed and another one follows."""
     pause: Callable[[float], object] = time.sleep
 
-    def hand_in(self, path: Path, digest: str, track: str, delivery: str) -> Mapping[str, Any]:
+    def hand_in(
+        self, path: Path, digest: str, track: str, delivery: str, metadata: Sequence[str] = ()
+    ) -> Mapping[str, Any]:
         """Hand in a file by an id; an interrupted try goes on with the same id, so the file becomes one entry.
+
+        Each of `metadata` is a document of YAML or JSON.
 
         Returns the answer: the entry with its receipt. Raises ServerError.
         """
-        name = urllib.parse.urlencode({"name": path.name})
+        name = urllib.parse.urlencode([("name", path.name), *(("metadata", text) for text in metadata)])
         headers = {
             "Content-Type": "application/octet-stream",
             "Content-Length": str(path.stat().st_size),

@@ -42,7 +42,7 @@ Document = dict[str, Any]
 _SHOWN_EVENTS = ("phases", "extension", "commitment", "reveal")
 """The kinds of events that concern all teams and are public at any time."""
 
-_OWN_EVENTS = ("arrival", "withdrawal", "return", "amendment", "pick")
+_OWN_EVENTS = ("arrival", "withdrawal", "return", "amendment", "metadata", "pick")
 
 
 def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
@@ -105,7 +105,7 @@ def entry_documents(
     members = now.merges.members(team)
     together = [entry for entry in scored.all if entry.team in members]
     counting = counting_entry(together, scored.track, basis is not None and bool(view.flags(basis).any()))
-    submissions = {state.index: state.submission for state in scored.stored}
+    states = {state.index: state for state in scored.stored}
     listed = {}
     for entry in scored.all:
         if entry.team != team:
@@ -113,7 +113,9 @@ def entry_documents(
         document = _entry_document(without_solution(entry, queries_are_public=queries_are_public), names)
         document["id"] = followed.arrivals[entry.index].body.get("delivery")
         document["counts"] = entry is counting
-        has_closed = stays(submissions[entry.index], now.phases, rules, view.now)
+        has_closed = stays(states[entry.index].submission, now.phases, rules, view.now)
+        if track.metadata:
+            document["metadata"] = states[entry.index].metadata.values
         document["may_withdraw"] = entry.presence == "present" and not has_closed
         if not entry.is_frozen and row:
             document["rank_of_team"] = row["rank"]

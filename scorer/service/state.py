@@ -21,16 +21,18 @@ from starlette.responses import Response
 from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
 from scorer.live.entries import Followed
-from scorer.live.entry import SubmissionState, key_of
+from scorer.live.entry import SERVICE, SubmissionState, key_of
 from scorer.live.teams import Token, sha256_of
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
+from scorer.organising.metadata import record_metadata
 from scorer.organising.picks import clear_picks, pick, withdraw_entry
 from scorer.organising.teams import note_used
-from scorer.service.accepting import Accepted, Delivery, HeldFiles, accept, track_called
+from scorer.service.accepting import Accepted, Delivery, HeldFiles, accept, refusing_metadata, track_called
 from scorer.service.documents import Checks
 from scorer.service.refusals import Rates, RefusedError
 from scorer.service.uploads import in_thread
 from scorer.settings.loading import read_challenge
+from scorer.settings.metadata import Stated
 from scorer.settings.tracks import FILE, Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -228,6 +230,15 @@ class Service:
         except ChallengeError as error:
             raise RefusedError("too-late", str(error)) from None
         return state
+
+    async def correct(self, track: Track, team: str, name: str, stated: Stated) -> None:
+        """Record other metadata of an entry of a team. Raises RefusedError."""
+        key = key_of(self.own_entry(track, team, name).submission)
+        try:
+            with refusing_metadata():
+                await self.write(lambda: record_metadata(self.store, track, key, stated, SERVICE))
+        except ChallengeError as error:
+            raise RefusedError("too-late", str(error)) from None
 
     async def pick(self, track: Track, team: str, names: Sequence[str]) -> None:
         """Record which entries a team picks. Raises RefusedError."""

@@ -8,6 +8,7 @@ import secrets
 import uuid
 import zipfile
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from urllib.parse import parse_qs, urlencode
 
 from starlette.requests import Request
@@ -21,13 +22,15 @@ from scorer.live.commitment import receipt_name
 from scorer.live.now import Now
 from scorer.live.phases import closing, with_grace
 from scorer.live.teams import PREFIXES, Token, sha256_of, slugs
+from scorer.organising.metadata import of_head
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
 from scorer.service.accepting import Delivery, Upload, check_open
 from scorer.service.documents import entry_documents, published_board, quota_document, track_document
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service, check_same_origin
-from scorer.service.uploads import blocks_of, file_form, received, small_body
+from scorer.service.uploads import blocks_of, file_form, in_thread, received, small_body
+from scorer.settings.metadata import Given, MetadataError, Stated, given_of
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, printable
@@ -87,6 +90,7 @@ async def _page(
             "counts": counts,
             "held": service.held.of(token.sha256, track.name, asked.get("file", ""), view.now),
             "handed_in": own.get(asked.get("entry", "")),
+            "describing": own.get(asked.get("describe", "")),
             "leaving": own.get(asked.get("withdraw", "")),
             "problem": problem,
             "new_token": new,
@@ -148,7 +152,7 @@ async def act(service: Service, request: Request) -> Response:
         if request.headers.get("content-type", "").lower().startswith("multipart/form-data"):
             return await _check(service, request, _required(token))
         fields = await _fields(request)
-        asked = {name: _one(fields, name) for name in ("track", "file", "withdraw")}
+        asked = {name: _one(fields, name) for name in ("track", "file", "withdraw", "describe")}
         action = _one(fields, "action")
         if action == "sign-in":
             return await _sign_in(service, request, fields)
@@ -225,6 +229,10 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
     answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest, token.team)
     if answer is None:
         raise RefusedError("unavailable", "the file cannot be checked now; try again")
+    stated: Stated = {}
+    if track.metadata:
+        with suppress(MetadataError):  # an error is said when the file is handed in
+            stated = await in_thread("disk", of_head, upload.path, service.challenge.limits)
     path = service.incoming(track) / f"{secrets.token_hex(16)}{PART}"
     upload.path.replace(path)
     lines = [_line(message) for message in answer["messages"]]
@@ -242,6 +250,7 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
         findings=lines[:-1] if rest is None else lines[:-2],
         count=len(lines) - 1 if rest is None else len(lines) - 2 + int(rest[1].replace(",", "")),
         summary=lines[-1][1] if lines else "",
+        metadata={each.name: given_of(each, stated).text or "" for each in track.metadata},
     )
     service.held.keep(held)
     return held
@@ -285,15 +294,26 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
             raise _not_here()
         if not held.is_valid:
             raise RefusedError("invalid", "the file has errors; correct it and choose it again")
-        upload = Upload(held.path, held.digest, held.size)
+        upload, stated = Upload(held.path, held.digest, held.size), _stated(service.track(track), fields)
         service.held.take(held)
-        delivery = Delivery(held.id, track, token.team, upload, now, held.name, token.sha256)
+        held.metadata.update((name, given.text or "") for name, given in stated.items())
+        delivery = Delivery(held.id, track, token.team, upload, now, held.name, token.sha256, stated)
         try:
             accepted = await service.accept(delivery)
         except RefusedError:
             service.held.keep(held)
             raise
         return _back(track, entry=accepted.event.index)
+
+
+def _stated(track: Track, fields: Fields) -> dict[str, Given]:
+    return {each.name: Given(_one(fields, f"meta.{each.name}")) for each in track.metadata}
+
+
+async def _describe(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+    track = service.track(_one(fields, "track"))
+    await service.correct(track, token.team, _one(fields, "describe"), _stated(track, fields))
+    return _back(track.name)
 
 
 async def _withdraw(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
@@ -316,6 +336,7 @@ _ACTIONS: Mapping[str, Callable[[Service, Request, Token, Fields], Awaitable[Res
     "check": _check_again,
     "hand-in": _hand_in,
     "withdraw": _withdraw,
+    "describe": _describe,
     "pick": _pick,
 }
 

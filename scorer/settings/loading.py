@@ -93,7 +93,8 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     errors += limit_errors + site_errors + track_errors
     if challenge is None or errors:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
-    return challenge
+    stated = {"metadata": challenge.metadata}
+    return challenge.model_copy(update={"tracks": tuple(each.model_copy(update=stated) for each in challenge.tracks)})
 
 
 def settings_file(path: Path) -> Path:
@@ -263,11 +264,13 @@ def _name(text: str) -> str:
     return text
 
 
-def _text(text: str) -> str:
+def line_text(text: str) -> str:
+    """The text of a line. Raises ValueError if it is blank, too long, or has characters that do not show."""
     return _line(text, LONGEST_TEXT)
 
 
-def _url(text: str) -> str:
+def url_text(text: str) -> str:
+    """The URL of a page. Raises ValueError if it is none."""
     parts = split_url(_line(text, LONGEST_URL))
     if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
         raise ValueError("is not a URL of this kind")
@@ -280,8 +283,8 @@ _A_REASON = f"the reason, {_A_TEXT}"
 _A_URL = f"a URL of at most {LONGEST_URL:,} characters that begins with http:// or https://, without a user name"
 
 Name = Annotated[str, AfterValidator(_name)]
-Line = Annotated[str, AfterValidator(_text)]
-Url = Annotated[str, AfterValidator(_url)]
+Line = Annotated[str, AfterValidator(line_text)]
+Url = Annotated[str, AfterValidator(url_text)]
 
 Decision = Literal["merged_into", "disqualified", "withdrawn"]
 DECISIONS: tuple[Decision, ...] = ("merged_into", "disqualified", "withdrawn")

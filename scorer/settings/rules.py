@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import (
@@ -353,6 +353,60 @@ def check_ladder(track: Track, queries: int) -> None:
                 f"preliminary queries with a defined {track.primary_measure}; found {queries}; flag queries in the "
                 'solution, set split = {preliminary = 0.2}, or set shows = "score"'
             )
+
+
+Publicity = Literal["now", "end", "never"]
+PUBLICITIES: tuple[Publicity, ...] = ("now", "end", "never")
+"""When the values of a field are public, the strictest last: at once, once the last phase has closed, or never."""
+
+MetadataType = Literal["text", "choice", "number", "yes-no", "url"]
+
+
+class MetadataField(SettingsTable):
+    """A table [[metadata]]: a fact that teams state about a submission."""
+
+    not_keys: ClassVar[frozenset[str]] = frozenset()
+
+    name: Annotated[str, _valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
+        description="a-z, 0-9, _ and -, at most 40 characters, beginning with a letter"
+    )
+    title: Stated = Field(description=TEXT)
+    type: MetadataType = Field("text", description='"text", "choice", "number", "yes-no" or "url"')
+    choices: tuple[Stated, ...] = Field(
+        (), strict=False, validate_default=True, description='texts, each once, with type = "choice"'
+    )
+    unit: str = Field("", description='a text such as "s" or "kWh", with type = "number"')
+    required: bool = Field(False, description="true or false")
+    public: Publicity = Field("now", description='"now", "end" or "never"')
+    ir_metadata: str = Field("", description='a path of keys in ir-metadata, as in "method.automatic"')
+
+    @field_validator("choices")
+    @classmethod
+    def _of_choice(cls, choices: tuple[str, ...], validated: ValidationInfo) -> tuple[str, ...]:
+        if bool(choices) != (validated.data.get("type") == "choice"):
+            raise ValueError("has no effect" if choices else "is empty")
+        if len({choice.casefold() for choice in choices}) < len(choices):
+            raise ValueError("names a choice twice")
+        return choices
+
+    @field_validator("unit")
+    @classmethod
+    def _of_number(cls, unit: str, validated: ValidationInfo) -> str:
+        if unit and validated.data.get("type") != "number":
+            raise ValueError("has no effect")
+        return unit
+
+    def choice_of(self, text: str) -> str | bool | None:
+        """The choice that a text means, or whether it says yes; None for another text."""
+        allowed: dict[str, str | bool] = {choice.casefold(): choice for choice in self.choices}
+        return (allowed or {"yes": True, "true": True, "no": False, "false": False}).get(text.casefold())
+
+    @property
+    def allowed(self) -> str:
+        """The values that it may have, as messages name them."""
+        unit = f" in {self.unit}" if self.unit else ""
+        kinds = {"text": "a text", "number": f"a number{unit}", "yes-no": "yes or no", "url": "a URL"}
+        return kinds[self.type] if self.type in kinds else f"one of {', '.join(self.choices)}"
 
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}

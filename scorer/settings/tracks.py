@@ -53,6 +53,7 @@ from scorer.settings.rules import (
     FormatText,
     KeySplit,
     MeasureName,
+    MetadataField,
     OneMeasureName,
     PathText,
     Phase,
@@ -268,7 +269,7 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall"})
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall", "metadata"})
 
     name: str = Field(
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
@@ -312,6 +313,8 @@ class Track(SettingsTable):
     submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
     overall: Overall | None = None
     """The overall ranking that the track enters; None: it enters none."""
+    metadata: tuple[MetadataField, ...] = ()
+    """The fields that the challenge declares for all tracks."""
 
     @field_validator("name")
     @classmethod
@@ -446,6 +449,7 @@ class Challenge(SettingsTable):
     """The tracks, in the order of the file."""
     overall: Overall | None = Field(None, description="a table, as in [overall]")
     """The ranking over several tracks; the tracks have it, too."""
+    metadata: tuple[MetadataField, ...] = Field((), strict=False, description="tables, as in [[metadata]]")
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
     keep_submissions: bool = Field(True, description="true or false")
     """Whether the bytes of submissions that are scored are kept next to the database."""
@@ -453,6 +457,13 @@ class Challenge(SettingsTable):
     site: PathText = Field("site", validate_default=True, description=Branding.model_fields["folder"].description)
     branding: Branding = NO_BRANDING
     """The table [site]; its `folder` is `site`."""
+
+    @field_validator("metadata")
+    @classmethod
+    def _of_other_names(cls, fields: tuple[MetadataField, ...]) -> tuple[MetadataField, ...]:
+        if len({field.name for field in fields}) < len(fields):
+            raise ValueError("has two fields of one name")
+        return fields
 
     @field_validator("site")
     @classmethod

@@ -22,7 +22,7 @@ from scorer.measures.matched import Bools, JudgedItems
 from scorer.options import Split, Stage
 from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
-from scorer.settings.rules import SHA256, Phase, QuerySplit, check_order
+from scorer.settings.rules import SHA256, Phase, Publicity, QuerySplit, check_order
 from scorer.store.log import Kind, content_of, encoded, iso, unescaped
 
 
@@ -148,7 +148,7 @@ class StoredSolution:
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
 
-ABOUT_SUBMISSIONS = frozenset({"withdrawal", "return", "amendment", "forgetting"})
+ABOUT_SUBMISSIONS = frozenset({"withdrawal", "return", "amendment", "forgetting", "metadata"})
 """The kinds of events that name a submission which has arrived before."""
 
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
@@ -316,6 +316,12 @@ class _Amendment(_OfFile):
     received: Time
 
 
+class _Metadata(_OfFile):
+    values: dict[str, str | int | float | bool]
+    public: dict[str, Publicity]
+    source: str
+
+
 class _Phases(Body):
     phases: Annotated[list[Annotated[Any, AfterValidator(Phase.of_record)]], _checked(check_order)]
 
@@ -379,6 +385,7 @@ BODIES: Mapping[str, type[Body]] = {
     "return": _OfFile,
     "amendment": _Amendment,
     "forgetting": _OfFile,
+    "metadata": _Metadata,
     "basis": RecordedBasis,
     "phases": _Phases,
     "extension": _Extension,

@@ -134,6 +134,7 @@ Kind = Literal[
     "return",
     "amendment",
     "forgetting",
+    "metadata",
     "basis",
     "phases",
     "extension",

@@ -43,7 +43,19 @@ FILES = {"solution": "the solution", "items": "the list of items", "split": "the
 """What errata change besides rules."""
 
 HARMLESS = frozenset(
-    {"arrival", "withdrawal", "return", "amendment", "forgetting", "basis", "pick", "team", "reveal", "token"}
+    {
+        "arrival",
+        "withdrawal",
+        "return",
+        "amendment",
+        "forgetting",
+        "metadata",
+        "basis",
+        "pick",
+        "team",
+        "reveal",
+        "token",
+    }
 )
 """Kinds of events that change no rule and no phase. The basis changes rules only with an erratum before it. Each other
 kind of event since the commitment must be in the document."""

@@ -40,6 +40,7 @@ CHANGES = [
     "an event of the record",
     "what the service answers, its addresses and its errors",
     "when a delivery is accepted",
+    "what teams state about submissions",
     "tokens and invitations",
     "where the files of deliveries are, and their names",
     "when new files are scored",

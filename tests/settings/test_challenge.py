@@ -13,7 +13,7 @@ from scorer.errors import ChallengeError
 from scorer.live.rules import TrackInForce
 from scorer.settings.loading import LimitSettings, read_challenge
 from scorer.settings.overall import Overall
-from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, Phase, Quota, check_stage
+from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, MetadataField, Phase, Quota, check_stage
 from scorer.settings.starter import FILES, write_new
 from scorer.settings.tracks import Branding, Challenge, Track
 from tests.paths import DOCS
@@ -148,7 +148,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     read = json.loads(track.model_dump_json())
     assert {name: read[name] for name in values} == values
     others = {"name", "root", "title", "solution", "list_length", "cutoffs", "primary", "split", "phases", "quota"}
-    others |= {"picks", "late_board", "trusted_times", "overall"}
+    others |= {"picks", "late_board", "trusted_times", "overall", "metadata"}
     assert read.keys() - values.keys() == others
 
 
@@ -366,7 +366,8 @@ def test_a_hostile_key_is_quoted_on_one_line(challenge_file: Write, key: str) ->
     error = error_in(challenge_file(f"{key} = 1\n" + TOP + TRACK))
 
     assert error.startswith(f"{key}: unknown key")
-    assert error.endswith("; known: name, description, tracks, overall, limits, keep_submissions, database, site")
+    known = "name, description, tracks, overall, metadata, limits, keep_submissions, database, site"
+    assert error.endswith(f"; known: {known}")
 
 
 @pytest.mark.parametrize(
@@ -535,12 +536,13 @@ def test_every_key_is_documented() -> None:
         *Track.keys(),
         *Branding.keys(),
         *KeySplit.keys(),
+        *MetadataField.keys(),
         *LimitSettings.keys(),
         *Phase.keys(),
         *Quota.keys(),
         *Overall.keys(),
     }
-    assert listed == keys - {"overall", "limits"}
+    assert listed == keys - {"overall", "limits", "metadata"}
 
 
 def track_with(stage: str | None) -> Track:

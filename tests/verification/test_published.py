@@ -39,6 +39,10 @@ service = "https://{SECRET}.example/"
 [limits]
 file_mb = 7
 
+[[metadata]]
+name = "system"
+title = "{SECRET}"
+
 [tracks.main]
 title = "Main"
 description = "{SECRET}"

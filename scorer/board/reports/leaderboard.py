@@ -13,6 +13,7 @@ from typing import Any
 
 from scorer.board.board import Board, Row, RowCertainty, SliceBoard, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
+from scorer.live.metadata import value_text
 from scorer.live.phases import FIRST_RECEIPT
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.settings.tracks import Challenge
@@ -174,6 +175,7 @@ def _of_track(track: TrackEntries) -> Iterable[dict[str, Any]]:
             "counts": shown is not None and shown.is_counting,
             "preliminary": shown.preliminary[0] if shown else None,
             "final": shown.final[0] if shown else None,
+            **({"metadata": entry.metadata} if board.track.metadata else {}),
         }
 
 
@@ -225,7 +227,17 @@ def export_columns(board: Board) -> tuple[str, ...]:
     score on the primary measure and the rank are.
     """
     looks = ("looks",) if board.shows_looks else ()
-    return ("rank", "team", "baseline", *_named_scores(board, None), "entries", *looks, "last entry", *_CERTAINTY)
+    scores, metadata = _named_scores(board, None), _metadata(board, None)
+    return ("rank", "team", "baseline", *scores, "entries", *looks, "last entry", *_CERTAINTY, *metadata)
+
+
+_METADATA = "metadata "
+
+
+def _metadata(board: Board, entry: Entry | None) -> dict[str, CellValue]:
+    """Return what is stated of an entry, by column; blanks without an entry."""
+    values = entry.metadata if entry else {}
+    return {f"{_METADATA}{each.name}": values.get(each.name) for each in board.metadata_fields}
 
 
 def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
@@ -240,6 +252,7 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
             **({"looks": row.looks} if board.shows_looks else {}),
             "last entry": None if row.last_received is None else iso_time(row.last_received),
             **_certainty(board, row),
+            **_metadata(board, row.entry),
         }
         for row in board.rows
     )
@@ -251,7 +264,12 @@ def board_table(board: Board) -> Table:
     decimals = [
         track.preliminary_decimals if column.startswith(_PRELIMINARY) else track.shown_decimals for column in columns
     ]
-    return table_of(columns, (map(Cell, row.values(), decimals) for row in export_rows(board)), _TEXTS)
+    texts = [f"{_METADATA}{each.name}" for each in board.metadata_fields if each.type != "number"]
+    rows = [
+        {name: value_text(value) or None if name.startswith(_METADATA) else value for name, value in row.items()}
+        for row in export_rows(board)
+    ]
+    return table_of(columns, (map(Cell, row.values(), decimals) for row in rows), (*_TEXTS, *texts))
 
 
 def to_csv(board: Board) -> str:

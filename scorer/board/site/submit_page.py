@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
@@ -36,6 +36,8 @@ class Held:
     """How many findings there are in all."""
     summary: str
     """How much the file has, or how many errors."""
+    metadata: dict[str, str] = field(default_factory=dict)
+    """What the team states about it, by the names of fields, as it was written last."""
 
 
 def service_page(challenge: Challenge, template: str, **values: object) -> str:

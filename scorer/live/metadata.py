@@ -1,0 +1,85 @@
+"""Metadata: what teams state about their submissions, what visitors see of it, and its rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from scorer.live.phases import Phases
+from scorer.settings.metadata import Value
+from scorer.settings.rules import PUBLICITIES, MetadataField, Publicity
+from scorer.settings.tracks import Track
+
+WHEN: Mapping[Publicity, str] = {
+    "now": "public at once",
+    "end": "public at the end",
+    "never": "only the organisers see it",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """The metadata of a submission, as they were recorded last, by the names of fields."""
+
+    values: Mapping[str, Value] = field(default_factory=dict)
+    promised: Mapping[str, Publicity] = field(default_factory=dict)
+    """When each value was to be public, as its team read it."""
+
+
+NO_METADATA = Metadata()
+
+
+def body(
+    track: Track, key: tuple[str, str], values: Mapping[str, Value], source: str, reason: str = ""
+) -> dict[str, Any]:
+    """The body of the event that records all values of a submission."""
+    public = {each.name: each.public for each in track.metadata if each.name in values}
+    stated = {"file": key[0], "digest": key[1], "values": values, "public": public, "source": source}
+    return stated | ({"reason": reason} if reason else {})
+
+
+def has_ended(phases: Phases, track: Track, moment: datetime) -> bool:
+    """Whether values are public that are so at the end: the last phase has closed, or the stage is final."""
+    return phases.is_over(moment) if phases.all else track.stage != "preliminary"
+
+
+def public_fields(track: Track, *, ended: bool) -> tuple[MetadataField, ...]:
+    """The fields that visitors see now."""
+    return tuple(each for each in track.metadata if PUBLICITIES.index(each.public) <= ended)
+
+
+def public_values(metadata: Metadata, track: Track, *, ended: bool) -> dict[str, Value]:
+    """The values that visitors see now. Boards, pages and exports show only these.
+
+    A value stays hidden as long as its team read that it would, also if challenge.toml says something else now.
+    """
+    return {
+        each.name: metadata.values[each.name]
+        for each in public_fields(track, ended=ended)
+        if each.name in metadata.values and PUBLICITIES.index(metadata.promised[each.name]) <= ended
+    }
+
+
+def value_text(value: Value | None) -> str:
+    """A value as it may be stated; empty without one."""
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value is None else str(value)
+
+
+def metadata_rules(track: Track) -> tuple[str, ...]:
+    """The rules on metadata; none where the challenge has none."""
+    if not track.metadata:
+        return ()
+    return (
+        "A team states metadata with each file. A file is not accepted if they are invalid or lack a required value.",
+        *(
+            f"{each.title} ({each.name}): {each.allowed}, {'required' if each.required else 'optional'}; "
+            f"{WHEN[each.public]}."
+            for each in track.metadata
+        ),
+        f"The team may correct the metadata of an entry{' until its phase has closed' if track.phases else ''}. Each "
+        "version stays in the record.",
+    )

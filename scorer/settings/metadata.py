@@ -1,0 +1,142 @@
+"""What teams state about their submissions: files of metadata, and their values by the fields of challenge.toml.
+
+Anybody may have written a file. So its size is bounded, it has no alias, and no tag in it has an effect.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from scorer.errors import ScorerError
+from scorer.settings.loading import line_text, url_text
+from scorer.settings.rules import MetadataField
+from scorer.wording import one_line, quoted, suggestion
+
+MOST_BYTES = 65_536
+"""Of a file of metadata, and of the comments at the head of a run."""
+
+START, END = b"# ir_metadata.start", b"# ir_metadata.end"
+"""The comments around the ir-metadata at the head of a run."""
+
+OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
+"""Keys of ir-metadata with a text, which need not be fields."""
+
+_NUMBER = re.compile(r"[-+]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][-+]?\d{1,3})?", re.ASCII)
+
+Value = str | int | float | bool
+
+
+class MetadataError(ScorerError):
+    """Metadata are invalid; the message has a line for each error, with the line of the file."""
+
+
+class Given(NamedTuple):
+    """A value as it was written."""
+
+    text: str | None
+    """None: a list."""
+    line: int = 0
+    """From 1; 0: it is in no file."""
+
+
+Stated = Mapping[str, Given]
+"""The values by the keys on the way to each, with dots between them."""
+
+
+def head_of_run(content: bytes) -> bytes:
+    """The ir-metadata in the comments at the head of a run, with its lines in their places; empty without any."""
+    lines: list[bytes] = []
+    is_inside = False
+    for line in map(bytes.strip, content.split(b"\n")):
+        if line.startswith(END) and is_inside:
+            return b"\n".join(lines)
+        if not line.startswith(b"#"):
+            break
+        lines.append(line[1:].removeprefix(b" ") if is_inside else b"")
+        is_inside |= line.startswith(START)
+    return b""
+
+
+def read(content: bytes) -> Stated:
+    """What a file of metadata states, in YAML or JSON. Raises MetadataError."""
+    import yaml  # noqa: PLC0415 (only challenges with metadata need it)
+
+    if len(content) > MOST_BYTES:
+        raise MetadataError(f"the metadata have more than {MOST_BYTES:,} bytes")
+    try:
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, yaml.SafeLoader)):
+            raise MetadataError("the metadata have an alias; write the value itself")
+        root = yaml.compose(content, yaml.SafeLoader)
+        return {} if root is None else dict(_flat(root))
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        mark, text = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
+        where = f"line {mark.line + 1}: " if mark else ""
+        raise MetadataError(f"{where}the metadata are no YAML with keys and values: {one_line(text)}") from None
+
+
+def _flat(node: Any, path: str = "") -> Iterator[tuple[str, Given]]:
+    if node.id != "mapping":
+        raise ValueError(f"found a {node.id}")
+    for key, value in node.value:
+        name = f"{path}{key.value}"
+        if value.id == "mapping":
+            yield from _flat(value, f"{name}.")
+        elif not value.tag.endswith(":null"):
+            # JSON may have a character as two escapes.
+            text = str(value.value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+            yield name, Given(text if value.id == "scalar" else None, value.start_mark.line + 1)
+
+
+def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]:
+    """The values of the fields, in their order. Raises MetadataError with all errors.
+
+    A key on the top level is the name of a field. Of other keys, those are read that a field names as `ir_metadata`.
+    """
+    errors: list[str] = []
+    values: dict[str, Value] = {}
+    names = [field.name for field in fields]
+    known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
+    for name, (text, line) in stated.items():
+        if name not in known and "." not in name and text is not None:
+            errors.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
+    for field in fields:
+        text, line = given_of(field, stated)
+        if text is not None and not text.strip():
+            errors += [f"{field.name}: is missing; expected {field.allowed}"] if field.required else []
+            continue
+        try:
+            values[field.name] = _value(field, text)
+        except ValueError as error:
+            found = ("a list" if text is None else quoted(text)) + (f", which {error}" if str(error) else "")
+            errors.append(f"{_at(line)}{field.name}: found {found}; allowed: {field.allowed}")
+    if errors:
+        raise MetadataError("\n".join(map(one_line, errors)))
+    return values
+
+
+def given_of(field: MetadataField, stated: Stated) -> Given:
+    """What is stated for a field: by its name, or else by its path in ir-metadata."""
+    return stated.get(field.name) or stated.get(field.ir_metadata) or Given("")
+
+
+def _at(line: int) -> str:
+    return f"line {line}: " if line else ""
+
+
+def _value(field: MetadataField, text: str | None) -> Value:
+    """The value of a field. Raises ValueError."""
+    if text is None:
+        raise ValueError
+    text = text.strip()
+    if field.type == "number":
+        if not _NUMBER.fullmatch(text) or not abs(number := float(text)) < 1e15:
+            raise ValueError
+        return int(number) if number.is_integer() else number
+    if field.type in ("choice", "yes-no"):
+        found = field.choice_of(text)
+        if found is None:
+            raise ValueError
+        return found
+    return url_text(text) if field.type == "url" else line_text(text)

@@ -1,0 +1,381 @@
+"""Metadata of submissions: what teams state, in which ways, and who sees it when."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import tomllib
+import uuid
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from scorer.board.reports.leaderboard import entries_json, schema, to_csv, to_json
+from scorer.errors import ChallengeError
+from scorer.organising.metadata import amend_metadata
+from scorer.organising.render import listed_entries
+from scorer.service.documents import Checks
+from scorer.settings.loading import read_challenge
+from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, read
+from scorer.settings.rules import MetadataField
+from tests.live_challenges import END, GOOD, ONE, SECOND_END, START, TWO, Live, day, lists
+from tests.served import Served, checked_at_once, served
+from tests.service.test_submit_page import Visitor
+
+FIELDS = """
+[[metadata]]
+name = "system"
+title = "System"
+required = true
+
+[[metadata]]
+name = "kind"
+title = "Kind of run"
+type = "choice"
+choices = ["Automatic", "Manual"]
+ir_metadata = "method.kind"
+
+[[metadata]]
+name = "seconds"
+title = "Time"
+type = "number"
+unit = "s"
+public = "end"
+
+[[metadata]]
+name = "llm"
+title = "Uses a language model"
+type = "yes-no"
+public = "never"
+
+[[metadata]]
+name = "paper"
+title = "Paper"
+type = "url"
+"""
+
+ALL = 'system: "Ünïcode & <b>"\nkind: manual\nseconds: 1.5\nllm: true\npaper: https://example.org/a?b=1&c=2\n'
+VALUES = {
+    "system": "Ünïcode & <b>",
+    "kind": "Manual",
+    "seconds": 1.5,
+    "llm": True,
+    "paper": "https://example.org/a?b=1&c=2",
+}
+HEAD = """# ir_metadata.start
+# system: BM25
+# method:
+#   kind: automatic
+#   retrieval:
+#     - x
+# ir_metadata.end
+"""
+RUN = "".join(f"q{number} Q0 a 1 1.0 tag\n" for number in range(10))
+
+
+def declared(folder: Path) -> Live:
+    """A live challenge that requests metadata, announced."""
+    live = Live.of(folder, ONE, TWO)
+    toml = live.folder / "challenge.toml"
+    toml.write_text(toml.read_text() + FIELDS)
+    live.run(live.now)
+    return live
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Live:
+    """A live challenge that requests metadata."""
+    return declared(tmp_path / "live")
+
+
+def fields(text: str = FIELDS) -> tuple[MetadataField, ...]:
+    """The fields of tables in challenge.toml."""
+    return tuple(MetadataField(**table) for table in tomllib.loads(text)["metadata"])
+
+
+class TestFields:
+    """The tables [[metadata]]."""
+
+    @pytest.mark.parametrize(
+        ("table", "error"),
+        [
+            ('name = "A"\ntitle = "A"', 'metadata[0].name: found "A", which is not such a name'),
+            ('name = "a"', "metadata[0].title: is missing"),
+            ('name = "a"\ntitle = "A"\ntype = "choice"', "metadata[0].choices: found [], which is empty"),
+            ('name = "a"\ntitle = "A"\nchoices = ["x"]', "which has no effect"),
+            ('name = "a"\ntitle = "A"\ntype = "choice"\nchoices = ["x", "X"]', "which names a choice twice"),
+            ('name = "a"\ntitle = "A"\nunit = "s"', 'metadata[0].unit: found "s", which has no effect'),
+            ('name = "a"\ntitle = "A"\ntype = "date"', '"text", "choice", "number", "yes-no" or "url"'),
+            ('name = "a"\ntitle = "A"\npublic = "later"', '"now", "end" or "never"'),
+            ('name = "a"\ntitle = "A"\nunits = "s"', "metadata[0].units: unknown key (did you mean unit?)"),
+            ('name = "a"\ntitle = "A"\n[[metadata]]\nname = "a"\ntitle = "B"', "which has two fields of one name"),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, tmp_path: Path, table: str, error: str) -> None:
+        live = Live.of(tmp_path / "live")
+        toml = live.folder / "challenge.toml"
+        toml.write_text(f"{toml.read_text()}\n[[metadata]]\n{table}\n")
+        with pytest.raises(ChallengeError) as raised:
+            read_challenge(live.folder)
+        assert error in str(raised.value)
+
+    def test_they_hold_for_all_tracks_and_are_no_setting_of_scores(self, live: Live) -> None:
+        assert live.track.metadata == fields()
+        (basis, *_) = live.events("basis") or [None]
+        assert basis is None or "metadata" not in basis.body["settings"]
+
+
+class TestReading:
+    """Files of metadata, which anybody may write."""
+
+    def test_values_have_their_types(self) -> None:
+        assert checked(fields(), read(ALL.encode())) == VALUES
+        assert checked(fields(), read(json.dumps(VALUES).encode())) == VALUES
+
+    def test_only_the_paths_of_ir_metadata_that_fields_name_are_read(self) -> None:
+        head = head_of_run((HEAD + RUN).encode())
+        assert checked(fields(), read(head)) == {"system": "BM25", "kind": "Automatic"}
+        assert head_of_run(RUN.encode()) == head_of_run(b"# ir_metadata.start\n# a: 1\nq0 Q0 a 1 1 t\n") == b""
+
+    @pytest.mark.parametrize(
+        ("text", "error"),
+        [
+            ("seconds: 2", "system: is missing; expected a text"),
+            ("system: a\nseconds: fast", 'line 2: seconds: found "fast"; allowed: a number in s'),
+            ("system: a\nseconds: [1, 2]", "line 2: seconds: found a list"),
+            ("system: a\nseconds: .inf", "allowed: a number"),
+            ("system: a\nseconds: 1e300", "allowed: a number"),
+            ("system: a\n\nkind: auto", 'line 3: kind: found "auto"; allowed: one of Automatic, Manual'),
+            ("system: a\nllm: maybe", "allowed: yes or no"),
+            ("system: a\npaper: javascript:alert(1)", "line 2: paper: found"),
+            ("system: a\nSystem: b", 'line 2: "System": unknown'),
+            ("system: a\nsecond: 1", "did you mean"),
+            ("system: a\u202eb", "a character that does not show"),
+            (f"system: {'x' * 1001}", "has 1,001 characters"),
+            ("system: &a b\nkind: *a", "have an alias"),
+            ("system: [", "line 1: the metadata are no YAML"),
+            ("- system", "found a sequence"),
+            ("system: {a: " + "[" * 60_000, "the metadata are no YAML"),
+            ("x" * (MOST_BYTES + 1), "more than 65,536 bytes"),
+            ("system: \x00", "the metadata are no YAML"),
+        ],
+    )
+    def test_what_is_wrong_has_its_line(self, text: str, error: str) -> None:
+        with pytest.raises(MetadataError) as raised:
+            checked(fields(), read(text.encode()))
+        assert error in str(raised.value)
+        assert str(raised.value).isprintable()
+
+    def test_a_tag_has_no_effect(self) -> None:
+        assert checked(fields(), read(b"system: !!python/name:os.system x")) == {"system": "x"}
+
+    def test_a_character_in_two_escapes_is_one(self) -> None:
+        assert checked(fields(), read(rb'{"system": "\ud83d\ude00"}')) == {"system": "\U0001f600"}
+
+
+class TestFolder:
+    """Files next to submissions."""
+
+    def test_a_file_without_valid_metadata_does_not_arrive(self, live: Live) -> None:
+        live.put("amber/1.txt", lists(5, 5), START)
+        live.put("blue/1.txt", lists(4, 5), START)
+        live.put("blue/1.txt.meta.yaml", "system: a\nseconds: fast\n", START)
+        work = live.run(START)
+        assert [event.body["team"] for event in live.events("arrival")] == []
+        told = sorted(map(str, work.skipped))
+        assert "amber/1.txt: the metadata are invalid: system: is missing; expected a text; skipped" in told[0]
+        assert 'blue/1.txt: the metadata are invalid: line 2: seconds: found "fast"' in " ".join(told)
+
+    def test_its_own_file_comes_before_that_of_the_folder_and_before_the_head(self, live: Live) -> None:
+        live.put("amber/1.run", HEAD + RUN, START)
+        live.put("amber/2.run", HEAD + RUN + " \n", START)
+        live.put("amber/ir-metadata.yml", "seconds: 7\nmethod: {kind: manual}\n", START)
+        live.put("amber/2.run.meta.json", '{"system": "mine"}', START)
+        live.run(START)
+        stated = {event.body["file"]: event.body["values"] for event in live.events("metadata")}
+        assert stated == {
+            "main/amber/1.run": {"system": "BM25", "kind": "Manual", "seconds": 7},
+            "main/amber/2.run": {"system": "mine", "kind": "Manual", "seconds": 7},
+        }
+        assert live.states() == {"amber/1.run": "scored", "amber/2.run": "scored"}
+
+    def test_a_correction_is_a_new_version_until_the_phase_closes(self, live: Live) -> None:
+        live.put("amber/1.txt", lists(5, 5), START)
+        live.put("amber/1.txt.meta.yaml", "system: a\n", START)
+        live.run(START)
+        live.run(START + timedelta(hours=1))
+        live.put("amber/1.txt.meta.yaml", "system: b\nllm: no\n", START)
+        live.run(START + timedelta(hours=2))
+        live.put("amber/1.txt.meta.yaml", "system: [\n", START)
+        work = live.run(START + timedelta(hours=3))
+        assert "the earlier ones stay" in " ".join(work.warnings)
+        live.put("amber/1.txt.meta.yaml", "system: c\n", START)
+        live.run(END)
+        assert [event.body["values"] for event in live.events("metadata")] == [
+            {"system": "a"},
+            {"system": "b", "llm": False},
+        ]
+        live.do(
+            END, lambda challenge, store: amend_metadata(challenge, store, "main/amber/1.txt", ["seconds=3"], "asked")
+        )
+        assert live.events("metadata")[-1].body["values"] == {"system": "b", "llm": False, "seconds": 3}
+        assert live.events("metadata")[-1].body["reason"] == "asked"
+
+
+def handed_in(live: Live, llm: str = "yes", seconds: str = "1.5") -> None:
+    """Two entries of two teams."""
+    live.put("amber/1.txt", lists(5, 5), START)
+    live.put("amber/1.txt.meta.yaml", f"{ALL.replace('llm: true', f'llm: {llm}').replace('1.5', seconds)}", START)
+    live.put("blue/1.txt", lists(4, 5), START)
+    live.put("blue/1.txt.meta.yaml", "system: =cmd()\n", START)
+
+
+class TestPublic:
+    """Who sees what."""
+
+    def test_values_appear_on_pages_and_in_exports_from_their_moment(self, live: Live) -> None:
+        jsonschema = pytest.importorskip("jsonschema")
+        handed_in(live)
+        for now, shown in ((START, ["system", "kind", "paper"]), (SECOND_END, ["system", "kind", "seconds", "paper"])):
+            site = live.run_and_render(now)
+            board = live.board(now)
+            document = json.loads(to_json(board))
+            jsonschema.validate(document, json.loads(schema()))
+            columns = [f"metadata {name}" for name in shown]
+            assert document["columns"][-len(shown) :] == columns
+            row = next(row for row in document["rows"] if row["team"] == "amber")
+            assert {name: row[f"metadata {name}"] for name in shown} == {name: VALUES[name] for name in shown}
+            rows = list(csv.DictReader(io.StringIO(to_csv(board))))
+            assert rows[0]["metadata system"] == VALUES["system"]
+            assert rows[1]["metadata system"].lstrip("'") == "=cmd()"
+            assert rows[1]["metadata system"] != "=cmd()"
+            page = site["teams/amber.html"]
+            assert "<bdi>Ünïcode &amp; &lt;b&gt;</bdi>" in page
+            assert 'href="https://example.org/a?b=1&amp;c=2" rel="nofollow' in page
+            assert ("1.5 s" in page) == ("seconds" in shown)
+            assert "Uses a language model" not in page
+        rules = site["main/rules.html"]
+        assert "Time (seconds): a number in s, optional; public at the end." in rules
+        assert "only the organisers see it" in rules
+
+    def test_organisers_see_all_values(self, live: Live) -> None:
+        handed_in(live)
+        live.run(START)
+        with live.store(START) as store:
+            document = json.loads(entries_json(store.read(lambda view: listed_entries(view, [live.track]))))
+        assert document["entries"][0]["metadata"] == VALUES
+
+    @pytest.mark.usefixtures("no_pictures")
+    def test_hidden_values_change_no_public_byte(self, tmp_path: Path) -> None:
+        """Of two challenges that differ only in hidden values, every file of the sites is the same but for the log."""
+        sites: list[list[dict[str, str]]] = []
+        for number, (llm, seconds) in enumerate((("yes", "1.5"), ("no", "98765.25"))):
+            live = declared(tmp_path / str(number))
+            handed_in(live, llm, seconds)
+            sites.append([_without_log(live.run_and_render(now)) for now in (START, END, SECOND_END)])
+        assert sites[0][:2] == sites[1][:2]
+        assert sites[0][2] != sites[1][2]
+        assert "98,765.25 s" in sites[1][2]["teams/amber.html"]
+
+    def test_what_was_promised_stays_hidden(self, live: Live) -> None:
+        handed_in(live)
+        live.run(START)
+        live.edit('public = "never"', 'public = "now"')
+        assert "Uses a language model" not in live.run_and_render(START)["teams/amber.html"]
+        assert '"metadata llm": null' in to_json(live.board(START))
+
+    def test_a_challenge_without_metadata_shows_nothing_of_it(self, tmp_path: Path) -> None:
+        live = Live.of(tmp_path / "live", ONE)
+        live.put("amber/1.txt", lists(5, 5), START)
+        site = live.run_and_render(START)
+        pages = {name: text for name, text in site.items() if name.endswith((".html", ".json", ".csv"))}
+        assert [name for name, text in pages.items() if "etadata" in text and "schema" not in name] == []
+
+
+def _without_log(site: dict[str, str]) -> dict[str, str]:
+    """A site without digests of events, which are of secret nonces."""
+    kept = {name: text for name, text in site.items() if name not in ("log.jsonl", "receipts.pem")}
+    return {name: re.sub(r"[0-9a-f]{12,64}", "", text) for name, text in kept.items()}
+
+
+@pytest.fixture
+def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    """The challenge of `Live.graded` with metadata, in its first phase."""
+    monkeypatch.setattr(Checks, "of", checked_at_once)
+    live = Live.graded(tmp_path / "live")
+    toml = live.folder / "challenge.toml"
+    toml.write_text(toml.read_text() + FIELDS)
+    with served(live) as found:
+        yield found
+
+
+class TestService:
+    """The interface and the page for handing in."""
+
+    def put(self, service: Served, content: str, *metadata: str) -> tuple[int, dict[str, object], str]:
+        """Hand in a file; the status, the document, and the id."""
+        delivery = str(uuid.uuid4())
+        answer = service.client.put(
+            f"/api/v1/tracks/main/entries/{delivery}",
+            params={"metadata": list(metadata)},
+            content=content.encode(),
+            headers=service.headers("amber"),
+        )
+        return answer.status_code, answer.json(), delivery
+
+    def test_a_file_is_accepted_only_with_valid_metadata(self, service: Served) -> None:
+        for metadata, text in (((), "system: is missing"), (("system: a\nseconds: x",), "line 2: seconds")):
+            status, document, _ = self.put(service, GOOD, *metadata)
+            assert (status, document["code"]) == (400, "invalid")
+            assert text in str(document["detail"])
+        assert not service.service.followed.deliveries
+        status, _, delivery = self.put(service, GOOD, ALL, '{"seconds": 3}')
+        assert status == 201
+        assert service.entry("amber", delivery)["metadata"] == {**VALUES, "seconds": 3}
+
+    def test_the_head_of_the_run_is_enough(self, service: Served) -> None:
+        run = HEAD + "q1 Q0 a 1 1.0 t\n"
+        status, _, delivery = self.put(service, run, "system: mine")
+        assert status == 201
+        assert service.entry("amber", delivery)["metadata"] == {"system": "mine", "kind": "Automatic"}
+
+    def test_a_team_corrects_until_the_phase_closes(self, service: Served) -> None:
+        _, _, delivery = self.put(service, GOOD, ALL)
+
+        def correct(text: str, team: str = "amber") -> int:
+            path = f"/api/v1/tracks/main/entries/{delivery}/metadata"
+            return service.client.put(path, content=text, headers=service.headers(team)).status_code
+
+        assert correct("system: b") == 200
+        assert correct("kind: x") == 400
+        assert correct("system: c", "blue") == 404
+        assert service.entry("amber", delivery)["metadata"] == {"system": "b"}
+        service.now = day(20, 2)
+        assert correct("system: c") == 403
+        assert [event.body["values"] for event in service.live.events("metadata")] == [VALUES, {"system": "b"}]
+
+    def test_the_page_requests_them(self, service: Served) -> None:
+        visitor = Visitor(service)
+        assert visitor.choose(HEAD + "q1 Q0 a 1 1.0 t\n").status_code == 303
+        page = visitor.page()
+        assert '<input id="meta-system" name="meta.system" type="text" value="BM25" required>' in page
+        assert "<option selected>Automatic</option>" in page
+        refused = visitor.post(action="hand-in", **visitor.held(), **{"meta.system": '"><b>', "meta.seconds": "x"})
+        assert refused.status_code == 400
+        assert "seconds: found &#34;x&#34;; allowed: a number in s" in refused.text
+        assert 'value="&#34;&gt;&lt;b&gt;"' in refused.text
+        handed = visitor.post(action="hand-in", **visitor.held(), **{"meta.system": '"><b>', "meta.llm": "yes"})
+        assert handed.status_code == 303
+        (event,) = service.live.events("metadata")
+        assert event.body["values"] == {"system": '"><b>', "llm": True}
+        index = event.index - 1
+        page = visitor.page(describe=str(index))
+        assert "<option selected>yes</option>" in page
+        assert "<b>;" not in page
+        done = visitor.post(action="describe", track="main", describe=str(index), **{"meta.system": "z"})
+        assert done.status_code == 303
+        assert service.entry("amber", index)["metadata"] == {"system": "z"}
