@@ -212,21 +212,16 @@ PHASE_SHOWS = Option(
 OverallRule = Literal["mean", "rank", "borda"]
 OVERALL_RULE = Option(
     "rule",
-    "what the overall score of a team is",
-    {
-        "mean": "the mean of its scores",
-        "rank": "the mean of its ranks, where teams with equal scores share the mean of their ranks",
-        "borda": "in each track a point for each team with a lower score, and half a point for each with an equal one",
-    },
+    "the overall score of a team",
+    {"mean": "the mean of its scores", "rank": "the mean of its ranks", "borda": "the sum of its points"},
 )
 
 OverallMissing = Literal["lowest", "unranked"]
 OVERALL_MISSING = Option(
     "missing",
     "a track in which a team has no score",
-    {"lowest": "a score of 0, the last rank, or no points", "unranked": "the team has no overall rank"},
+    {"lowest": "it counts as the lowest value", "unranked": "the team has no overall rank"},
 )
-
 
 ReportForm = Literal["html", "markdown", "json"]
 REPORT_FORMS: tuple[ReportForm, ...] = ("html", "markdown", "json")

@@ -165,7 +165,7 @@ class _Ranking:
 
     def _tie_breaks(self) -> Iterator[list[float]]:
         """What equal teams are ordered by, low first."""
-        if self.rules.tie_break:
+        if self.rules.tie_break and None not in self.columns(self.rules.tie_break):
             scores = np.nan_to_num(self.scores(self.rules.tie_break)[:, : self.ranked])
             yield (-np.round(np.average(scores, axis=0, weights=self.rules.shares), ROUNDED)).tolist()
         if self.rules.equal_ranks == "earlier":
