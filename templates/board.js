@@ -19,6 +19,7 @@
   const boxes = [...menu.querySelectorAll("[value]")];
   const home = document.querySelector("header.site .home").href;
   const state = {};
+  const filters = [...controls.querySelectorAll("select[name^='stated-']")];
 
   const plain = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase().trim();
   const name = (row) => row.querySelector(".team bdi").textContent;
@@ -37,6 +38,7 @@
     const cell = row.cells[column];
     if (heads[column].dataset.key === "team") return names.get(row);
     if (cell.dataset.value) return Number(cell.dataset.value);
+    if (cell.classList.contains("stated") && !cell.querySelector("data")) return plain(cell.textContent) || null;
     const time = cell.querySelector("time");
     if (time) return Date.parse(time.dateTime);
     const marked = cell.querySelector("data");
@@ -59,6 +61,12 @@
 
   // Whether the range of ranks of a team begins with 1.
   const couldBeFirst = (row) => Number.parseInt(row.querySelector("td.range")?.textContent, 10) === 1;
+
+  // Whether a row has the value that a filter chooses.
+  const matches = (row) => filters.every(({ name: key }) => {
+    const column = heads.findIndex((head) => head.dataset.key === key);
+    return !state[key] || row.cells[column].textContent.trim() === state[key];
+  });
 
   // Showing the state
 
@@ -122,7 +130,7 @@
     let shown = 0;
     for (const row of ranked) {
       const baseline = row.classList.contains("baseline");
-      row.hidden = (baseline && !state.baselines) || !names.get(row).includes(wanted) || (state.first && !couldBeFirst(row));
+      row.hidden = (baseline && !state.baselines) || !names.get(row).includes(wanted) || (state.first && !couldBeFirst(row)) || !matches(row);
       shown += row.hidden ? 0 : 1;
     }
     // Moving rows resets the scroll position, so do it only if the order changes.
@@ -143,11 +151,12 @@
     fields.sort.value = state.head.dataset.key;
     fields.order.textContent = state.descending ? "↓" : "↑";
     fields.team.value = state.team;
+    for (const filter of filters) filter.value = state[filter.name];
     if (fields.baselines) fields.baselines.checked = state.baselines;
     if (fields.first) fields.first.checked = state.first;
     fields.pin.value = state.pin;
     none.hidden = shown > 0;
-    none.textContent = shown ? "" : `No team ${state.first ? "that could be first " : ""}matches “${state.team}”${state.baselines ? "" : " without the baselines"}.`;
+    none.textContent = shown ? "" : `No team ${state.first ? "that could be first " : ""}matches${state.team ? ` “${state.team}”` : ""}${state.baselines ? "" : " without the baselines"}.`;
     showColumns();
     showPin();
     if (announce || shown < ranked.length) describe(shown);
@@ -165,6 +174,9 @@
     state.baselines = given.get("baselines") !== "no";
     state.first = given.get("first") === "yes" && Boolean(fields.first);
     state.toggled = new Set(list(given.get("columns")));
+    for (const { name: key, options } of filters) {
+      state[key] = [...options].some((option) => option.value === given.get(key)) ? given.get(key) : "";
+    }
     state.keep = given.get("keep") === "yes";
     const pin = given.get("pin") ?? globalThis.own?.get() ?? "";
     state.pin = ranked.some((row) => slug(row) === pin) ? pin : "";
@@ -181,6 +193,7 @@
     if (state.team) given.set("team", state.team);
     if (!state.baselines) given.set("baselines", "no");
     if (state.first) given.set("first", "yes");
+    for (const { name: key } of filters) if (state[key]) given.set(key, state[key]);
     if (state.toggled.size) given.set("columns", [...state.toggled].join(" "));
     if (state.keep) given.set("keep", "yes");
     if (state.pin) given.set("pin", state.pin);
@@ -285,7 +298,7 @@
       const column = heads.findIndex((head) => head.dataset.key === given.value);
       const lacks = given.checked && getComputedStyle(heads[column]).display === "none" && matchMedia("(width > 44rem)").matches;
       change({ toggled: new Set(toggled.map((each) => each.value)), keep: state.keep || lacks });
-    } else change({ team: fields.team.value, baselines: !fields.baselines || fields.baselines.checked, first: Boolean(fields.first?.checked) });
+    } else change({ team: fields.team.value, baselines: !fields.baselines || fields.baselines.checked, first: Boolean(fields.first?.checked), ...Object.fromEntries(filters.map((each) => [each.name, each.value])) });
   });
   controls.addEventListener("click", ({ target }) => {
     if (target.name === "order") change({ descending: !state.descending });
@@ -298,7 +311,7 @@
     event.preventDefault();
     globalThis.own?.set("");
     menu.open = false;
-    change({ head: initial, descending: initial.dataset.first === "descending", team: "", baselines: true, first: false, toggled: new Set(), keep: false, pin: "" });
+    change({ head: initial, descending: initial.dataset.first === "descending", team: "", baselines: true, first: false, toggled: new Set(), keep: false, pin: "", ...Object.fromEntries(filters.map((each) => [each.name, ""])) });
   });
 
   // The menu closes as menus do.

@@ -402,6 +402,11 @@ class MetadataField(SettingsTable):
         return (allowed or {"yes": True, "true": True, "no": False, "false": False}).get(text.casefold())
 
     @property
+    def label(self) -> str:
+        """The title with the unit."""
+        return f"{self.title} ({self.unit})" if self.unit else self.title
+
+    @property
     def allowed(self) -> str:
         """The values that it may have, as messages name them."""
         unit = f" in {self.unit}" if self.unit else ""

@@ -22,6 +22,9 @@ from scorer.service.documents import Checks
 from scorer.settings.loading import read_challenge
 from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, read
 from scorer.settings.rules import MetadataField
+from tests.accessibility import has_axe, violations
+from tests.board.test_board_page import NAMES, chosen
+from tests.browser import IN_BROWSER, Page
 from tests.live_challenges import END, GOOD, ONE, SECOND_END, START, TWO, Live, day, lists
 from tests.served import Served, checked_at_once, served
 from tests.service.test_submit_page import Visitor
@@ -294,6 +297,35 @@ class TestPublic:
         site = live.run_and_render(START)
         pages = {name: text for name, text in site.items() if name.endswith((".html", ".json", ".csv"))}
         assert [name for name, text in pages.items() if "etadata" in text and "schema" not in name] == []
+
+
+class TestBoard:
+    """The columns and filters of a board, in a browser."""
+
+    pytestmark = IN_BROWSER
+
+    def test_a_board_is_filtered_and_sorted_by_them(self, live: Live, tab: Page) -> None:
+        stated = {"amber": ("manual", 1500), "blue": ("automatic", 20.25), "coral": ("automatic", 333), "delta": None}
+        for number, (team, values) in enumerate(stated.items()):
+            live.put(f"{team}/1.txt", lists(5 - number, 5), START)
+            more = f"kind: {values[0]}\nseconds: {values[1]}\n" if values else ""
+            live.put(f"{team}/1.txt.meta.yaml", f"system: {team} <i>\n{more}", START)
+        live.run_and_render(SECOND_END)
+        board = f"{(live.folder / 'site' / 'main' / 'index.html').as_uri()}"
+        tab.open(f"{board}#stated-kind=Automatic&columns=stated-kind")
+        assert tab.ask(NAMES) == ["blue", "coral"]
+        assert tab.ask("document.querySelector('td.stated:not([hidden])').textContent") == "amber <i>"
+        assert tab.ask("getComputedStyle(document.querySelector('th[data-key=stated-kind]')).display") != "none"
+        assert tab.ask("getComputedStyle(document.querySelector('th[data-key=stated-system]')).display") == "none"
+        if has_axe():
+            assert violations(tab) == []
+        tab.ask(chosen("select[name=stated-kind]", "Manual"))
+        assert tab.ask(NAMES) == ["amber"]
+        assert "stated-kind=Manual" in tab.ask("location.hash")
+        tab.open(f"{board}#sort=stated-seconds")
+        assert tab.ask(NAMES) == ["amber", "coral", "blue", "delta"]
+        tab.open(f"{(live.folder / 'site' / 'teams' / 'amber.html').as_uri()}", width=390)
+        assert tab.ask("document.documentElement.scrollWidth") == 390
 
 
 def _without_log(site: dict[str, str]) -> dict[str, str]:

@@ -27,6 +27,7 @@ from scorer.board.site.figures import (
 )
 from scorer.live.entry import ColumnScores
 from scorer.measures import Measure
+from scorer.settings.rules import MetadataField
 from scorer.wording import letters, range_of_ranks, shared_ranks
 
 MARKED_ROWS = 300
@@ -126,6 +127,7 @@ class BoardColumn:
     first: Literal["ascending", "descending"] = "descending"
     """The order of the first click on its heading."""
     measure: MeasureColumn | None = None
+    field: MetadataField | None = None
     toggle: int = 0
     """Its number in the list of columns; 0 for a column that is always shown."""
     shown: bool = True
@@ -136,6 +138,8 @@ class BoardColumn:
     @property
     def key(self) -> str:
         """Its name in the URL of a view; unique."""
+        if self.field:
+            return f"stated-{self.field.name}"
         return self.measure.name if self.measure and self.kind == "measure" else self.kind
 
     @property
@@ -179,6 +183,12 @@ def board_columns(
         BoardColumn("entries", "Entries", 12, shown=_differ(entries)),
         BoardColumn("best", "Over time", 18, shown=any(number > 1 for number in entries)) if drawn else None,
         BoardColumn("last", "Last entry", 17, shown=_differ([row.last_received for row in board.rows])),
+        *(
+            BoardColumn(
+                "stated figure" if field.type == "number" else "stated", field.label, 32, field=field, shown=False
+            )
+            for field in board.metadata_fields
+        ),
     ]
     return _with_windows(_with_toggles([column for column in candidates if column]))
 
@@ -329,6 +339,11 @@ class BoardView:
     def cells(self) -> Mapping[str, str]:
         """The classes of the cells of each column of the table, by its key; empty for a column that the table lacks."""
         return dict.fromkeys(OPTIONAL, "") | {column.key: column.css for column in self.layout}
+
+    @property
+    def filters(self) -> tuple[BoardColumn, ...]:
+        """The columns with a few values, by which rows are chosen."""
+        return tuple(each for each in self.layout if each.field and each.field.type in ("choice", "yes-no"))
 
     @property
     def is_dense(self) -> bool:
