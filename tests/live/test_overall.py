@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 
 from scorer.errors import ChallengeError
+from scorer.live.overall import overall_rules
 from scorer.organising.commitment import commit
 from scorer.settings.loading import read_challenge
+from scorer.settings.overall import Overall
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 OVERALL = '[overall]\ntracks = ["main", "other"]\nrule = "rank"\n'
@@ -141,3 +143,48 @@ def test_a_table_that_contradicts_the_tracks_is_refused(tmp_path: Path, table: s
 
     with pytest.raises(ChallengeError, match=message):
         read_challenge(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentences"),
+    [
+        (
+            {},
+            [
+                "The overall score of a team is the mean of its scores in the tracks main and other.",
+                "In a track in which a team has no score, it scores 0.",
+                "Overall scores are rounded to the decimals of the scores before they are compared.",
+                "Equal teams share a rank, as in 1, 1, 3.",
+            ],
+        ),
+        (
+            {"rule": "rank", "measure": "RR", "weights": [2, 1], "tie_break": "AP", "equal_ranks": "earlier"},
+            [
+                "The overall score of a team is the weighted mean of its ranks by RR in the tracks main and other. "
+                "Teams with equal scores share the mean of their ranks. The lowest overall score is first.",
+                "The weights of the tracks are 2 and 1.",
+                "In a track in which a team has no score, its rank is the last one, the number of teams.",
+                "Overall scores are rounded to 2 decimals before they are compared.",
+                "Equal teams are ordered by the mean of their scores by AP.",
+                "Of equal teams, that whose last entry that counts was received earlier is first.",
+            ],
+        ),
+        (
+            {"rule": "borda", "missing": "unranked"},
+            [
+                "In each of the tracks main and other, a team gets a point for each other team with a lower score, and "
+                "half a point for each with an equal one. The sum of its points is its overall score.",
+                "A team without a score in one of the tracks has no overall rank, and does not affect the ranks "
+                "of others.",
+                "Overall scores are rounded to 2 decimals before they are compared.",
+                "Equal teams share a rank, as in 1, 1, 3.",
+            ],
+        ),
+    ],
+    ids=["mean", "rank", "borda"],
+)
+def test_the_sentences_say_the_settings(settings: dict[str, Any], sentences: list[str]) -> None:
+    """Each key that is set has its sentence."""
+    last = "Baselines, and teams without a rank in any of these tracks, are left out."
+
+    assert list(overall_rules(Overall(tracks=("main", "other"), **settings))) == [*sentences, last]

@@ -79,6 +79,16 @@ submission_format = "vlnet"
 name = "{SECRET}"
 start = 2027-01-01T00:00:00Z
 end = 2027-02-01T00:00:00Z
+
+[tracks.second]
+title = "Second"
+solution = "solution.txt"
+list_length = 3
+primary = "RR"
+
+[overall]
+tracks = ["main", "second"]
+tie_break = "RR"
 """
 
 
