@@ -52,9 +52,8 @@ def with_slices(board: Board, now: Now, cache: Cache) -> tuple[Board, str]:
         kept = scored.kept(cache)
         scores = scored.kept_scores(track.primary_measure, kept)
         tested = len(parts) * len(rows) <= MOST_TESTED
-        return _JSON.dump_json(
-            tuple(_board(scored, scores, part, places, kept, tested=tested) for part in parts)
-        ).decode()
+        made = tuple(_board(scored, scores, part, places, kept, tested=tested) for part in parts)
+        return _JSON.dump_json(made).decode()
 
     stored = cache.value(["slices", key, listed], computed)
     return replace(board, slices=_JSON.validate_json(stored)), ""
@@ -90,11 +89,7 @@ def _board(
         if tested and has_all and len(task.ranked) > 1 and task.queries:
             separates = bool(task.better.any())
             ranges = dict(zip(task.ranked.tolist(), map(tuple, rank_ranges(task.better).tolist()), strict=True))
-    rows = [
-        SliceRow(place, rank, mean, interval, ranges.get(row))
-        for row, (place, rank, mean, interval) in enumerate(
-            zip(places, ranks(of_ranked, indexes, track.equal_ranks), means, intervals, strict=True)
-        )
-    ]
+    own_ranks = ranks(of_ranked, indexes, track.equal_ranks)
+    rows = map(SliceRow, places, own_ranks, means, intervals, map(ranges.get, range(len(means))))
     ordered = sorted(rows, key=lambda row: (row.score is None, -(row.score or 0.0), row.row))
     return SliceBoard(part.label, part.size, tuple(ordered), separates)

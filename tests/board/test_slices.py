@@ -8,6 +8,7 @@ import math
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from scorer.scoring.evaluation import evaluate
 from scorer.scoring.statistics.resampling import percentile_intervals, resampled_means
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
+from tests.bundles import exported, imported
 from tests.colours import contrast
 from tests.commands import here
 from tests.live_challenges import ANNOUNCED, END, ONE, QUERIES, START, Live
@@ -162,6 +164,22 @@ def test_hidden_slices_are_in_no_public_byte_until_the_end(tmp_path: Path) -> No
     assert "short" in after["main/slices.csv"]
     write_slices(live.folder, one)
     assert "long" in live.site(ended)["main/slices.csv"]
+
+
+@pytest.mark.parametrize("solutions", [True, False])
+def test_a_bundle_has_the_file_only_with_the_solutions(tmp_path: Path, solutions: bool) -> None:
+    """Its path is changed as those of other files, and an import of all has the same boards of slices."""
+    live = live_challenge(tmp_path / "c", "end", {f"q{number}": ["long"] for number in range(QUERIES)})
+    ended = END + timedelta(days=1)
+    before = live.run_and_render(ended)
+
+    exported(live, tmp_path / "b.zip", ended, solutions=solutions)
+
+    with ZipFile(tmp_path / "b.zip") as bundle:
+        assert ("challenge/slices.csv" in bundle.namelist()) == solutions
+    after = imported(tmp_path / "b.zip", tmp_path / "other", ended)
+    assert after.has_page("main/slices.csv") == solutions
+    assert not solutions or after.site(ended)["main/slices.csv"] == before["main/slices.csv"]
 
 
 def test_preliminary_scores_of_few_queries_are_not_shown(tmp_path: Path) -> None:

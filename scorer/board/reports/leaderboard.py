@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from scorer.board.board import Board, Row, RowCertainty, SliceBoard, rules
+from scorer.board.board import Board, Row, RowCertainty, SliceRow, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
 from scorer.live.metadata import value_text
 from scorer.live.phases import FIRST_RECEIPT
@@ -312,50 +312,35 @@ def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
     return named
 
 
-def _slice_rows(board: Board, part: SliceBoard) -> list[dict[str, CellValue]]:
-    """The rows of the board of a slice, by column."""
+def _slices(board: Board) -> list[dict[str, Any]]:
+    """The boards of the slices as plain values; None is a blank."""
+
+    def values(each: SliceRow) -> dict[str, CellValue]:
+        row = board.rows[each.row]
+        ends = (*(each.interval or (None, None)), *(each.rank_range or (None, None)))
+        named = {"id": row.team.slug, "rank": each.rank, "team": row.team.name, "baseline": row.baseline}
+        return {**named, "score": each.score, **dict(zip(_CERTAINTY, ends, strict=False))}
+
+    parts = ((part, list(map(values, part.rows))) for part in board.slices)
     return [
-        {
-            "rank": each.rank,
-            "team": board.rows[each.row].team.name,
-            "baseline": board.rows[each.row].baseline,
-            "score": each.score,
-            **dict(zip(("low", "high"), each.interval or (None, None), strict=True)),
-            **dict(zip(("rank from", "rank to"), each.rank_range or (None, None), strict=True)),
-        }
-        for each in part.rows
+        {"label": part.label, "queries": part.queries, "separates": part.separates, "rows": rows}
+        for part, rows in parts
     ]
 
 
 def slices_csv(board: Board) -> str:
     """Return the boards of the slices as one table: a row for each team on each slice."""
-    rows = [
-        {"slice": part.label, "queries": part.queries, **row}
-        for part in board.slices
-        for row in _slice_rows(board, part)
-    ]
-    heads = tuple(rows[0]) if rows else ("slice", "queries")
-    decimals = board.track.shown_decimals
+    parts, decimals = _slices(board), board.track.shown_decimals
+    rows = [{"slice": part["label"], "queries": part["queries"], **row} for part in parts for row in part["rows"]]
     cells = ([Cell(value, decimals) for value in row.values()] for row in rows)
-    return csv_table(table_of(heads, cells, ("slice", "team", "baseline")), line_end="\r\n") + "\r\n"
+    heads = tuple(rows[0]) if rows else ("slice", "queries")
+    return csv_table(table_of(heads, cells, ("slice", "id", "team", "baseline")), line_end="\r\n") + "\r\n"
 
 
 def slices_json(board: Board) -> str:
     """Return the boards of the slices, by the primary measure; null is a blank."""
-    parts = [
-        {
-            "label": part.label,
-            "queries": part.queries,
-            "separates": part.separates,
-            "rows": [
-                {"id": board.rows[each.row].team.slug, **row}
-                for each, row in zip(part.rows, _slice_rows(board, part), strict=True)
-            ],
-        }
-        for part in board.slices
-    ]
     track = {"name": board.track.name, "stage": board.track.shown_stage, "measure": board.columns[0]}
-    return json.dumps({"version": 1, "track": track, "slices": parts}, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps({"version": 1, "track": track, "slices": _slices(board)}, indent=2, ensure_ascii=False) + "\n"
 
 
 LEADERBOARD_VERSION = 2
