@@ -312,9 +312,9 @@ def test_the_style_sheet_has_every_width_and_window() -> None:
     """A column without a rule would be as wide as its content, or never be left out."""
     style = (shipped_templates() / "style.css").read_text(encoding="utf-8")
     for window in range(SMALLEST_WINDOW, LARGEST_WINDOW + 1, WINDOW_STEP):
-        assert f"width < {window}rem) {{ main:not(:has(#keep:checked)) .from-{window} " in style
+        assert f"width < {window}rem) {{ .bar:not(:has(#keep:checked)) ~ * .from-{window} " in style
     for number in range(1, 41):
-        assert f"#show-{number}:not(:checked)) .t{number}" in style
+        assert f":has(#show-{number}:not(:checked)) ~ * .t{number}" in style
     track = challenge(measures=["nDCG(gain=exp,discount=log2)@1000", "AP", "RBP(p=0.123456)"], decimals=12).tracks[0]
     for column in layout(board(track)).values():
         assert column.width == 0 or f".w{column.width} {{" in style

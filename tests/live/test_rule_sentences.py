@@ -167,9 +167,10 @@ RULES = (
 
 NOT_HERE = (
     *("with_rules", "split_rules", "rule_sections", "_change_rules", "_file_rules", "_limit_rules"),
-    *("slice_rules", "overall_rules"),
+    *("slice_rules", "overall_rules", "metadata_rules"),
 )
-"""Those of other sections of the rules page, and of other boards: `test_slices.py` and `test_overall.py` hold them."""
+"""Those of other sections of the rules page and of other boards: the tests of slices, the overall ranking and metadata
+hold them."""
 
 
 def names_of(node: ast.stmt) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import scorer.scoring.statistics
 from scorer.measures.matched import Floats, Ints
+from scorer.options import OverallRule
 from scorer.scoring.statistics import all_pairs, paired_tests, rankings, resampling
 from tests.strategies import score_tables
 
@@ -68,6 +69,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
     "ranked": rankings.ranked,
+    "values_of_track": lambda scores: [rankings.values_of_track(scores.T, rule) for rule in get_args(OverallRule)],
     "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranked(scores.T)),
     "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(resampling.resampled_means(scores, 9))),
     "resampled_taus": lambda scores: rankings.resampled_taus(

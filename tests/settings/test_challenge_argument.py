@@ -71,6 +71,7 @@ def test_the_folder_is_the_same_as_an_argument(name: str, folders: tuple[Path, P
         shutil.rmtree(folder)
         shutil.copytree(other, folder)
         folder.with_suffix(".zip").unlink(missing_ok=True)
+        shutil.rmtree(f"{folder}-paper", ignore_errors=True)
         answer = terminal.run(name, *further, *place)
         assert "unrecognized" not in answer.err
         assert answer.code in (0, 1), answer.err

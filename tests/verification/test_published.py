@@ -70,6 +70,8 @@ late_board = true
 trusted_times = true
 quota = {{per_day = 4}}
 per_query = "public"
+slices = "{SECRET}/slices.csv"
+slices_public = "now"
 statistics = "all"
 reveal_solution = true
 solution_format = "trec"
@@ -98,6 +100,7 @@ def whole(tmp_path: Path) -> Challenge:
     (tmp_path / SECRET).mkdir()
     for name in ("queries", "items"):
         (tmp_path / SECRET / f"{name}.txt").write_text("q1\n")
+    (tmp_path / SECRET / "slices.csv").write_text("query,label\nq1,a\n")
     (tmp_path / SECRET / "excluded.jsonl").write_text('{"query": "q1", "items": ["q1"]}')
     (tmp_path / "challenge.toml").write_text(EVERY_KEY)
     return read_challenge(tmp_path, solutions=False)
