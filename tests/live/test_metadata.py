@@ -5,15 +5,17 @@ from __future__ import annotations
 import csv
 import io
 import json
+import random
 import re
 import tomllib
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+from scorer.board.charts.over_time import Spent, front
 from scorer.board.reports.leaderboard import entries_json, schema, to_csv, to_json
 from scorer.errors import ChallengeError
 from scorer.organising.metadata import amend_metadata
@@ -326,6 +328,47 @@ class TestBoard:
         assert tab.ask(NAMES) == ["amber", "coral", "blue", "delta"]
         tab.open(f"{(live.folder / 'site' / 'teams' / 'amber.html').as_uri()}", width=390)
         assert tab.ask("document.documentElement.scrollWidth") == 390
+
+
+def test_the_front_has_the_teams_that_no_other_one_beats() -> None:
+    """By a comparison of all pairs, also of teams that are equal."""
+    chance = random.Random(0)
+    for _ in range(300):
+        values = [(float(chance.randrange(5)), chance.randrange(5) / 4) for _ in range(chance.randrange(1, 9))]
+        teams = [Spent(str(number), amount, score, score, score) for number, (amount, score) in enumerate(values)]
+        kept = {
+            team.name
+            for team in teams
+            if not any(
+                other.amount <= team.amount
+                and other.score >= team.score
+                and (other.amount, other.score) != (team.amount, team.score)
+                for other in teams
+            )
+        }
+        found = front(teams)
+        assert {team.name for team in found} == kept
+        assert [team.amount for team in found] == sorted(team.amount for team in found)
+
+
+@pytest.mark.parametrize(("amounts", "powers"), [((1, 2, 4), False), ((1, 20, 4000), True), ((-5, 0, 1000), False)])
+def test_the_analysis_has_scores_against_numbers(live: Live, amounts: Sequence[int], powers: bool) -> None:
+    """A dot and an interval for each team, only when the number is public."""
+    for number, (team, amount) in enumerate(zip(("amber", "blue", "coral"), amounts, strict=True)):
+        live.put(f"{team}/1.txt", lists(2 + number, 2), START)
+        live.put(f"{team}/1.txt.meta.yaml", f"system: x\nseconds: {amount}\n", START)
+    live.put("delta/1.txt", lists(1, 0), START)
+    live.put("delta/1.txt.meta.yaml", "system: x\n", START)
+    caption = "P against Time (s), with 95 % intervals."
+    assert caption not in "".join(text for name, text in live.run_and_render(START).items() if "analysis" in name)
+    site = live.run_and_render(SECOND_END)
+    (page,) = (text for name, text in site.items() if "analysis" in name and caption in text)
+    assert "1 team state" not in page or "; 1 team" in page
+    chart = re.search(r"<svg[^>]*><title>P@1 against Time \(s\)</title>.*?</svg>", page)
+    assert chart is not None
+    assert "from the least to the most: amber, blue, coral." in chart[0]
+    assert chart[0].count("<circle") == 3
+    assert (">1,000<" in chart[0]) == powers
 
 
 def _without_log(site: dict[str, str]) -> dict[str, str]:

@@ -4,6 +4,7 @@ the final ones.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -256,6 +257,60 @@ def _first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:
     """Return the curves that a chart has: the first teams, then the first baselines."""
     teams = [curve for curve in curves if not curve.is_baseline]
     return (*teams[:CURVES], *[curve for curve in curves if curve.is_baseline][:BASELINE_CURVES])
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """The score of a team, its 95 % interval, and how much of a resource the team states."""
+
+    name: str
+    amount: float
+    score: float
+    low: float
+    high: float
+
+
+def front(teams: Sequence[Spent]) -> list[Spent]:
+    """The teams, by amount, that no other one beats: with a score as high for less, or a higher one for as much."""
+    found: list[Spent] = []
+    for team in sorted(teams, key=lambda team: (team.amount, -team.score)):
+        if not found or (team.score, -team.amount) >= (found[-1].score, -found[-1].amount):
+            found.append(team)
+    return found
+
+
+def score_by_amount(teams: Sequence[Spent], resource: str, measure: str) -> Chart:
+    """Draw the scores of at most `MOST_LINES` teams against what they state of a resource, and the Pareto front."""
+    names = ", ".join(spoken(team.name) for team in front(teams[:MOST_LINES]))
+    draw = partial(_amounts_panel, teams[:MOST_LINES], len(teams), resource)
+    words = f"No team scores higher for less than these, from the least to the most: {names}."
+    return Chart(draw, f"{measure} against {resource}", words)
+
+
+def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
+    least, *_, most = sorted(team.amount for team in teams)
+    is_wide = least > 0 and most / least >= 50  # then powers of ten are at equal distances
+    place = math.log10 if is_wide else float
+    powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1) if is_wide else range(0)
+    across = [(float(power), f"{10.0**power:,.10g}") for power in powers] or ticks(least, most)
+    down = score_ticks(min(team.low for team in teams), max(team.high for team in teams))
+    notes, best = first_of(MOST_LINES, count), front(teams)
+    ends = (across[0][0], across[-1][0]), (down[0][0], down[-1][0])
+    panel = Panel(*ends, WIDTH - 54, 300, 34, 20, 20, 44 + 16 * len(notes))
+    panel.grid_down(down)
+    panel.grid_across(across, top=False)
+    panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), resource)], SOFT, "middle", SMALL)
+    below(panel, notes)
+    panel.rules([(x := place(team.amount), team.low, x, team.high) for team in teams], REFERENCE)
+    panel.lines([line := [(place(team.amount), team.score) for team in best]], ACCENT, 1.5, steps=True)
+    panel.dots([(place(team.amount), team.score) for team in teams if team not in best], 4, PAPER, SOFT)
+    panel.dots(line, 4, ACCENT)
+    for team, point in zip(best, line, strict=True):
+        left, high = panel.pixels(*point)
+        side = -7 if left > panel.width / 3 else 7
+        label = panel.x_at(left + side), panel.y_at(high - 10), fitted(team.name, panel.width / 4, halo=True)
+        panel.texts([label], INK, "end" if side < 0 else "start")
+    return panel
 
 
 WIDE, MEDIUM, NARROW = 1328, 880, 358

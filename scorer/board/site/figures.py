@@ -18,15 +18,18 @@ from scorer.board.charts.over_time import (
     Curve,
     History,
     Moved,
+    Spent,
     leaders_over_time,
     leaders_sentence,
     precision_recall,
     preliminary_against_final,
     r_precision_by_cutoff,
     scaled,
+    score_by_amount,
 )
 from scorer.board.charts.svg import Cache, Svg
 from scorer.live.entry import ColumnScores
+from scorer.settings.rules import MetadataField
 from scorer.wording import counted, in_words
 
 MOST_STEPS = 7
@@ -368,7 +371,28 @@ def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, 
         curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
         chart = r_precision_by_cutoff(curves, cutoffs(board.track.list_length))
         figures.append(Figure(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
+    figures += [figure for each in board.metadata_fields if (figure := _resource(board, each, cache))]
     return tuple(figures)
+
+
+def _resource(board: Board, field: MetadataField, cache: Cache | None) -> Figure | None:
+    """The scores of the ranked teams against a number that they state; None where fewer than two state it."""
+    teams = []
+    for row in board.rows if field.type == "number" else ():
+        amount = row.entry.metadata.get(field.name) if row.entry and row.rank is not None else None
+        score = board.shown_scores(row.entry)[0]
+        if isinstance(amount, int | float) and score is not None:
+            low, high = (row.primary_certainty.interval if row.primary_certainty else None) or (score, score)
+            teams.append(Spent(row.team.name, float(amount), score, low, high))
+    if len(teams) < 2:
+        return None
+    lacking = sum(row.rank is not None for row in board.rows) - len(teams)
+    others = f"; {counted(lacking, 'team states', 'teams state')} nothing" if lacking else ""
+    caption = (
+        f"{board.track.primary_measure.kind.name} against {field.label}, with 95 % intervals. The line joins the teams "
+        f"than which none scores higher for less{others}."
+    )
+    return Figure(score_by_amount(teams, field.label, board.columns[0]).svg(cache), caption)
 
 
 def _history(board: Board, row: Row) -> History:
