@@ -55,8 +55,12 @@ def read_slices(listed: Listed, queries: Sequence[str]) -> tuple[Slice, ...]:
     name = shown(listed) if isinstance(listed, str | os.PathLike) else "the slices"
     with findings_about(name, SolutionError) as findings:
         for line, query, label in _rows(listed, findings):
-            if label not in slices and (problem := _problem(label, len(slices))):
-                findings.add(line, problem)
+            if label not in slices and (label != one_line(label) or not 0 < len(label) <= LONGEST_LABEL):
+                expected = f"expected 1 to {LONGEST_LABEL} printable characters on one line"
+                findings.add(line, f"found the label {quoted(label)}; {expected}")
+                continue
+            if label not in slices and len(slices) == MOST_LABELS:
+                findings.add(line, f"the label {quoted(label)} is one more than {MOST_LABELS}, which are possible")
                 continue
             of_label = slices.setdefault(label, Slice(label, np.zeros(len(queries), dtype=bool)))
             place = place_of.get(query)
@@ -69,15 +73,6 @@ def read_slices(listed: Listed, queries: Sequence[str]) -> tuple[Slice, ...]:
         if not slices and not findings:
             findings.add(0, "lists no query; expected a line query,label for each query of a slice")
     return tuple(slices.values())
-
-
-def _problem(label: str, slices: int) -> str:
-    """What is wrong with a new label; empty if nothing is."""
-    if not label or label != one_line(label) or len(label) > LONGEST_LABEL:
-        return f"found the label {quoted(label)}; expected 1 to {LONGEST_LABEL} printable characters on one line"
-    if slices == MOST_LABELS:
-        return f"the label {quoted(label)} is one more than the {MOST_LABELS} that are possible; list fewer"
-    return ""
 
 
 def _rows(listed: Listed, findings: Findings) -> Iterator[tuple[int, str, str]]:
