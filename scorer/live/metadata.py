@@ -77,7 +77,7 @@ def metadata_rules(track: Track) -> tuple[str, ...]:
         "A team states metadata with each file. A file is not accepted if they are invalid or lack a required value.",
         *(
             f"{each.title} ({each.name}): {each.allowed}, {'required' if each.required else 'optional'}; "
-            f"{WHEN[each.public]}."
+            f"{WHEN[each.public]}{f'; {each.ir_metadata} in ir-metadata' if each.ir_metadata else ''}."
             for each in track.metadata
         ),
         f"The team may correct the metadata of an entry{' until its phase has closed' if track.phases else ''}. Each "

@@ -9,7 +9,7 @@ import random
 import re
 import tomllib
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
@@ -20,6 +20,8 @@ from scorer.board.reports.leaderboard import entries_json, schema, to_csv, to_js
 from scorer.errors import ChallengeError
 from scorer.organising.metadata import amend_metadata
 from scorer.organising.render import listed_entries
+from scorer.service.accepting import collect
+from scorer.service.client import Client
 from scorer.service.documents import Checks
 from scorer.settings.loading import read_challenge
 from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, read
@@ -27,6 +29,7 @@ from scorer.settings.rules import MetadataField
 from tests.accessibility import has_axe, violations
 from tests.board.test_board_page import NAMES, chosen
 from tests.browser import IN_BROWSER, Page
+from tests.commands import here
 from tests.live_challenges import END, GOOD, ONE, SECOND_END, START, TWO, Live, day, lists
 from tests.served import Served, checked_at_once, served
 from tests.service.test_submit_page import Visitor
@@ -266,6 +269,7 @@ class TestPublic:
         rules = site["main/rules.html"]
         assert "Time (seconds): a number in s, optional; public at the end." in rules
         assert "only the organisers see it" in rules
+        assert "; public at once; method.kind in ir-metadata." in rules
 
     def test_organisers_see_all_values(self, live: Live) -> None:
         handed_in(live)
@@ -454,3 +458,54 @@ class TestService:
         done = visitor.post(action="describe", track="main", describe=str(index), **{"meta.system": "z"})
         assert done.status_code == 303
         assert service.entry("amber", index)["metadata"] == {"system": "z"}
+
+    def test_the_command_hands_them_in(self, service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Values and files, of which a later one has priority; a file that cannot be read is named."""
+
+        def once(
+            client: Client, method: str, path: str, body: Path | bytes | None, headers: Mapping[str, str]
+        ) -> object:
+            content = body.read_bytes() if isinstance(body, Path) else body
+            sent = {"Authorization": f"Bearer {client.token}", **headers}
+            answer = service.client.request(method, path, content=content, headers=sent)
+            return answer.status_code, answer.json()
+
+        monkeypatch.setattr(Client, "_once", once)
+        run, stated, token = (tmp_path / name for name in ("run.txt", "stated.yaml", "token.txt"))
+        run.write_text(GOOD)
+        stated.write_text(ALL, encoding="utf-8")
+        token.write_text(service.headers("amber")["Authorization"].removeprefix("Bearer "))
+        token.chmod(0o600)
+        to = ("submit", run, "--track", "main", "--server", "http://127.0.0.1:9", "--token-file", token, "--no-check")
+        refused = here(*to, "--meta", "seconds=fast")
+        assert refused.code != 0
+        assert 'system: is missing; expected a text; line 1: seconds: found "fast"' in refused.err
+        assert "nothing.yaml: cannot be read" in here(*to, "--meta", "nothing.yaml").err
+        assert here(*to, "--meta", stated, "--meta", "system=a=\N{SNOWMAN}").code == 0
+        (event,) = service.live.events("metadata")
+        assert event.body["values"] == {**VALUES, "system": "a=\N{SNOWMAN}"}
+
+    def test_a_collected_file_has_those_of_its_folder(self, service: Served, tmp_path: Path) -> None:
+        inbox = tmp_path / "inbox"
+        for team, metadata in (("amber", ALL), ("blue", "seconds: 1\n")):
+            (inbox / team).mkdir(parents=True)
+            (inbox / team / "run.txt").write_text(GOOD)
+            (inbox / team / "run.txt.meta.yaml").write_text(metadata, encoding="utf-8")
+        challenge = service.live.challenge
+        list(collect(service.store, challenge, challenge.track("main"), str(inbox)))
+        (event,) = service.live.events("metadata")
+        assert event.body["values"] == VALUES
+        assert "system: is missing" in (inbox / "blue" / "run.txt.errors.txt").read_text()
+        assert (inbox / "amber" / "run.txt.receipt.txt").exists()
+
+
+def test_the_organiser_corrects_with_a_command(live: Live) -> None:
+    """Also after the close; other values stay, and wrong ones are refused."""
+    handed_in(live)
+    live.run(SECOND_END)
+    amend = ("amend", "main/amber/1.txt", "--reason", "Mail", "--challenge", live.folder)
+    assert here(*amend, "--meta", "seconds=9", "--meta", "kind=automatic").code == 0
+    assert live.events("metadata")[-1].body["values"] == {**VALUES, "seconds": 9, "kind": "Automatic"}
+    assert "allowed: a number in s" in here(*amend, "--meta", "seconds=x").err
+    assert "unknown (did you mean seconds?)" in here(*amend, "--meta", "second=1").err
+    assert "one of --received and --meta" in here(*amend).err
