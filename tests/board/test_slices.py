@@ -104,6 +104,34 @@ def test_ranges_of_ranks_are_those_of_compare_on_the_queries_of_the_slice(site: 
     assert {(row["rank from"], row["rank to"]) for row in found['<b>"few"</b>']["rows"] if row["rank"]} == {(1, 5)}
 
 
+def test_one_more_file_gives_the_boards_of_a_computation_from_nothing(site: Path, tmp_path: Path) -> None:
+    """What is kept of the other rows stays valid, and another file of slices changes the boards."""
+    folder = tmp_path / "c"
+    write_challenge(folder, f'{SETTINGS}slices = "slices.csv"\n')
+    write_slices(folder, {query: ["other"] for query in SEEDED})
+    (last,) = (folder / "submissions/main").glob("*even-tide.txt")
+    aside = last.rename(tmp_path / last.name)
+    assert here("run", folder).code == 0
+    assert [part["label"] for part in document(folder / "site")["slices"]] == ["other"]
+    aside.rename(last)
+    write_slices(folder, LABELS)
+
+    assert here("run", folder).code == 0
+
+    assert document(folder / "site") == document(site)
+
+
+def test_pairs_are_not_tested_in_very_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then slices have no ranges, and nothing is said about what they separate."""
+    monkeypatch.setattr("scorer.board.slices.MOST_TESTED", 17)
+
+    found = document(seeded(tmp_path / "c"))["slices"]
+
+    assert {part["separates"] for part in found} == {None}
+    assert {row["rank from"] for part in found for row in part["rows"]} == {None}
+    assert all(row["low"] for part in found for row in part["rows"] if part["queries"] > 2)
+
+
 def test_the_page_has_the_numbers_and_says_where_queries_are_too_few(site: Path) -> None:
     """It is linked from the board, names from files are escaped, and CSV has the rows of JSON."""
     text = (site / "main/slices.html").read_text(encoding="utf-8")
