@@ -19,7 +19,7 @@ import scorer
 from scorer.options import JudgedBounds
 from tests.commands import Terminal
 from tests.lists.test_real_data import ROBUST, needs
-from tests.live_challenges import ONE, QUERIES, START, Live, ranking
+from tests.live_challenges import ANNOUNCED, ONE, QUERIES, START, Live, lists, ranking
 
 Grades = dict[str, dict[str, int]]
 Ranked = dict[str, dict[str, float]]
@@ -165,6 +165,21 @@ def test_a_challenge_drops_unjudged_items(tmp_path: Path, settings: str, score: 
     assert ("unjudged" in live.events("basis")[-1].body["settings"]) == bool(score)
 
 
+@pytest.mark.parametrize(("found", "warns"), [(1, True), (4, False)])
+def test_a_board_warns_where_teams_differ_in_judged_items(tmp_path: Path, found: int, warns: bool) -> None:
+    """The first items of one team are judged for 8 of 10 queries, those of the other one for 2 or for 8."""
+    live = Live.of(tmp_path, settings='measures = ["Judged@1"]', flagged=0)
+    for team, number in (("one", 4), ("two", found)):
+        live.put(f"{team}/1", lists(number, number, team), ANNOUNCED)
+    live.run(ANNOUNCED)
+    live.render(ANNOUNCED)
+
+    page = (tmp_path / "site" / "main" / "index.html").read_text(encoding="utf-8")
+
+    assert ("Judged@1 is from 0.20 to 0.80: teams with fewer judged items may have" in page) == warns
+    assert ("teams with fewer judged items" in page) == warns
+
+
 def test_dropping_needs_ranks(tmp_path: Path) -> None:
     """Where tied items have no order, it is not known which of them a list has."""
     with pytest.raises(
@@ -230,7 +245,7 @@ def test_true_scores_are_within_the_bounds_where_the_items_of_one_team_are_not_j
     truth, runs = robust
     for team in runs:
         known = hidden(truth, partial(only, runs, team))
-        for name, lists in runs.items():
-            true, result = scorer.evaluate(truth, lists, REAL), scorer.evaluate(known, lists, REAL)
+        for name, ranked in runs.items():
+            true, result = scorer.evaluate(truth, ranked, REAL), scorer.evaluate(known, ranked, REAL)
             for measure, (lowest, highest) in result.unjudged_bounds("list" if name == team else "any").items():
                 assert lowest - 1e-12 <= true[measure] <= highest + 1e-12, measure

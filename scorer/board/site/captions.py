@@ -231,6 +231,24 @@ def are_interleaved(certainty: Certainty) -> bool:
 # The caption
 
 
+JUDGED_GAP = 0.1
+"""Scores of teams are compared with care where their shares of judged items differ by as much."""
+
+
+def judged_gap(board: Board) -> str:
+    """A warning where the lists of ranked teams differ in how many of their items are judged; "" without one."""
+    for column, measure in enumerate(board.track.all_measures):
+        if measure.kind.name == "Judged":
+            scores = [board.shown_scores(row.entry)[column] for row in board.rows if row.rank is not None]
+            known = [score for score in scores if score is not None]
+            if known and max(known) - min(known) >= JUDGED_GAP:
+                return (
+                    f"{measure} is from {min(known):.2f} to {max(known):.2f}: teams with fewer judged items may have "
+                    "scores that are too low, because an unjudged item counts as not relevant."
+                )
+    return ""
+
+
 def table_caption(board: Board) -> str:
     """What the table finds: ``Ten teams in five tiers; the first two are not separable.``."""
     ranked = ranked_positions(board)

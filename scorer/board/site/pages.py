@@ -104,6 +104,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         captions.quota_left,
         captions.shake_up,
         captions.status_words,
+        captions.judged_gap,
         captions.table_caption,
         captions.track_status,
         captions.what_is_ranked,
