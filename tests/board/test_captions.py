@@ -121,6 +121,14 @@ def test_a_board_says_how_sure_it_is(board: Board, statement: str) -> None:
     assert "".join(how_sure(board)) == statement
 
 
+def test_queries_that_all_agree_leave_no_smallest_difference() -> None:
+    """One team scores 0 and the other 1 on each query: any difference would be separable."""
+    board = board_with((0,), (1,))
+    assert board.certainty[0] is not None
+    alike = replace(board, certainty=(replace(board.certainty[0], smallest_difference=0.0), *board.certainty[1:]))
+    assert "not separable" not in "".join(how_sure(alike)) + front_summary(alike)
+
+
 def pair(row: int, other: int, *, separable: bool, needed: int | None) -> Pair:
     """A pair of rows; only what sentences read is real."""
     return Pair(row, other, 0.01, (0.0, 0.02), 0.2, separable, 10, 1, 9, needed)

@@ -88,6 +88,8 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         decimals=4,
         missing="zero",
         ties="trec",
+        slices=None,
+        slices_public="end",
         unjudged="nonrelevant",
         equal_ranks="shared",
         entry="best",

@@ -308,7 +308,7 @@ def front_summary(board: Board) -> str:
     if certainty is None or len(certainty.tiers) < 2:
         return table_caption(board)
     text = f"{sentence(_leading(ranked, certainty))}. {sentence(counted_in_words(len(certainty.tiers), 'tier'))} in all"
-    if certainty.smallest_difference is None:
+    if not certainty.smallest_difference:  # 0 where all queries agree
         return f"{text}."
     return f"{text}; differences under about {significant(certainty.smallest_difference)} are not separable."
 
@@ -340,7 +340,7 @@ def how_sure(board: Board) -> tuple[str, str]:
         lead = sentence(counted_in_words(tiers, "tier"))
         rest = "; within one, no team is separable from its best."
     sentences = [rest]
-    if certainty.smallest_difference is not None:
+    if certainty.smallest_difference:
         difference = significant(certainty.smallest_difference)
         sentences.append(f"Differences under about {difference} are not separable.")
     if len(ranked) > MANY:
