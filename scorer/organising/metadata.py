@@ -52,10 +52,9 @@ def scanned_metadata(
     try:
         return {file.file: checked(track.metadata, {**of_head(file.path, limits), **of_file(file, listing)})}
     except MetadataError as error:
-        why = f"the metadata are invalid: {'; '.join(str(error).splitlines())}"
         if is_new:
-            raise RefusedError(why) from None
-        notes.append(f"{printable_name(file.file)}: {why}; the earlier ones stay")
+            raise RefusedError(error.reason) from None
+        notes.append(f"{printable_name(file.file)}: {error.reason}; the earlier ones stay")
         return {}
 
 

@@ -222,7 +222,7 @@ def refusing_metadata() -> Iterator[None]:
     try:
         yield
     except MetadataError as error:
-        raise RefusedError("invalid", f"the metadata are invalid: {'; '.join(str(error).splitlines())}") from None
+        raise RefusedError("invalid", error.reason) from None
 
 
 def track_called(challenge: Challenge, name: str) -> Track:

@@ -259,9 +259,7 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
 async def _check_again(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     """Check the file of the page for another track."""
     track = service.track(_one(fields, "to"))
-    held = service.held.of(token.sha256, _one(fields, "track"), _one(fields, "file"), service.store.now())
-    if held is None:
-        raise _not_here()
+    held = _of_page(service, token, fields)
     await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
     service.held.take(held)
     try:
@@ -271,8 +269,12 @@ async def _check_again(service: Service, _request: Request, token: Token, fields
     return _back(track.name, file=checked.id)
 
 
-def _not_here() -> RefusedError:
-    return RefusedError("not-found", "this file is not here any more; choose it again")
+def _of_page(service: Service, token: Token, fields: Fields) -> Held:
+    """The checked file that a form of its page names. Raises RefusedError."""
+    held = service.held.of(token.sha256, _one(fields, "track"), _one(fields, "file"), service.store.now())
+    if held is None:
+        raise RefusedError("not-found", "this file is not here any more; choose it again")
+    return held
 
 
 _MORE = re.compile(r"and ([\d,]+) more")
@@ -289,9 +291,7 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
         now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
         if known := service.followed.deliveries.get((track, token.team, file)):  # the button was pressed twice
             return _back(track, entry=known.index)
-        held = service.held.of(token.sha256, track, file, now)
-        if held is None:
-            raise _not_here()
+        held = _of_page(service, token, fields)
         if not held.is_valid:
             raise RefusedError("invalid", "the file has errors; correct it and choose it again")
         upload, stated = Upload(held.path, held.digest, held.size), _stated(service.track(track), fields)

@@ -31,6 +31,11 @@ Value = str | int | float | bool
 class MetadataError(ScorerError):
     """Metadata are invalid; the message has a line for each error, with the line of the file."""
 
+    @property
+    def reason(self) -> str:
+        """Why a file is not accepted, on one line."""
+        return f"the metadata are invalid: {'; '.join(str(self).splitlines())}"
+
 
 class Given(NamedTuple):
     """A value as it was written."""

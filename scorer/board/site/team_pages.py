@@ -16,7 +16,7 @@ from scorer.board.charts.over_time import TimedScore, timeline
 from scorer.board.charts.svg import Svg
 from scorer.board.site.captions import significant, without_scores
 from scorer.board.site.figures import svg_percent
-from scorer.board.site.neighbours import Field, field_of
+from scorer.board.site.neighbours import Field
 from scorer.board.site.templates import Page
 from scorer.board.site.views import BoardView, RowView
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, State
@@ -312,12 +312,12 @@ def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterat
     """
     teams: dict[str, tuple[Team, list[TeamInTrack]]] = {}
     for table in views:
-        field, marks = field_of(table.board), _marks(table)
+        marks = _marks(table)
         ranks = [(past, {row.folder: row.placing.rank for row in past.rows}) for past in table.board.past]
         for position, view in enumerate(table.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
             past = [(past, rank) for past, of_past in ranks if (rank := of_past.get(view.row.team.folder))]
-            parts.append(TeamInTrack(table, field, marks, view, position, _entries(table, view), past))
+            parts.append(TeamInTrack(table, table.field, marks, view, position, _entries(table, view), past))
     for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
         count = max(_page_of(len(part.entries) - 1) for part in parts)
         # A slug has no dot, so no two pages share a name.

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from scorer.board.board import Board, Row, SliceBoard, SliceRow, rule_sections
 from scorer.board.site.captions import table_caption
 from scorer.board.site.figures import Axis, axis_for
-from scorer.board.site.neighbours import field_of, neighbours, p_decimals, p_text
+from scorer.board.site.neighbours import neighbours, p_decimals, p_text
 from scorer.board.site.team_pages import MOST_QUERIES
 from scorer.board.site.templates import Page, to_text
 from scorer.board.site.views import BoardView
@@ -52,7 +52,7 @@ def board_page(view: BoardView) -> Page:
 
 def compare_pages(view: BoardView) -> Iterator[Page]:
     """The page that compares any two teams of a board; none where no teams are compared."""
-    board, field = view.board, field_of(view.board)
+    board, field = view.board, view.field
     leader = next((position for position in field.ranked if position in field.pairs), min(field.pairs, default=-1))
     found = neighbours(field, leader, all_rows=True)
     if found is None:

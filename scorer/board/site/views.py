@@ -25,6 +25,7 @@ from scorer.board.site.figures import (
     sparklines,
     strips,
 )
+from scorer.board.site.neighbours import Field, field_of
 from scorer.live.entry import ColumnScores
 from scorer.measures import Measure
 from scorer.settings.rules import MetadataField
@@ -319,6 +320,11 @@ class BoardView:
     figures: tuple[Figure, ...] = ()
     has_analysis: bool = False
     """Whether there is a page with its analysis."""
+
+    @cached_property
+    def field(self) -> Field:
+        """What its rows are compared with."""
+        return field_of(self.board)
 
     @cached_property
     def ranked(self) -> tuple[RowView, ...]:
