@@ -15,6 +15,8 @@ import pytest
 from httpx2 import Response
 from starlette.testclient import TestClient
 
+from scorer.board.site import templates
+from scorer.board.site.templates import CompiledTemplates
 from scorer.organising.teams import issue
 from scorer.organising.watch import ALIVE, PAUSED_AFTER
 from scorer.service import submitting
@@ -317,6 +319,13 @@ class TestHandingIn:
         assert not challenge.service.followed.deliveries
 
     @pytest.mark.usefixtures("real_check")
+    def test_the_page_needs_no_page_of_the_site(self, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The service renders no site, whose templates have more filters; what is compiled here hides that."""
+        monkeypatch.setattr(templates, "COMPILED", {is_own: CompiledTemplates() for is_own in (False, True)})
+        visitor.choose(GOOD)
+        assert visitor.button()
+        assert "Sign in" in Visitor(visitor.challenge, signs_in=False).client.get("/submit").text
+
     def test_the_findings_are_counted_and_for_participants(self, visitor: Visitor) -> None:
         """Those that are not listed, too; nothing that only the organiser can do."""
         visitor.choose(GOOD + "".join(f"u{number}:a\n" for number in range(45)))
