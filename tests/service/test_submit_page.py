@@ -318,7 +318,6 @@ class TestHandingIn:
         assert "The file would be rejected." in answer.text
         assert not challenge.service.followed.deliveries
 
-    @pytest.mark.usefixtures("real_check")
     def test_the_page_needs_no_page_of_the_site(self, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
         """The service renders no site, whose templates have more filters; what is compiled here hides that."""
         monkeypatch.setattr(templates, "COMPILED", {is_own: CompiledTemplates() for is_own in (False, True)})
@@ -326,6 +325,7 @@ class TestHandingIn:
         assert visitor.button()
         assert "Sign in" in Visitor(visitor.challenge, signs_in=False).client.get("/submit").text
 
+    @pytest.mark.usefixtures("real_check")
     def test_the_findings_are_counted_and_for_participants(self, visitor: Visitor) -> None:
         """Those that are not listed, too; nothing that only the organiser can do."""
         visitor.choose(GOOD + "".join(f"u{number}:a\n" for number in range(45)))
