@@ -187,6 +187,9 @@ class Row:
     """All entries, the latest first."""
     certainty: tuple[RowCertainty | None, ...] = ()
     """Of the score on each measure of the board; None where the measure has no statistics. Empty without an entry."""
+    judged_bounds: tuple[Interval | None, ...] = ()
+    """The lowest and the highest score on each measure that unjudged items allow; None where none are known. Empty
+    unless the track has them."""
     best_queries: tuple[ExtremeQuery, ...] = ()
     """Those on which the team is the furthest above the field, and `worst_queries` the furthest below; empty where the
     scores of queries are hidden."""
@@ -218,6 +221,11 @@ class Row:
     def primary_certainty(self) -> RowCertainty | None:
         """Of the score on the primary measure."""
         return self.certainty[0] if self.certainty else None
+
+    @property
+    def primary_bounds(self) -> Interval | None:
+        """What unjudged items allow on the primary measure."""
+        return self.judged_bounds[0] if self.judged_bounds else None
 
     @property
     def histogram(self) -> tuple[int, ...]:
@@ -420,6 +428,13 @@ EXCLUDED = {
 
 UNJUDGED_DROPPED = "Items that are not judged are then removed from the list, and the judged items after them move up."
 
+JUDGED_BOUNDS = {
+    "any": "The board has the lowest and the highest score that unjudged items allow, where these are known: each "
+    "item, in the list or not, may have any grade up to the highest of the queries that count. They decide no rank.",
+    "list": "The board has the lowest and the highest score that unjudged items of the list allow, where these are "
+    "known: each may have any grade up to the highest of the queries that count. They decide no rank.",
+}
+
 EQUAL_RANKS = {
     "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
     "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
@@ -466,6 +481,7 @@ def score_rules(board: Board) -> tuple[str, ...]:
         *([] if track.exclude is None else [EXCLUDED[track.exclude == SELF]]),
         f"Only the first {counted(track.list_length, 'item')} of a list count.",
         *([UNJUDGED_DROPPED] if track.unjudged == "drop" else []),
+        *([JUDGED_BOUNDS[track.judged_bounds]] if track.judged_bounds else []),
         "An item that is listed twice counts once, at its first rank.",
         f"Items with equal run scores are {_ties(board)}.",
         _rounding(board),

@@ -19,7 +19,7 @@ from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
 from scorer.scoring.analysis.scores import MOST_ALGORITHMS, TaskScores, sign_flips_of
-from scorer.scoring.outcomes import QueryMask, split_masks
+from scorer.scoring.outcomes import QueryMask, Rules, split_masks
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.rankings import SETS, mean_moves, rank_ranges, split_means, tau_b, tiers
 from scorer.scoring.statistics.resampling import (
@@ -29,6 +29,7 @@ from scorer.scoring.statistics.resampling import (
     smallest_differences,
     typical_difference,
 )
+from scorer.scoring.unjudged import mean_bounds
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot
 
@@ -138,8 +139,8 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     rows = list(board.rows)
     no_rows = (None,) * len(places)
     of_columns = [by_column[column].rows if column in by_column else no_rows for column in range(len(measures))]
-    for place, *of_row in zip(places, *of_columns, strict=True):
-        rows[place] = _row_with(board.rows[place], of_row)
+    for place, bounds, *of_row in zip(places, _judged_bounds(scored, kept), *of_columns, strict=True):
+        rows[place] = replace(_row_with(board.rows[place], of_row), judged_bounds=bounds)
     by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
     primary = by_column.get(0, MeasureStatistics(None, ()))
     return replace(
@@ -153,6 +154,31 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
         query_scores=_query_scores(scored, kept, places) if ids and track.shows_queries and 0 in columns else None,
         shake_up=primary.shake_up,
     )
+
+
+def _judged_bounds(scored: ScoredRows, kept: Kept) -> list[tuple[Interval | None, ...]]:
+    """Of each row, the lowest and the highest score on each measure that unjudged items allow, rounded."""
+    track = scored.board.track
+    reach, rules = track.judged_bounds, Rules.of(track)
+    if reach is None:
+        return [()] * len(scored.rows)
+    measures = {measure.full: measure for measure in track.all_measures}
+
+    def computed(rows: Ints) -> Floats:
+        digests = [kept.rows[row] for row in rows.tolist()]
+        found = {
+            digest: mean_bounds(measures, matched, rules, scored.mask.inside, reach)
+            for digest, matched in scored.view.matches(digests, scored.basis)
+        }
+        ends = [[found[digest].get(name, (math.nan, math.nan)) for name in measures] for digest in digests]
+        return np.array(ends).reshape(len(digests), -1)
+
+    values = kept.within(scored.mask.digest, reach, *measures).values("judged bounds", 2 * len(measures), computed)
+    decimals = track.shown_decimals
+    return [
+        tuple(None if math.isnan(low) else (_known(low, decimals), _known(high, decimals)) for low, high in row)
+        for row in values.reshape(len(values), -1, 2).tolist()
+    ]
 
 
 MOST_SCORES = 100_000

@@ -146,13 +146,13 @@ class RuleSet:
         return changed_names(self.recorded, other.recorded)
 
 
-NO_RULES = ("phases", "statistics", "ignore", "slices", "slices_public")
+NO_RULES = ("phases", "statistics", "ignore", "slices", "slices_public", "judged_bounds")
 
 
 def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     """All settings of a track, as they are recorded: of the key of a split, its SHA-256, as of the list of excluded
     items, which is `excluded`; without the phases, and without what changes no score: the choice of statistics, the
-    slices, and the files to ignore.
+    slices, bounds for unjudged items, and the files to ignore.
     """
     recorded = track.model_dump(mode="json", exclude={*TrackInForce.not_keys, *NO_RULES})
     if track.phases:

@@ -286,7 +286,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         """For each measure with known bounds, the lowest and the highest mean that unjudged items allow: any, or those
         of the list.
         """
-        return mean_bounds(self._request.names, self._scored, self._request.rules, self._inside, reach)
+        return mean_bounds(self._request.names, self._scored.matched, self._request.rules, self._inside, reach)
 
     @property
     def queries(self) -> int:

@@ -12,7 +12,7 @@ from scorer.measures import Measure
 from scorer.measures.gain import above_threshold, absolute_gains, discounts
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, cumulative, is_relevant, ranges
 from scorer.options import JUDGED_BOUNDS, JudgedBounds
-from scorer.scoring.outcomes import Rules, Scored
+from scorer.scoring.outcomes import Rules
 
 _GROWING = ("P", "Hits", "RR", "Success", "SetP", "SetSuccess", "ERR", "DCG")
 """A better grade of a listed item never lowers them, and other items of the query do not change them."""
@@ -31,25 +31,25 @@ _SUMMED_RANKS = 1_000_000
 
 
 def mean_bounds(
-    measures: Mapping[str, Measure], scored: Scored, rules: Rules, inside: Bools, reach: JudgedBounds
+    measures: Mapping[str, Measure], matched: Matched, rules: Rules, inside: Bools, reach: JudgedBounds
 ) -> dict[str, tuple[float, float]]:
     """For each measure with known bounds, the lowest and the highest mean over the queries that `inside` has.
 
-    A query without a relevant item may have one in truth. Then it counts, with a score from 0 to its highest. Raises
-    ValueError where `reach` is not an allowed word.
+    A query without a relevant item may have one in truth. Then it counts, with a score from 0 to its highest. Nothing
+    depends on the other queries. Raises ValueError where `reach` is not an allowed word.
     """
     JUDGED_BOUNDS.check(reach)
     if rules.ties not in ("trec", "order") or rules.unjudged == "drop":
         return {}
-    if rules.missing == "skip" and scored.matched.answered is not None:
-        inside = inside & scored.matched.answered
-    lists, means = _Lists.of(scored.matched), {}
+    lists, means = _Lists.of(matched, inside), {}
+    if rules.missing == "skip" and matched.answered is not None:
+        inside = inside & matched.answered
     for name, measure in measures.items():
         bounds = _bounds(lists, measure, reach) if _is_known(measure) else None
         if bounds is None:
             continue
-        scores = scored.scores[scored.measures.index(measure)][inside]
-        counts = scored.matched.relevant_items(measure.threshold)[inside] > 0
+        scores = measure(matched)[inside]
+        counts = matched.relevant_items(measure.threshold)[inside] > 0
         lowest, highest = bounds[0][inside], bounds[1][inside]
         lowest, best = np.minimum(lowest, scores)[counts], np.maximum(highest, scores)[counts]
         further = -np.sort(-highest[~counts & ~np.isnan(highest)])
@@ -85,11 +85,14 @@ class _Lists:
     count: Ints
     """[query]: the number of unjudged items."""
     top: float
-    """The highest grade of the solution."""
+    """The highest grade of the solution for these queries."""
 
     @classmethod
-    def of(cls, matched: Matched) -> _Lists:
-        found = matched.found.where((matched.found.grade >= 0) | (matched.found.tie_rank > 0))
+    def of(cls, matched: Matched, inside: Bools) -> _Lists:
+        """The lists for the queries that `inside` has; the others have no item."""
+        found, ideal = (items.where(inside[items.query]) for items in (matched.found, matched.ideal))
+        matched = replace(matched, ideal=ideal, retrieved=np.where(inside, matched.retrieved, 0), extremes=None)
+        found = found.where((found.grade >= 0) | (found.tie_rank > 0))
         start = np.cumsum(matched.retrieved) - matched.retrieved
         at, query = ranges(np.zeros_like(start), matched.retrieved)
         unjudged = np.ones(query.size, dtype=bool)
@@ -98,7 +101,7 @@ class _Lists:
         count = np.bincount(query, minlength=matched.queries)
         nth = np.arange(1, query.size + 1) - (np.cumsum(count) - count)[query]
         top = float(matched.ideal.grade.max(initial=0))
-        return cls(replace(matched, found=found, extremes=None), query, rank, nth, count, top)
+        return cls(replace(matched, found=found), query, rank, nth, count, top)
 
     def filled(self) -> tuple[Matched, Matched]:
         """The lists with no unjudged item relevant, and with the highest grade for each; every query has one more

@@ -22,6 +22,7 @@ from scorer.options import (
     EQUAL_RANKS,
     FINAL_SPLIT,
     FORMATS_ALLOWED,
+    JUDGED_BOUNDS,
     PER_QUERY,
     SELF,
     SLICES_PUBLIC,
@@ -33,6 +34,7 @@ from scorer.options import (
     CountingEntry,
     EqualRanks,
     FinalSplit,
+    JudgedBounds,
     PerQuery,
     SlicesPublic,
     Stage,
@@ -293,6 +295,7 @@ class Track(SettingsTable):
     missing: TrackMissing = Field("zero", description=TRACK_MISSING.allowed)
     ties: Ties = Field("trec", description=TIES.allowed)
     unjudged: Unjudged = Field("nonrelevant", description=UNJUDGED.allowed)
+    judged_bounds: JudgedBounds | None = Field(None, description=JUDGED_BOUNDS.allowed)
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
     entry: CountingEntry = Field("best", description=COUNTING_ENTRY.allowed)
     picks: int = Field(2, ge=1, description='a whole number from 1, with entry = "picks"')
@@ -355,6 +358,14 @@ class Track(SettingsTable):
         if unjudged == "drop" and validated.data.get("ties") == "expected":
             raise ValueError('removes items that ties = "expected" leaves without a rank; choose another rule for ties')
         return unjudged
+
+    @field_validator("judged_bounds")
+    @classmethod
+    def _of_ordered_lists(cls, bounds: JudgedBounds | None, validated: ValidationInfo) -> JudgedBounds | None:
+        given = {key: validated.data.get(key) for key in ("ties", "unjudged")}
+        if bounds and (given["ties"] not in (None, "trec", "order") or given["unjudged"] == "drop"):
+            raise ValueError('has no bounds with unjudged = "drop", or with other ties than "trec" and "order"')
+        return bounds
 
     @field_validator("entry", mode="before")
     @classmethod

@@ -18,7 +18,7 @@ from sqlalchemy import func, select
 from scorer.errors import Findings, Problem
 from scorer.lists import Counts
 from scorer.measures import Measure
-from scorer.measures.matched import Bools, Floats, JudgedItems
+from scorer.measures.matched import Bools, Floats, JudgedItems, Matched
 from scorer.options import SPLITS, Split
 from scorer.scoring.analysis.kept import Arrays, MemoryArrays
 from scorer.scoring.outcomes import (
@@ -233,9 +233,14 @@ class Snapshot(Rows):
         Scores are float64[measure, query], NaN where undefined, queries in the order of
         ``solution(basis.solution).query_ids``. The solution is unpacked once.
         """
+        for digest, matched in self.matches(submission_digests, basis):
+            yield digest, _scores(matched, measures)
+
+    def matches(self, submission_digests: Iterable[str], basis: Basis) -> Iterator[tuple[str, Matched]]:
+        """The digest of each submission that has a scored result by `basis`, and its judged items."""
         ideal = self.solution(basis.solution).ideal
         for _, digest, hits in self.hits(basis, set(submission_digests)):
-            yield digest, self._scores(hits, ideal, measures)
+            yield digest, self._matched(hits, ideal)
 
     def missing_means(
         self,
@@ -269,7 +274,7 @@ class Snapshot(Rows):
         ideal = self.solution(basis.solution).ideal
         for result, _, hits in self.hits(basis, wanted, lacking):
             missing = lacking[result]
-            means = all_means(missing, self._scores(hits, ideal, missing), masks)
+            means = all_means(missing, _scores(self._matched(hits, ideal), missing), masks)
             already = stored.get(result, {})
             yield result, {key: mean for key, mean in means.items() if key not in already}
 
@@ -291,11 +296,8 @@ class Snapshot(Rows):
     def _masks(self, basis: Basis, splits: Collection[Split]) -> dict[Split, QueryMask]:
         return {split: mask for split, mask in split_masks(self.flags(basis)).items() if split in splits}
 
-    def _scores(self, hits: bytes, ideal: JudgedItems, measures: Sequence[Measure]) -> Floats:
-        """[measure, query]"""
-        matched = self.unpacked(hits, lambda packed: unpack_hits(packed, ideal))
-        scores = np.array([measure(matched) for measure in measures], dtype=np.float64)
-        return scores.reshape(len(measures), matched.queries)
+    def _matched(self, hits: bytes, ideal: JudgedItems) -> Matched:
+        return self.unpacked(hits, lambda packed: unpack_hits(packed, ideal))
 
     def results(
         self,
@@ -331,6 +333,12 @@ class Snapshot(Rows):
             row.submission_digest: Failure(row.kind, row.reason, row.attempts)
             for row in self.outcomes(failure_table, exact)
         }
+
+
+def _scores(matched: Matched, measures: Sequence[Measure]) -> Floats:
+    """[measure, query]"""
+    scores = np.array([measure(matched) for measure in measures], dtype=np.float64)
+    return scores.reshape(len(measures), matched.queries)
 
 
 def _result(row: Any, means: Means, keys: Sequence[tuple[Split, str, tuple[str, str]]]) -> StoredResult:

@@ -85,6 +85,7 @@ VARIANTS = (
     *(f'missing = "{value}"' for value in ("zero", "reject")),
     *(f'ties = "{value}"' for value in ("trec", "order", "expected", "best", "worst")),
     *(f'unjudged = "{value}"' for value in ("nonrelevant", "drop")),
+    *(f'judged_bounds = "{value}"' for value in ("any", "list")),
     *(f'equal_ranks = "{value}"' for value in ("shared", "earlier")),
     *(f'entry = "{value}"' for value in ("best", "last", "picks")),
     *(f'final = "{value}"' for value in ("all", "rest")),

@@ -10,16 +10,33 @@ import random
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import scorer
+from scorer.board import statistics
 from scorer.options import JudgedBounds
-from tests.commands import Terminal
+from scorer.scoring.unjudged import mean_bounds
+from tests.commands import Terminal, here
 from tests.lists.test_real_data import ROBUST, needs
-from tests.live_challenges import ANNOUNCED, ONE, QUERIES, START, Live, lists, ranking
+from tests.live_challenges import (
+    ANNOUNCED,
+    BEFORE,
+    GOOD,
+    ONE,
+    POOR,
+    QUERIES,
+    SOLUTION,
+    START,
+    Live,
+    day,
+    lists,
+    ranking,
+)
+from tests.seeded_challenge import SETTINGS, write_challenge
 
 Grades = dict[str, dict[str, int]]
 Ranked = dict[str, dict[str, float]]
@@ -249,3 +266,115 @@ def test_true_scores_are_within_the_bounds_where_the_items_of_one_team_are_not_j
             true, result = scorer.evaluate(truth, ranked, REAL), scorer.evaluate(known, ranked, REAL)
             for measure, (lowest, highest) in result.unjudged_bounds("list" if name == team else "any").items():
                 assert lowest - 1e-12 <= true[measure] <= highest + 1e-12, measure
+
+
+ENDS = ("if unjudged worst", "if unjudged best")
+
+
+def document(folder: Path) -> dict[str, Any]:
+    """The board for programs."""
+    found: dict[str, Any] = json.loads((folder / "site/main/leaderboard.json").read_text(encoding="utf-8"))
+    del found["log"]
+    return found
+
+
+@needs(ROBUST)
+def test_true_scores_are_within_the_bounds_of_a_board(tmp_path: Path, robust: tuple[Grades, dict[str, Ranked]]) -> None:
+    """A tenth of the judgements is hidden. The bounds are those of `evaluate`, and nothing else changes."""
+    truth, runs = robust
+    chooser = random.Random(1)
+    known = hidden(truth, lambda _query, _item: chooser.random() < 0.1)
+    lines = [f"{query} 0 {item} {grade}\n" for query, of in known.items() for item, grade in of.items()]
+    (tmp_path / "qrels.txt").write_text("".join(lines), encoding="utf-8")
+    (tmp_path / "submissions/main").mkdir(parents=True)
+    for number, name in enumerate(runs, 10):
+        copied = tmp_path / f"submissions/main/20110418T{number}0000Z-{name.split('.')[1]}.gz"
+        copied.write_bytes((ROBUST / "runs" / name).read_bytes())
+    settings = (
+        'name = "Holes"\n[tracks.main]\ntitle = "Main"\nsolution = "qrels.txt"\nlist_length = 1000\ndecimals = 12\n'
+        f'primary = "{REAL[0]}"\nmeasures = {json.dumps([*REAL[1:], "Judged@10"])}\n'
+    )
+    (tmp_path / "challenge.toml").write_text(settings, encoding="utf-8")
+    assert here("run", tmp_path).code == 0
+    before = document(tmp_path)
+    (tmp_path / "challenge.toml").write_text(f'{settings}judged_bounds = "any"\n', encoding="utf-8")
+
+    assert here("run", tmp_path).code == 0
+
+    board = document(tmp_path)
+    rows = {row["team"]: [row.pop(end) for end in ENDS] for row in board["rows"]}
+    of_measures = {name: of["teams"] for name, of in board["statistics"]["measures"].items()}
+    for name, run in runs.items():
+        team = name.split(".")[1]
+        true, bounds = scorer.evaluate(truth, run, REAL), scorer.evaluate(known, run, REAL).unjudged_bounds("any")
+        found = {measure: of[team.lower()].pop("judged_bounds") for measure, of in of_measures.items()}
+        assert found.pop("Judged@10") is None
+        of_team = dict(zip(REAL, found.values(), strict=True))
+        assert of_team == {measure: pytest.approx(ends, abs=1e-11) for measure, ends in bounds.items()}
+        assert all(low - 1e-11 <= true[measure] <= high + 1e-11 for measure, (low, high) in of_team.items())
+        assert rows[team] == of_team[REAL[0]]
+    board["columns"] = [column for column in board["columns"] if column not in ENDS]
+    (sentence,) = set(board["rules"]) - set(before["rules"])
+    board["rules"].remove(sentence)
+    assert board == before
+    low, high = (f"{end:.3f}" for end in next(iter(rows.values())))
+    for page in ("main/index.html", f"teams/{next(iter(rows)).lower()}.html"):
+        assert f"{low} to {high}" in (tmp_path / "site" / page).read_text(encoding="utf-8")
+
+
+@pytest.mark.holds(r"The board has the lowest and the highest score that unjudged items( of the list)? allow, where .*")
+@pytest.mark.parametrize("reach", ["any", "list"])
+def test_a_board_has_bounds_and_computes_those_of_a_new_file_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reach: JudgedBounds
+) -> None:
+    """Those of the other files are kept."""
+    calls = []
+
+    def computed(*given: Any) -> dict[str, tuple[float, float]]:
+        calls.append(given)
+        return mean_bounds(*given)
+
+    monkeypatch.setattr(statistics, "mean_bounds", computed)
+    write_challenge(tmp_path / "c", f'{SETTINGS}judged_bounds = "{reach}"\n')
+    (last,) = (tmp_path / "c/submissions/main").glob("*even-tide.txt")
+    aside = last.rename(tmp_path / last.name)
+    assert here("run", tmp_path / "c").code == 0
+    aside.rename(last)
+    before = len(calls)
+
+    assert here("run", tmp_path / "c").code == 0
+
+    assert (before, len(calls)) == (5, 6)
+    files = {path.stem.split("-", 1)[1]: path for path in last.parent.iterdir()}
+    for row in document(tmp_path / "c")["rows"]:
+        result = scorer.evaluate(tmp_path / "c/solutions/main.txt", files[row["team"]], "MARp@5,10")
+        bounds = result.unjudged_bounds(reach)["MARp@5,10"]
+        assert [row[end] for end in ENDS] == [round(end, 3) for end in bounds]
+
+
+def test_preliminary_bounds_tell_nothing_about_other_queries(tmp_path: Path) -> None:
+    """Two challenges that differ only in grades and items of hidden queries have the same board."""
+    twins = []
+    for name, other in (
+        ("one", SOLUTION),
+        ("two", SOLUTION.replace("f|2,g|1", "f|9,g|1,h|0.5").replace("0:a|1", "0:b|7")),
+    ):
+        live = Live.graded(tmp_path / name, rules='judged_bounds = "any"\nmeasures = ["P@2", "DCG@3"]\n')
+        live.write_solution(other)
+        live.run(BEFORE)
+        for team, content in (("alder", POOR), ("birch", GOOD)):
+            live.put(f"{team}.txt", content, day(11))
+        live.run_and_render(day(12))
+        board = document(live.folder)
+        assert all(row[ENDS[0]] <= row["preliminary nDCG@3"] <= row[ENDS[1]] for row in board["rows"])
+        twins.append((board, live.page("main/leaderboard.csv")))
+
+    assert twins[0] == twins[1]
+    assert any(row[ENDS[0]] < row[ENDS[1]] for row in twins[0][0]["rows"])
+
+
+@pytest.mark.parametrize("setting", ['unjudged = "drop"', 'ties = "best"'])
+def test_bounds_need_unjudged_items_with_ranks(tmp_path: Path, setting: str) -> None:
+    """Otherwise none are known."""
+    with pytest.raises(scorer.ChallengeError, match='judged_bounds: found "any", which has no bounds with unjudged'):
+        _ = Live.of(tmp_path, settings=f'{setting}\njudged_bounds = "any"').challenge

@@ -91,6 +91,7 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         slices=None,
         slices_public="end",
         unjudged="nonrelevant",
+        judged_bounds=None,
         equal_ranks="shared",
         entry="best",
         picks=2,
@@ -150,7 +151,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     read = json.loads(track.model_dump_json())
     assert {name: read[name] for name in values} == values
     others = {"name", "root", "title", "solution", "list_length", "cutoffs", "primary", "split", "phases", "quota"}
-    others |= {"picks", "late_board", "trusted_times", "overall", "metadata"}
+    others |= {"picks", "late_board", "trusted_times", "overall", "metadata", "judged_bounds"}
     assert read.keys() - values.keys() == others
 
 
@@ -270,8 +271,9 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "exclude, submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, unjudged, "
-            "equal_ranks, entry, picks, stage, split, final, baselines, phases, late_board, trusted_times, quota, "
-            "per_query, statistics, slices, slices_public, reveal_solution, solution_format, submission_format",
+            "judged_bounds, equal_ranks, entry, picks, stage, split, final, baselines, phases, late_board, "
+            "trusted_times, quota, per_query, statistics, slices, slices_public, reveal_solution, "
+            "solution_format, submission_format",
         ),
     ],
 )

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scorer.board.board import Board, Row, RowCertainty, SliceRow, rules
+from scorer.board.reports.scores import UNJUDGED_ENDS
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
 from scorer.live.metadata import value_text
 from scorer.live.phases import FIRST_RECEIPT
@@ -228,7 +229,8 @@ def export_columns(board: Board) -> tuple[str, ...]:
     """
     looks = ("looks",) if board.shows_looks else ()
     scores, metadata = _named_scores(board, None), _metadata(board, None)
-    return ("rank", "team", "baseline", *scores, "entries", *looks, "last entry", *_CERTAINTY, *metadata)
+    bounds = UNJUDGED_ENDS if board.track.judged_bounds else ()
+    return ("rank", "team", "baseline", *scores, "entries", *looks, "last entry", *_CERTAINTY, *bounds, *metadata)
 
 
 _METADATA = "metadata "
@@ -242,6 +244,7 @@ def _metadata(board: Board, entry: Entry | None) -> dict[str, CellValue]:
 
 def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
     """Return the rows of every export, by column; scores are rounded to the track's decimals, None is a blank."""
+    reach = board.track.judged_bounds
     return tuple(
         {
             "rank": row.rank,
@@ -252,6 +255,7 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
             **({"looks": row.looks} if board.shows_looks else {}),
             "last entry": None if row.last_received is None else iso_time(row.last_received),
             **_certainty(board, row),
+            **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
             **_metadata(board, row.entry),
         }
         for row in board.rows
@@ -424,6 +428,7 @@ def _statistics(board: Board, column: int) -> dict[str, Any]:
     decimals = board.track.shown_decimals
     teams = {
         row.team.slug: _row(of_row, decimals)
+        | ({"judged_bounds": row.judged_bounds[column]} if row.judged_bounds else {})
         for row in board.rows
         if row.certainty and (of_row := row.certainty[column]) is not None
     }

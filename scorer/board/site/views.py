@@ -37,7 +37,7 @@ MARKED_ROWS = 300
 MEASURES = 3
 """How many further measures are shown at first; those that are equal for all rows are not."""
 
-LEFT_OUT = ("last", "best", "queries", "measure", "entries", "change", "before", "interval")
+LEFT_OUT = ("last", "best", "queries", "measure", "entries", "change", "before", "interval judged", "interval")
 """The columns that a narrow window leaves out, in this order; of several measures, the last one first."""
 
 QUARTERS = 4
@@ -141,7 +141,7 @@ class BoardColumn:
         """Its name in the URL of a view; unique."""
         if self.field:
             return f"stated-{self.field.name}"
-        return self.measure.name if self.measure and self.kind == "measure" else self.kind
+        return self.measure.name if self.measure and self.kind == "measure" else self.kind.split()[-1]
 
     @property
     def css(self) -> str:
@@ -162,6 +162,7 @@ def board_columns(
     entries = [len(row.present_entries) for row in board.rows]
     has_tiers = board.primary_certainty is not None
     has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
+    has_bounds = any(row.primary_bounds for row in board.rows)
     score_width = _score_width(board.track.shown_decimals, BOLD_DIGIT)
     candidates: list[BoardColumn | None] = [
         BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,
@@ -173,6 +174,7 @@ def board_columns(
         else None,
         BoardColumn("score", measures[0].label, max(score_width, _head_width(measures[0])), measure=measures[0]),
         BoardColumn("interval", "95 % interval", 27) if has_intervals else None,
+        BoardColumn("interval judged", "Unjudged bounds", 27) if has_bounds else None,
         BoardColumn("strip", "Scores on an axis"),
         BoardColumn("queries", "Queries", 18, "ascending") if drawn and marks else None,
         *_further(measures, scores, board.track.shown_decimals),
@@ -194,7 +196,7 @@ def board_columns(
     return _with_windows(_with_toggles([column for column in candidates if column]))
 
 
-OPTIONAL = ("tier", "range", "affiliation", "interval", "queries", "preliminary", "before", "change", "best")
+OPTIONAL = ("tier", "range", "affiliation", "interval", "judged", "queries", "preliminary", "before", "change", "best")
 """The columns that a board may lack."""
 
 ALWAYS = frozenset({"rank", "team", "score", "strip"})
