@@ -49,6 +49,8 @@ True
 0  first  second         0.5     2
 >>> comparison.notes["first"], comparison.settings.resamples
 ((), 10000)
+>>> comparison.separates, comparison.slices
+(False, {})
 >>> comparison.analysis.task.cases
 ('q1', 'q2', 'q3')
 >>> comparison.to_dict()["algorithms"]

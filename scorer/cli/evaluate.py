@@ -59,8 +59,6 @@ from scorer.wording import TABLES, aligned, counted, printable, quoted
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.measures import Kind, Measure
-    from scorer.scoring.analysis.analysis import Settings
-    from scorer.scoring.analysis.compare import Comparison
     from scorer.scoring.analysis.kept import Task
     from scorer.scoring.evaluation import Evaluation
 
@@ -387,6 +385,9 @@ def compare(
         "-m, --measure MEASURE",
         "the measure to compare by, as in nDCG@10; required for files; default for teams: the primary measure",
     ),
+    slices: str | None = option(
+        "--slices FILE", "also compare on the queries of each label: a file with lines query,label"
+    ),
     form: str = form_of("the comparison", "table", "json", "csv", "markdown", "latex"),
     row_name: RowName | None = NAMES,
     analysis: AnalysisOptions = group(),
@@ -407,14 +408,15 @@ def compare(
         if measure is None:
             check_standard_input(solution, *names)
             raise WrongCallError("--measure is required to compare files, as in --measure nDCG@10")
-        (task,), notes = tasks_of_files(names, solution, lambda: dict([one_measure(measure)]), row_name, options)
-        comparison = replace(compared(task, settings), notes=notes)
+        found = tasks_of_files(names, solution, lambda: dict([one_measure(measure)]), row_name, options, slices)
+        (task, *parts), notes = found
     elif solution is None and track is not None:
         options.check_unused("is for files; the rules of a track are in challenge.toml", names=row_name)
-        comparison = _of_teams(names, challenge or Path(), track, measure, settings)
+        (task, *parts), notes = _of_teams(names, challenge or Path(), track, measure, slices), {}
     else:
         raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
-    print_result(comparison_text(comparison, form))
+    print_message(*task.notes)
+    print_result(comparison_text(replace(compared(task, settings, parts), notes=notes), form))
     return 0
 
 
@@ -461,10 +463,12 @@ def tasks_of_files(
     return tasks, notes
 
 
-def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, settings: Settings) -> Comparison:
-    """Compare the entries of teams that count on the board."""
+def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, slices: str | None) -> list[Task]:
+    """Return the scores of the entries of teams that count on the board, on all queries and on each slice."""
+    from scorer.lists.slices import read_slices
+    from scorer.live.now import Now
     from scorer.organising.render import measure_of, teams_task
-    from scorer.scoring.analysis.compare import compared
+    from scorer.scoring.analysis.compare import with_slices
     from scorer.store.store import Store
 
     challenge, (chosen,) = open_challenge(folder, track)
@@ -474,8 +478,9 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
         raise WrongCallError(f"--measure: {error}") from error
     with Store.open(challenge.database_address, create=False) as store:
         task = store.read(lambda view: teams_task(view, chosen, names, by))
-    print_message(*task.notes)
-    return compared(task, settings)
+        basis = store.read(lambda view: Now.of(view, chosen).public.basis)
+        queries = store.read(lambda view: view.queries(basis.solution).ids) if slices and basis else ()
+    return with_slices(task, read_slices(slices, queries), queries) if slices else [task]
 
 
 SUBTOPICS = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import re
+from collections.abc import Mapping, Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,9 @@ from scipy import stats
 
 import scorer
 from scorer.scoring.analysis.compare import DECISIVE
-from tests.commands import Terminal
+from tests.commands import Terminal, here
+from tests.seeded_challenge import QUALITY, write_challenge
+from tests.seeded_challenge import QUERIES as SEEDED
 
 QUERIES = [f"q{number:02}" for number in range(24)]
 SOLUTION = {query: {"a": 2.0, "b": 1.0} for query in QUERIES}
@@ -296,3 +300,86 @@ def test_options_for_files_are_refused_for_teams(scored: Path, terminal: Termina
         answer = terminal.run(*arguments, *option)
         assert answer.code == 2
         assert f"{option[0]} is for files" in answer.err
+
+
+# Slices
+
+LABELS = {"long": QUERIES[::2], "few": QUERIES[:2]}
+
+
+RUNS_BY_FILE = {f"{name}.json": run for name, run in RUNS.items()}
+
+
+def write_labels(labels: Mapping[str, Sequence[str]]) -> None:
+    """Write the file of slices."""
+    rows = [f"{query},{label}\n" for label, queries in labels.items() for query in queries]
+    Path("slices.csv").write_text("".join(rows), encoding="utf-8")
+
+
+def test_the_comparison_on_a_slice_is_that_of_its_queries(files: Path, terminal: Terminal) -> None:
+    """With a solution of only these queries, every number is the same, and all queries are compared as before."""
+    write_labels({**LABELS, "unknown": []})
+    runs = [f"{name}.json" for name in RUNS]
+
+    document = json.loads(compare(terminal, *runs, "--slices", "slices.csv", "--format", "json").out)
+
+    slices = document.pop("slices")
+    assert document == json.loads(compare(terminal, *runs, "--format", "json").out)
+    assert list(slices) == list(LABELS)
+    for label, queries in LABELS.items():
+        own = scorer.compare({query: SOLUTION[query] for query in queries}, RUNS_BY_FILE, "RR").to_dict()
+        assert slices[label]["cases"] == len(queries)
+        assert {**slices[label], "task": "RR"} == json.loads(json.dumps(own))
+
+
+def test_every_form_has_the_slices(files: Path, terminal: Terminal) -> None:
+    """The text says where no pair is significant; the other forms have a column with the label."""
+    write_labels(LABELS)
+    names = ("fair.json", "good.json", "--slices", "slices.csv")
+
+    whole, long, few = re.split(r"\n(?=long: |few: )", compare(terminal, *names).out)
+    rows = list(csv.DictReader(StringIO(compare(terminal, *names, "--format", "csv").out)))
+
+    assert "MRR over 24 queries:" in whole
+    assert long.startswith("long: MRR over 12 queries:")
+    assert few.startswith("few: MRR over 2 queries:")
+    assert "Too few queries to separate anything." in few
+    assert "Too few" not in whole + long
+    assert whole.count("randomisation test") == 1
+    assert "randomisation" not in long + few
+    assert [(row["slice"], row["wins"]) for row in rows[:1]] == [("all", "20")]
+    assert [row["slice"] for row in rows] == ["all", "long", "few"]
+
+
+def test_a_slice_on_which_a_submission_has_no_score_is_left_out(files: Path, terminal: Terminal) -> None:
+    """With a note."""
+    write_labels(LABELS)
+    Path("part.json").write_text(json.dumps({query: {"a": 1} for query in QUERIES[2:]}), encoding="utf-8")
+
+    answer = compare(
+        terminal, "part.json", "good.json", "--slices", "slices.csv", "--missing", "skip", "--format", "csv"
+    )
+
+    assert 'The slice "few" is left out: a submission has no score on its queries.' in answer.err
+    assert [row["slice"] for row in csv.DictReader(StringIO(answer.out))] == ["all", "long"]
+
+
+def test_teams_are_compared_on_slices(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in a challenge whose solution has only the queries of the slice."""
+    monkeypatch.chdir(tmp_path)
+    labels = {"even": SEEDED[::2]}
+    write_labels(labels)
+    documents = []
+    for name, more in (("whole", ("--slices", "slices.csv")), ("part", ())):
+        write_challenge(tmp_path / name)
+        solution = tmp_path / name / "solutions/main.txt"
+        lines = solution.read_text(encoding="utf-8").splitlines(keepends=True)
+        if name == "part":
+            solution.write_text("".join(lines[::2]), encoding="utf-8")
+        assert here("score", tmp_path / name).code == 0
+        call = ["compare", "--challenge", str(tmp_path / name), "--track", "main", *QUALITY, "--format", "json"]
+        documents.append(json.loads(here(*call, *more).out))
+
+    whole, part = documents
+
+    assert {**whole["slices"]["even"], "task": "main", "notes": None} == {**part, "notes": None}

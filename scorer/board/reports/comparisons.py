@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 
+from scorer.board.reports.scores import MEAN
 from scorer.measures.matched import Floats
 from scorer.runs.overlap import Overlaps
 from scorer.runs.overlap import Pair as RunPair
@@ -75,16 +77,16 @@ def comparison_text(comparison: Comparison, form: str) -> str:
     """Return a comparison in a form of `TABLES`, or as JSON; without a final line end."""
     if form == "json":
         return json_text(comparison.to_dict())
-    table = comparison_table(comparison)
-    if form == "table":
-        return "\n\n".join(
-            [
-                _heading(comparison),
-                TABLES[form](table),
-                "\n".join(_decisive(comparison, pair) for pair in comparison.pairs),
-            ]
-        )
-    return TABLES[form](table)
+    if form != "table":
+        return TABLES[form](comparison_table(comparison))
+    texts = [_heading(comparison), TABLES[form](comparison_table(replace(comparison, slices={})))]
+    texts.append("\n".join(_decisive(comparison, pair) for pair in comparison.pairs))
+    for label, part in comparison.slices.items():
+        table = replace(comparison_table(part), note="")
+        few = [] if part.separates else ["Too few queries to separate anything."]
+        findings = "\n".join([*few, *(finding(part, pair) for pair in part.pairs)])
+        texts += [f"{printable(label)}: {_heading(part)}", TABLES[form](table), findings]
+    return "\n\n".join(texts)
 
 
 def comparison_table(comparison: Comparison) -> Table:
@@ -94,9 +96,13 @@ def comparison_table(comparison: Comparison) -> Table:
     heads = ["first", "second", "difference", "low", "high", "p", "effect", "wins", "ties", "losses"]
     if several:
         heads.insert(6, "p (Holm)")
-    rows = (_row(pair, decimals, several=several) for pair in comparison.pairs)
+    rows = [_row(pair, decimals, several=several) for pair in comparison.pairs]
     note = _note(comparison, several=several)
-    return table_of(heads, rows, ("first", "second"), blank="-", all_digits=True, note=note)
+    if comparison.slices:
+        heads, rows = ["slice", *heads], [[MEAN, *row] for row in rows]
+        for label, part in comparison.slices.items():
+            rows += [[label, *_row(pair, decimals_of(part.analysis), several=several)] for pair in part.pairs]
+    return table_of(heads, rows, ("slice", "first", "second"), blank="-", all_digits=True, note=note)
 
 
 def _row(pair: Pair, decimals: int, *, several: bool) -> list[CellValue | Cell]:

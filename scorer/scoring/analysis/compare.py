@@ -25,6 +25,7 @@ from scorer.scoring.analysis.analysis import (
 )
 from scorer.scoring.analysis.kept import Task, Words, without_missing
 from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, measures_named, takes_options
+from scorer.scoring.outcomes import aggregated
 from scorer.scoring.statistics.paired_tests import effect_sizes
 from scorer.wording import Tabular, counted, html_table, quoted
 
@@ -103,6 +104,13 @@ class Comparison(Tabular):
     """The seed, the number of resamples, and which pairs are compared."""
     notes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """For each submission, notes about it, such as unknown queries."""
+    slices: Mapping[str, Comparison] = field(default_factory=dict)
+    """By label, the comparison on the queries of a slice, for `scorer compare --slices`."""
+
+    @property
+    def separates(self) -> bool:
+        """Whether the difference of any pair is significant."""
+        return any(pair.is_significant for pair in self.pairs)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -135,6 +143,7 @@ class Comparison(Tabular):
             "decisive": decisive,
             "seed": self.settings.seed,
             "resamples": self.settings.resamples,
+            **({"slices": {label: part.to_dict() for label, part in self.slices.items()}} if self.slices else {}),
         }
 
     def to_frame(self) -> pd.DataFrame:
@@ -302,7 +311,9 @@ def with_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> 
         if np.isnan(values).all(axis=1).any():
             left_out.append(f"The slice {quoted(part.label)} is left out: a submission has no score on its queries.")
         else:
-            parts.append(replace(task, name=f"{task.name}, {part.label}", cases=cases, values=values))
+            means = task.means and tuple(round(aggregated(row, "mean"), task.decimals) for row in values)
+            name = f"{task.name}, {part.label}"
+            parts.append(replace(task, name=name, cases=cases, values=values, means=means, kept=None))
     return [replace(task, notes=(*task.notes, *left_out)), *parts]
 
 
@@ -344,10 +355,12 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
     )
 
 
-def compared(task: Task, settings: Settings) -> Comparison:
-    """Return the comparison of the algorithms of a task; missing values are left out."""
+def compared(task: Task, settings: Settings, slices: Sequence[Task] = ()) -> Comparison:
+    """Return the comparison of the algorithms of a task, and on its slices; missing values are left out."""
     analysis = analysed(without_missing(task, "drop"), settings)
-    return Comparison(analysis.task.measure or analysis.task.name, _pairs(analysis), analysis, settings)
+    parts = {part.name.removeprefix(f"{task.name}, "): compared(part, settings) for part in slices}
+    name = analysis.task.measure or analysis.task.name
+    return Comparison(name, _pairs(analysis), analysis, settings, slices=parts)
 
 
 def _pairs(analysis: TaskAnalysis) -> tuple[Pair, ...]:
