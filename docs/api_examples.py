@@ -207,7 +207,7 @@ no measure is called "nDGC"
 >>> pair.p_value == pair.adjusted, pair.is_significant
 (True, False)
 >>> round(pair.effect_size, 4), pair.interval
-(0.7071, (0.0, 0.5))
+(0.7071, (-1.0, 1.0))
 >>> pair.wins, pair.ties, pair.losses, len(pair.decisive)
 (1, 1, 0, 1)
 """,

@@ -17,6 +17,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from scipy import stats
 from scipy.interpolate import PchipInterpolator
 
 from example.season_plan import Content, PhasePlan, QuotaPlan, Season, Step, TrackPlan
@@ -1664,3 +1665,30 @@ def live_late(entries: Iterable[LiveEntry], events: Sequence[LiveEvent]) -> dict
         if is_late and (team not in found or (entry.final or 0.0) > (found[team].final or 0.0)):
             found[team] = entry
     return {team: entry.index for team, entry in found.items()}
+
+
+# Intervals
+
+
+def mean_interval(scores: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the mean of scores from 0 to 1, its ends found by bisection."""
+    count, mean = len(scores), math.fsum(scores) / len(scores)
+    variance = math.fsum((score - mean) ** 2 for score in scores) / (count - 1) if count > 1 else 0.0
+    if count == 1 or (variance < 1e-20 and 0 < mean < 1):
+        return mean, mean
+    larger = stats.t.ppf(0.975, count - 1) / stats.norm.ppf(0.975)
+    trials = max(count, count * mean * (1 - mean) / (variance * larger**2)) if variance > 1e-20 else count
+    half = sum(score in {0, 1} for score in scores) / count / 2
+
+    def end(first: float, second: float, share: float) -> float:
+        low, high = 0.0, 1.0
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if stats.beta.cdf(middle, first, second) < share else (low, middle)
+        return low
+
+    hits, misses = trials * mean, trials * (1 - mean)
+    return (
+        0.0 if mean == 0 else end(hits + 0.5 - half, misses + 0.5 + half, 0.025),
+        1.0 if mean == 1 else end(hits + 0.5 + half, misses + 0.5 - half, 0.975),
+    )

@@ -37,7 +37,7 @@ class RowCertainty:
     """Of the score of a row on one measure."""
 
     interval: Interval | None
-    """Of the mean, by the bootstrap; None where all scores are equal or too few are defined."""
+    """Of the mean; None where all scores are equal, but for 0 and 1, or too few are defined."""
     rank_range: tuple[int, int] | None
     """The ranks that the team may have, all teams taken together; None for a row without a rank."""
     tier: int | None
@@ -86,7 +86,7 @@ class Pair:
     difference: float
     """The mean score of `row` minus that of `other`, over the queries for which both are defined."""
     interval: Interval | None
-    """Of the difference, by the bootstrap."""
+    """Of the difference."""
     p_value: float
     """Of the randomisation test of this pair only."""
     is_separable: bool | None
@@ -148,7 +148,7 @@ class SliceRow:
     """Among the teams that are ranked on the board."""
     score: float | None
     interval: Interval | None
-    """Of the score, by the bootstrap over the queries of the slice."""
+    """Of the score, from the queries of the slice."""
     rank_range: tuple[int, int] | None
     """The ranks that the team may have, all pairs of teams tested at once on the queries of the slice."""
 

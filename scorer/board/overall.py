@@ -20,7 +20,9 @@ from scorer.live.teams import Team
 from scorer.measures.matched import Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import number_of
+from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.rankings import ranked, values_of_track
+from scorer.scoring.statistics.resampling import intervals_of_sum
 from scorer.settings.overall import Overall, measure_column
 from scorer.settings.tracks import Track
 from scorer.store.log import LogLine
@@ -192,8 +194,9 @@ class _Ranking:
             if now.basis is not None
         ]
 
-    def _resampled(self, number: int, scored: ScoredRows, cache: Cache) -> Floats:
-        """[resample, team]: the means of the ranked teams in a track; NaN where they have none.
+    def _sampled(self, number: int, scored: ScoredRows, cache: Cache) -> tuple[Floats, Floats]:
+        """Of the ranked teams in a track: the means and the ends of their intervals, [value, team], and the means over
+        the resamples, [resample, team]; NaN where they have none.
 
         All tracks have the same draws, each in another order: so those of tracks with equally many queries are
         independent, too, and what is kept for the board of the track is used.
@@ -203,19 +206,29 @@ class _Ranking:
         scores = scored.kept_scores(measure, kept)
         queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
         kept = kept.within(measure.full, number_of(queries))
-        task = measured(scores[:, queries], scored.means(column), [True] * len(scores), kept)
-        means = np.full((task.resamples, self.ranked), np.nan)
+        every = [True] * len(scores)
+        task = measured(scores[:, queries], scored.means(column), every, kept, bounded=measure.bounded)
+        certain, means = np.full((3, self.ranked), np.nan), np.full((task.resamples, self.ranked), np.nan)
         present = [rows[number] is not None for rows in self.teams[: self.ranked]]
+        certain[:, present] = means_of(task.scores), *task.intervals.T
         means[:, present] = np.roll(task.resampled.T, number, axis=0)
-        return means
+        return certain, means
 
     def certain(self, scored: Sequence[ScoredRows], cache: Cache) -> str:
-        """As JSON, of each ranked team: the interval of its overall score and the range of its rank, from resamples."""
-        totals = self.totals([self._resampled(number, of, cache) for number, of in enumerate(scored)], shown=False)
+        """As JSON, of each ranked team: the interval of its overall score and the range of its rank, from resamples;
+        the interval of a mean of scores is from those of the tracks.
+        """
+        certain, means = zip(*(self._sampled(number, of, cache) for number, of in enumerate(scored)), strict=True)
+        totals = self.totals(means, shown=False)
         shares, ranks = (LEVEL / 2, 1 - LEVEL / 2), ranked(totals)
-        ends = np.round(np.quantile(-totals if self.rules.rule == "rank" else totals, shares, axis=0), self.decimals)
+        if self.rules.rule == "mean":
+            own, weights = np.stack(certain), np.array(self.rules.shares) / sum(self.rules.shares)
+            ends = intervals_of_sum(own[:, 0], own[:, 1:].swapaxes(1, 2), weights).T
+        else:
+            ends = np.quantile(-totals if self.rules.rule == "rank" else totals, shares, axis=0)
         first = np.quantile(ranks, shares[0], axis=0, method="lower")
-        return json.dumps(np.stack([*ends, first, np.quantile(ranks, shares[1], axis=0, method="higher")]).T.tolist())
+        last = np.quantile(ranks, shares[1], axis=0, method="higher")
+        return json.dumps(np.stack([*np.round(ends, self.decimals), first, last]).T.tolist())
 
 
 def overall_board(

@@ -14,11 +14,10 @@ from scorer.errors import SolutionError
 from scorer.lists.slices import Slice, read_slices
 from scorer.live.entry import rounded
 from scorer.live.now import Now
-from scorer.measures.matched import Floats, Ints
+from scorer.measures.matched import Floats
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.outcomes import QueryMask, aggregated
 from scorer.scoring.statistics.rankings import rank_ranges
-from scorer.scoring.statistics.resampling import percentile_intervals, resampled_means
 from scorer.store.snapshot import Cache
 
 MOST_TESTED = 2000
@@ -76,15 +75,10 @@ def _board(
     separates = None
     queries = np.flatnonzero(part.inside & ~np.isnan(scores).all(axis=0))
     if way == "mean" and len(queries):
-        shown = scores[:, queries]
         kept = kept.within(measure.full, number_of(queries))
-
-        def ends(chosen: Ints) -> Floats:
-            return percentile_intervals(resampled_means(shown[chosen]))
-
-        for row, (low, high) in enumerate(kept.values("interval of a slice", 2, ends).tolist()):
+        task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded)
+        for row, (low, high) in enumerate(task.intervals.tolist()):
             intervals[row] = (rounded(low, decimals) or 0.0, rounded(high, decimals) or 0.0) if low < high else None
-        task = measured(shown, means, is_ranked, kept)
         has_all = sum(mean is not None for mean in of_ranked) == len(task.ranked)
         if tested and has_all and len(task.ranked) > 1 and task.queries:
             separates = bool(task.better.any())

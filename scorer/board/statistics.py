@@ -23,6 +23,7 @@ from scorer.scoring.outcomes import QueryMask, Rules, split_masks
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.rankings import SETS, mean_moves, rank_ranges, split_means, tau_b, tiers
 from scorer.scoring.statistics.resampling import (
+    mean_intervals,
     percentile_intervals,
     queries_needed,
     resampled_means,
@@ -269,8 +270,9 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
     measures = [track.all_measures[column] for column in columns]
 
     def computed(rows: Ints) -> Floats:
-        of_measures = of_means(np.concatenate(scored.scores(measures, rows.tolist())), scored.mask.inside)
-        return np.hstack(np.vsplit(of_measures, len(measures)))
+        of_measures = zip(scored.scores(measures, rows.tolist()), measures, strict=True)
+        inside = scored.mask.inside
+        return np.hstack([of_means(scores, inside, bounded=measure.bounded) for scores, measure in of_measures])
 
     if not measures:
         return {}
@@ -322,11 +324,17 @@ many of the best baselines, and with the leader. On a shorter board, all rows ar
 
 
 def measured(
-    scores: Floats, means: Sequence[float | None], is_ranked: Sequence[bool], kept: Kept | None = None
+    scores: Floats,
+    means: Sequence[float | None],
+    is_ranked: Sequence[bool],
+    kept: Kept | None = None,
+    *,
+    bounded: bool = False,
 ) -> TaskScores:
     """The analysis of the scores of rows, [row, query], given their means, rounded as the board shows them."""
     shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
-    return TaskScores(scores, shown, np.flatnonzero(is_ranked), sign_flips_of(sum(is_ranked)), kept=kept)
+    flips = sign_flips_of(sum(is_ranked))
+    return TaskScores(scores, shown, np.flatnonzero(is_ranked), flips, kept=kept, bounded=bounded)
 
 
 def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> MeasureStatistics:
@@ -338,7 +346,8 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     measure = track.all_measures[column]
     queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
     kept = kept.within(measure.full, number_of(queries))
-    task = measured(scores[:, queries], means, [row.rank is not None for row in scored.rows], kept)
+    is_ranked = [row.rank is not None for row in scored.rows]
+    task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded)
     ranked = [row for row in task.ranked.tolist() if means[row] is not None]
     of_ranking = None
     if len(ranked) == len(task.ranked) and (not column or track.statistics == "all"):
@@ -360,7 +369,7 @@ def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Ke
     return MeasureStatistics(of_ranking, tuple(rows), of_pairs, shaken)
 
 
-def of_means(scores: Floats, inside: Bools) -> Floats:
+def of_means(scores: Floats, inside: Bools, *, bounded: bool) -> Floats:
     """[row, value]: of each row, given its scores over all queries, [row, query], and whether they are in the mean.
 
     A number for the queries on which the measure is defined, the ends of the interval of the mean, and the bars of the
@@ -374,7 +383,8 @@ def of_means(scores: Floats, inside: Bools) -> Floats:
         for start in range(0, len(same), _AT_ONCE):
             rows = same[start : start + _AT_ONCE]
             of_rows = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
-            values[rows, 1:3] = percentile_intervals(resampled_means(of_rows))
+            ends = mean_intervals(of_rows) if bounded else percentile_intervals(resampled_means(of_rows))
+            values[rows, 1:3] = ends
             values[rows, 3:] = [_histogram(row) for row in of_rows]
     values[:, 0] = numbers
     return values
@@ -438,7 +448,7 @@ def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histo
     """The certainty of each row."""
     rows = [
         RowCertainty(interval, None, None, None, _histogram(scores) if has_histogram else ())
-        for interval, scores in zip(_with_width(task.percentile), task.scores, strict=True)
+        for interval, scores in zip(_with_width(task.intervals), task.scores, strict=True)
     ]
     if of_ranking is None:
         return rows

@@ -41,9 +41,10 @@ _PREAMBLE = r"""\documentclass{article}
 """
 
 _CERTAIN = """\
-Intervals ("from" and "to") hold %d %% of the means of a paired bootstrap over the queries (%s resamples, seed %d). The
-range of a team ("best" and "worst") has the ranks that it may have at %d %% confidence, all teams taken together. A
-tier opens with the best team that is in no tier yet, and holds the teams after it that are not significantly worse."""
+Intervals ("from" and "to") are at %d %%: of means of scores from 0 to 1 by the method of Korn and Graubard, of others
+the percentiles of a paired bootstrap over the queries (%s resamples, seed %d). The range of a team ("best" and "worst")
+has the ranks that it may have at %d %% confidence, all teams taken together. A tier opens with the best team that is in
+no tier yet, and holds the teams after it that are not significantly worse."""
 
 
 def paper_files(view: Snapshot, challenge: Challenge, cache: Cache) -> dict[str, bytes]:

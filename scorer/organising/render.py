@@ -234,6 +234,7 @@ def track_task(
         ranked=len(ranked),
         decimals=track.shown_decimals,
         measure=chosen.mean_name,
+        bounded=chosen.bounded,
         words=WORDS,
         notes=_notes(track.shown_split, left_out),
         kept=kept.within(chosen.full, number_of(np.flatnonzero(inside)[defined])),

@@ -27,7 +27,7 @@ from scorer.live.phases import State
 from scorer.options import Split
 from scorer.organising.render import boards, render
 from scorer.scoring.evaluation import evaluate
-from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means, sign_flips
+from scorer.scoring.statistics.resampling import difference_intervals, mean_intervals, sign_flips
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from tests.commands import here, process
@@ -73,13 +73,13 @@ def defined(scores: np.ndarray) -> np.ndarray:
     return scores[:, ~np.isnan(scores).all(axis=0)]
 
 
-def test_intervals_are_those_of_the_bootstrap(folder: Path) -> None:
+def test_intervals_are_those_of_the_scores(folder: Path) -> None:
     """Of every row, baselines too, on each measure that is a mean; queries without a score are left out."""
     board = board_of(folder)
 
     for column, measure in ((0, "MARp@5,10"), (1, "nDCG@10")):
         scores = defined(scores_of(folder, board, measure))
-        intervals = percentile_intervals(resampled_means(scores))
+        intervals = mean_intervals(scores)
         assert scores.shape[1] == 54
         for row, interval in zip(board.rows, intervals.tolist(), strict=True):
             certainty = row.certainty[column]
@@ -154,8 +154,7 @@ def test_pairs_are_compared_on_their_differences(folder: Path) -> None:
             sum(each < 0 for each in differences),
         )
         both = np.array([scores[pair.row], scores[pair.other]])[:, ~np.isnan(scores[0])]
-        means = resampled_means(both)
-        (interval,) = bca_intervals(means[:, :1] - means[:, 1:], both[:1] - both[1:]).tolist()
+        (interval,) = difference_intervals(both[:1] - both[1:], bounded=True).tolist()
         assert pair.interval == tuple(interval)
         has_baseline = board.rows[pair.row].baseline or board.rows[pair.other].baseline
         assert (pair.is_separable is None) == has_baseline
@@ -222,7 +221,7 @@ def test_preliminary_statistics_see_preliminary_queries_only(folder: Path, tmp_p
     board = board_of(tmp_path / "challenge")
     scores = defined(scores_of(tmp_path / "challenge", board, "MARp@5,10", "preliminary"))
 
-    intervals = percentile_intervals(resampled_means(scores))
+    intervals = mean_intervals(scores)
     assert scores.shape[1] < 20
     for row, interval in zip(board.rows, intervals.tolist(), strict=True):
         certainty = row.certainty[0]

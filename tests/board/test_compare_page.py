@@ -56,7 +56,7 @@ def test_every_number_is_that_of_scorer_compare(tmp_path: Path) -> None:
     for one, other, difference, low, high, p, _, *counts, _ in found["pairs"]:
         pair = expected[teams[one]][teams[other]]
         assert f"{difference / 1000:.3f}" == f"{pair['difference']:.3f}"
-        assert [f"{end / 1000:.3f}" for end in (low, high)] == [f"{end:.3f}" for end in pair["bca"]]
+        assert [f"{end / 1000:.3f}" for end in (low, high)] == [f"{end:.3f}" for end in pair["interval"]]
         assert p / 1000 == (round(pair["p"], 3) if pair["p"] >= 0.001 else 0)
         assert counts == [pair["wins"], pair["ties"], pair["losses"]]
 

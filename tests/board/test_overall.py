@@ -19,7 +19,7 @@ from tests import challenger
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
 from tests.commands import here
-from tests.oracles import average_precision
+from tests.oracles import average_precision, mean_interval
 from tests.overall import SOLUTIONS, STRENGTHS, write_challenge
 from tests.pages import read
 
@@ -141,7 +141,10 @@ def test_scores_ranks_and_contributions_are_those_of_the_loops(site: Site, rule:
 
 @pytest.mark.parametrize(("rule", "more"), CASES)
 def test_ranges_are_those_of_a_loop_over_resamples(site: Site, rule: str, more: str) -> None:
-    """In each resample, the queries of each track are drawn with the seed; tracks are shifted against each other."""
+    """In each resample, the queries of each track are drawn with the seed; tracks are shifted against each other.
+
+    A mean of tracks has its interval from theirs: the squares of the distances to the ends add up.
+    """
     folder = site(f'{TRACKS}rule = "{rule}"\n{more}')
     found = document(folder)
     weights = found["settings"]["weights"] or (1, 1, 1)
@@ -168,6 +171,14 @@ def test_ranges_are_those_of_a_loop_over_resamples(site: Site, rule: str, more: 
     for row in found["rows"]:
         scores, places = (np.array(each) for each in zip(*resampled[row["id"]], strict=True))
         low, high = np.quantile(scores, (0.025, 0.975))
+        if rule == "mean":
+            of_tracks = [(weight, each) for weight, each in zip(weights, of_queries[row["id"]], strict=True) if each]
+            total = sum(weight * fmean(each) for weight, each in of_tracks) / sum(weights)
+            squares = [
+                sum((weight * (mean_interval(each)[end] - fmean(each))) ** 2 for weight, each in of_tracks)
+                for end in (0, 1)
+            ]
+            low, high = (total + sign * each**0.5 / sum(weights) for sign, each in zip((-1, 1), squares, strict=True))
         assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.0051 if rule != "mean" else 0.000051)
         in_order = sorted(places.tolist())
         assert row["rank from"] == in_order[int(0.025 * (RESAMPLES - 1))]

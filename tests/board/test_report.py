@@ -191,7 +191,7 @@ def test_the_result_has_the_documented_structure() -> None:
     """The keys of every level, in a documented order."""
     document = d1()
     assert list(document) == ["version", "tasks", "consensus", "seed", "resamples"]
-    assert (document["version"], document["seed"], document["resamples"]) == (1, 1, 10_000)
+    assert (document["version"], document["seed"], document["resamples"]) == (2, 1, 10_000)
     task = tasks(document)["c_random"]
     names = "task cases algorithms rules pairwise intervals ranks tiers stability agreement"
     assert list(task) == names.split()
@@ -199,7 +199,7 @@ def test_the_result_has_the_documented_structure() -> None:
     assert list(task["rules"]) == list(document["consensus"]) == list(RULES)
     assert list(task["pairwise"]) == ["wilcoxon", "t", "randomisation"]
     assert list(task["ranks"]["A1"]) == ["range", "simultaneous", "bootstrap", "first"]
-    assert list(task["intervals"]["A1"]) == ["mean", "percentile", "bca"]
+    assert list(task["intervals"]["A1"]) == ["mean", "interval", "percentile", "bca"]
 
 
 def keys(document: Any, names: set[str]) -> set[str]:
@@ -253,7 +253,7 @@ def test_smaller_values_can_be_better(tmp_path: Path, terminal: Terminal) -> Non
     for name, intervals in smaller["intervals"].items():
         assert intervals["mean"] == larger["intervals"][name]["mean"]
         assert intervals["mean"] == pytest.approx(-mirrored["intervals"][name]["mean"], abs=1e-15)
-        for kind in ("percentile", "bca"):
+        for kind in ("interval", "percentile", "bca"):
             assert intervals[kind][0] < intervals["mean"] < intervals[kind][1]
             low, high = mirrored["intervals"][name][kind]
             assert intervals[kind] == pytest.approx([-high, -low], abs=1e-12)
@@ -333,7 +333,7 @@ def test_one_case(tmp_path: Path, terminal: Terminal) -> None:
     check_defined(task)
     assert task["cases"] == 1
     assert task["rules"]["mean"] == {"a": {"value": 0.5, "rank": 1}, "b": {"value": 0.25, "rank": 2}}
-    assert task["intervals"]["a"] == {"mean": 0.5, "percentile": None, "bca": None}
+    assert task["intervals"]["a"] == {"mean": 0.5, "interval": None, "percentile": None, "bca": None}
     assert task["ranks"]["a"] == {"range": [1, 2], "simultaneous": [1, 2], "bootstrap": None, "first": None}
     assert task["pairwise"]["t"]["a"]["b"] == {"p": None, "holm": None}
     assert task["pairwise"]["randomisation"]["a"]["b"] == {"p": 1.0, "holm": 1.0}
@@ -373,7 +373,7 @@ def test_identical_values(tmp_path: Path, terminal: Terminal) -> None:
 def test_constant_and_equal_values(tmp_path: Path, terminal: Terminal) -> None:
     """The same value on each case has no BCa interval; the same values in another order have the same mean."""
     task = only(terminal, tmp_path, {"t": {"a": [1, 1, 1, 1], "b": [0, 1, 0, 1]}})
-    assert task["intervals"]["a"] == {"mean": 1.0, "percentile": [1.0, 1.0], "bca": None}
+    assert task["intervals"]["a"] == {"mean": 1.0, "interval": [1.0, 1.0], "percentile": [1.0, 1.0], "bca": None}
     assert task["intervals"]["b"]["bca"] is not None
 
     values = [0.1, 0.7, 0.3, 0.2, 1e-17, 0.6, 0.4]

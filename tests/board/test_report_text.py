@@ -318,7 +318,7 @@ def test_the_page_is_written_to_a_file_with_the_name_of_the_source(
     assert terminal.run("report", file).out == "values-report.html\n"
     assert (tmp_path / "values-report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert terminal.run("report", file, "--format", "json", "-o", "out/r.json").out == "out/r.json\n"
-    assert json.loads((tmp_path / "out" / "r.json").read_text(encoding="utf-8"))["version"] == 1
+    assert json.loads((tmp_path / "out" / "r.json").read_text(encoding="utf-8"))["version"] == 2
     assert not list(tmp_path.rglob("*.part"))
 
 

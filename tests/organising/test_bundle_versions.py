@@ -23,8 +23,8 @@ def test_a_bundle_of_version_1_is_sound() -> None:
 
 
 def test_a_bundle_of_version_1_gives_the_same_boards(tmp_path: Path, new_place: NewPlace) -> None:
-    """All columns that the version which wrote it had. Its entries have their results, so nothing is scored. The last
-    look into each folder is the end of the last run.
+    """All columns that the version which wrote it had, but the ends of intervals, which had another method. Its entries
+    have their results, so nothing is scored. The last look into each folder is the end of the last run.
     """
     import_bundle(BUNDLE, tmp_path / "new", url_of(new_place()), clock=lambda: NOW)
 
@@ -35,6 +35,7 @@ def test_a_bundle_of_version_1_gives_the_same_boards(tmp_path: Path, new_place: 
         assert look.at == last_run
         expected = json.loads((FOLDER / f"expected-{track}.json").read_text(encoding="utf-8"))["rows"]
         board = json.loads((tmp_path / "new" / "site" / track / "leaderboard.json").read_text(encoding="utf-8"))
-        found = [{name: row[name] for name in expected[0]} for row in board["rows"]]
-        assert found == expected
+        names = expected[0].keys() - {"low", "high"}
+        found = [{name: row[name] for name in names} for row in board["rows"]]
+        assert found == [{name: row[name] for name in names} for row in expected]
         assert any(row["rank"] == 1 for row in expected)

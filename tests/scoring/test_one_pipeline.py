@@ -78,14 +78,14 @@ def test_a_pair_has_one_p_value_and_one_interval(
         test = page.tests["randomisation"]
         assert pair.p_value == of_all["p"] == report["pairwise"]["randomisation"][first][second]["p"]
         assert pair.p_value == test.p[page.names.index(first), page.names.index(second)]
-        assert pair.interval == tuple(of_all["bca"])
+        assert pair.interval == tuple(of_all["interval"])
         assert (pair.difference, pair.wins, pair.ties, pair.losses) == tuple(
             of_all[key] for key in ("difference", "wins", "ties", "losses")
         )
     for pair in pairs[:: len(pairs) // 4]:
         first, second = names[pair.row], names[pair.other]
         alone = compared(folder, second, first)["differences"][first][second]
-        assert (pair.p_value, pair.interval) == (alone["p"], tuple(alone["bca"]))
+        assert (pair.p_value, pair.interval) == (alone["p"], tuple(alone["interval"]))
     least = 1 / (12_000 + 1)
     assert min(pair.p_value for pair in pairs) == least
     assert {round(pair.p_value / least, 6) % 1 for pair in pairs} == {0}
@@ -99,7 +99,7 @@ def test_a_pair_with_a_baseline_has_one_p_value(folder: Path, board: Board) -> N
 
     found = compared(folder, first, second)["differences"][first][second]
 
-    assert (pair.p_value, pair.interval, pair.difference) == (found["p"], tuple(found["bca"]), found["difference"])
+    assert (pair.p_value, pair.interval, pair.difference) == (found["p"], tuple(found["interval"]), found["difference"])
 
 
 def test_a_team_has_one_interval_and_one_range_of_ranks(
@@ -117,10 +117,10 @@ def test_a_team_has_one_interval_and_one_range_of_ranks(
         assert certainty.rank_range is not None
         at = page.names.index(name)
         assert certainty.rank_range == tuple(page.simultaneous[at].tolist())
-        assert certainty.interval == tuple(page.resampling.percentile[at].tolist())
+        assert certainty.interval == tuple(page.resampling.intervals[at].tolist())
         for task in (every, report):
             assert list(certainty.rank_range) == task["ranks"][name]["simultaneous"]
-            assert list(certainty.interval) == task["intervals"][name]["percentile"]
+            assert list(certainty.interval) == task["intervals"][name]["interval"]
     tiers = board.certainty[0].tiers if board.certainty[0] else ()
     assert [[board.rows[row].team.name for row in tier.rows] for tier in tiers] == report["tiers"] == every["tiers"]
 

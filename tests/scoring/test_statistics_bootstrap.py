@@ -18,7 +18,14 @@ from scipy.stats._resampling import BootstrapResult
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics import resampling
 from scorer.scoring.statistics.all_pairs import ExactSums, magnitude
-from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means
+from scorer.scoring.statistics.resampling import (
+    bca_intervals,
+    difference_intervals,
+    mean_intervals,
+    percentile_intervals,
+    resampled_means,
+)
+from tests.oracles import mean_interval
 from tests.paths import ROOT
 from tests.strategies import score_tables
 
@@ -196,3 +203,94 @@ def test_equal_scores_have_no_bca_interval() -> None:
     assert percentile_intervals(means)[0] == pytest.approx([0.3, 0.3])
     assert np.isnan(bca_intervals(means, scores)).all()
     assert np.isnan(percentile_intervals(means)[1]).all()
+
+
+def some_scores(queries: int) -> Floats:
+    """Scores of many kinds: continuous, in fifths, 0 or 1, nearly and entirely at the ends, all equal."""
+    random = np.random.default_rng(queries)
+    rows = [random.beta(0.5, 1, queries), random.integers(0, 6, queries) / 5, random.random(queries) < 0.5]
+    rows += [random.random(queries) < 0.95, np.ones(queries), np.zeros(queries), np.full(queries, 0.3)]
+    rows += [np.where(np.arange(queries) == 0, other, 1.0) for other in (0.0, 0.25)]
+    return np.array(rows, dtype=np.float64)
+
+
+@pytest.mark.parametrize("queries", [1, 2, 3, 10, 50, 320])
+def test_mean_intervals_are_those_of_a_bisection(queries: int) -> None:
+    """Also over the queries that are defined, and of scores in another order of memory."""
+    scores = some_scores(queries)
+
+    found = mean_intervals(scores)
+
+    np.testing.assert_allclose(found, [mean_interval(row.tolist()) for row in scores], atol=1e-10)
+    assert mean_intervals(np.asfortranarray(scores)).tolist() == found.tolist()
+    assert mean_intervals(scores[3:4]).tolist() == found[3:4].tolist()
+    partly = np.column_stack([scores, np.full(len(scores), np.nan)])
+    np.testing.assert_allclose(mean_intervals(partly), found, atol=1e-15)
+
+
+@given(arrays(np.float64, st.tuples(st.integers(1, 3), st.integers(1, 12)), elements=st.floats(0, 1)))
+def test_mean_intervals_are_in_the_bounds_and_mirrored(scores: Floats) -> None:
+    """They contain the mean, and those of 1 minus the scores are the same from the other side."""
+    mirrored = 1 - (scores := np.round(scores, 3))
+
+    found = mean_intervals(scores)
+
+    np.testing.assert_allclose(found, 1 - mean_intervals(mirrored)[:, ::-1], atol=1e-9)
+    assert ((found[:, 0] <= scores.mean(axis=1) + 1e-12) & (scores.mean(axis=1) <= found[:, 1] + 1e-12)).all()
+    assert ((found >= 0) & (found <= 1)).all()
+
+
+@pytest.mark.parametrize("queries", [2, 10, 50, 320])
+def test_intervals_of_scores_of_0_and_1_cover_every_mean(queries: int) -> None:
+    """They are those of Clopper and Pearson, which rise with the scores; the exact coverage is at least 95 %."""
+    hits = np.arange(queries + 1)
+
+    found = mean_intervals((np.arange(queries) < hits[:, None]).astype(np.float64))
+
+    assert (np.diff(found, axis=0) > 0).all()
+    exact = [stats.binomtest(each, queries).proportion_ci(method="exact") for each in hits.tolist()]
+    np.testing.assert_allclose(found, exact, atol=1e-12)
+    for mean in np.linspace(0.001, 0.999, 999):
+        covers = (found[:, 0] <= mean) & (mean <= found[:, 1])
+        assert stats.binom.pmf(hits, queries, mean)[covers].sum() >= 0.95
+
+
+def test_ordinary_intervals_are_as_wide_as_by_the_bootstrap() -> None:
+    """Of continuous scores on 320 queries, within 1 % on average: means and differences."""
+    first, second = np.random.default_rng(1).beta(0.6, 1.5, (2, 200, 320))
+
+    def width(intervals: Floats) -> float:
+        return float((intervals[:, 1] - intervals[:, 0]).mean())
+
+    of_means = width(percentile_intervals(resampled_means(first, 4000)))
+    of_differences = width(percentile_intervals(resampled_means(first - second, 4000)))
+    assert width(mean_intervals(first)) == pytest.approx(of_means, rel=0.01)
+    assert width(difference_intervals(first - second, bounded=True)) == pytest.approx(of_differences, rel=0.01)
+
+
+@pytest.mark.parametrize("queries", [2, 10, 50, 320])
+def test_difference_intervals_are_those_of_student(queries: int) -> None:
+    """Wider where some differences are 0, and within the largest possible differences."""
+    scores = some_scores(queries)
+    rows = np.array([one - other for one in scores for other in scores])
+
+    found, unbounded = (difference_intervals(rows, bounded=bounded) for bounded in (True, False))
+
+    for row, ends, of_any in zip(rows, found, unbounded, strict=True):
+        if np.ptp(row) < 1e-12:
+            half = stats.t.ppf(0.975, queries - 1) * math.sqrt(2 / (queries * (queries - 1)))
+            expected = np.array([row.mean() - half, row.mean() + half])
+            assert np.isnan(of_any).all()
+        else:
+            changed = sum(each != 0 for each in row.tolist())
+            student = np.array(stats.ttest_1samp(row, 0).confidence_interval())
+            expected = row.mean() + (student - row.mean()) * math.sqrt(1 + 2 * (1 / changed - 1 / queries))
+            np.testing.assert_allclose(of_any, expected, atol=1e-12)
+        np.testing.assert_allclose(ends, np.clip(expected, -1, 1), atol=1e-12)
+    np.testing.assert_allclose(difference_intervals(-rows), -unbounded[:, ::-1], atol=1e-15)
+    np.testing.assert_allclose(difference_intervals(np.ldexp(rows, -900)), np.ldexp(unbounded, -900), rtol=1e-12)
+
+
+def test_one_query_has_no_interval_of_a_difference() -> None:
+    """It says nothing about others, and neither does none."""
+    assert np.isnan(difference_intervals(np.array([[0.5, np.nan], [np.nan, np.nan]]), bounded=True)).all()

@@ -128,9 +128,9 @@ def _note(comparison: Comparison, *, several: bool) -> str:
     are_all_tested = comparison.analysis.tested.sum() == len(comparison.names) * (len(comparison.names) - 1)
     skipped = "" if are_all_tested else "; only neighbours and pairs with the first are compared"
     return (
-        f"difference: mean of first minus second, with its 95 % interval (BCa, {comparison.settings.resamples:,} "
-        f"resamples); p: two-sided paired randomisation test{adjusted}; effect: mean difference in standard "
-        f"deviations; wins, ties, losses: {cases} on which first is higher, equal, lower{skipped}"
+        "difference: mean of first minus second, with its 95 % interval (Student's t, wider where few differ); p: "
+        f"two-sided paired randomisation test{adjusted}; effect: mean difference in standard deviations; wins, ties, "
+        f"losses: {cases} on which first is higher, equal, lower{skipped}"
     )
 
 

@@ -104,8 +104,9 @@ def _ranking(analysis: TaskAnalysis) -> Iterator[Block]:
     )
     yield from task.notes
     yield _leader(analysis)
+    method = "Korn and Graubard" if task.bounded else "percentile bootstrap"
     yield Captioned(
-        "Means with 95 % intervals (percentile bootstrap), the ranks that remain possible when all pairs are tested "
+        f"Means with 95 % intervals ({method}), the ranks that remain possible when all pairs are tested "
         f"at once, tiers, and how often each {words.algorithm} is first in a resample.",
         _table(analysis),
     )
@@ -144,7 +145,7 @@ def _table(analysis: TaskAnalysis) -> Table:
             range_of_ranks(*analysis.simultaneous[at].tolist()),
             algorithm,
             Cell(float(analysis.means[at]), decimals),
-            interval(analysis.resampling.percentile[at], decimals),
+            interval(analysis.resampling.intervals[at], decimals),
             "undefined" if math.isnan(first) else share(first),
         )
         for at, (algorithm, first) in enumerate(zip(analysis.names, analysis.resampling.first.tolist(), strict=True))

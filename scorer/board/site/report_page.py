@@ -76,7 +76,7 @@ def _intervals(analysis: TaskAnalysis) -> Chart:
     return scores_with_intervals(
         analysis.names,
         analysis.means.tolist(),
-        [(low, high) for low, high in analysis.resampling.percentile.tolist()],
+        [(low, high) for low, high in analysis.resampling.intervals.tolist()],
         _measure(analysis),
         decimals_of(analysis),
         width=WIDTH,

@@ -69,8 +69,10 @@ class Agreement:
 class Resampling:
     """Results of the paired bootstrap. With one case all arrays are NaN: a resample would be the case itself."""
 
+    intervals: Floats
+    """[algorithm, 2]: the 95 % interval of the mean that is shown; the lower end first."""
     percentile: Floats
-    """[algorithm, 2]: 95 % interval of the mean; the lower end first."""
+    """[algorithm, 2]: by the percentiles of the resamples; the same where values may be below 0 or above 1."""
     bca: Floats
     """[algorithm, 2]; NaN where all values of an algorithm are equal."""
     quantiles: Floats
@@ -153,6 +155,7 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         settings.resamples,
         settings.seed,
         task.kept,
+        task.bounded,
     )
     flips, above = scores.tests, scores.above
     better, smallest_difference = (
@@ -237,11 +240,13 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     count, cases = task.values.shape
     if cases < 2:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
-        return Resampling(intervals, intervals, quantiles, frequencies, np.zeros(0))
-    percentile, bca = (_as_reported(intervals, task) for intervals in (scores.percentile, scores.bca))
+        return Resampling(intervals, intervals, intervals, quantiles, frequencies, np.zeros(0))
+    ends = scores.intervals, scores.percentile, scores.bca
+    intervals, percentile, bca = (_as_reported(each, task) for each in ends)
     drawn = ranked(scores.resampled.T, task.decimals)
     taus = resampled_taus(drawn, ranks)
     return Resampling(
+        intervals=intervals,
         percentile=percentile,
         bca=bca,
         quantiles=rank_quantiles(drawn),
@@ -305,7 +310,7 @@ def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
     return Consensus(tuple(common[at] for at in order), values[order], ranked(-values[order]))
 
 
-VERSION = 1
+VERSION = 2
 
 Document = dict[str, Any]
 
@@ -342,6 +347,7 @@ def task_document(analysis: TaskAnalysis) -> Document:
         "intervals": {
             name: {
                 "mean": defined(float(analysis.means[at])),
+                "interval": _interval(resampling.intervals[at]),
                 "percentile": _interval(resampling.percentile[at]),
                 "bca": _interval(resampling.bca[at]),
             }

@@ -71,7 +71,8 @@ class Pair:
     difference: float
     """The mean of the differences, over the queries for which both are defined; NaN without any."""
     interval: tuple[float, float] | None
-    """The 95 % interval of the difference (BCa bootstrap); None where all differences are equal."""
+    """The 95 % interval of the difference; None with one query, and where all differences are equal and scores may be
+    above 1."""
     p_value: float
     """Of the two-sided paired randomisation test."""
     adjusted: float
@@ -164,8 +165,8 @@ class Comparison(Tabular):
     def _printed(self) -> tuple[tuple[str, ...], list[list[str]], str]:
         pairs = [[_shown(value) for value in _row(pair)] for pair in self.pairs]
         legend = (
-            f"first minus second, with the 95 % interval (BCa, {self.settings.resamples:,} resamples); "
-            "two-sided paired randomisation test, adjusted by Holm's method"
+            "first minus second, with the 95 % interval (Student's t, wider where few differ); two-sided paired "
+            "randomisation test, adjusted by Holm's method"
         )
         return HEADS, pairs, legend
 
@@ -177,7 +178,7 @@ class Comparison(Tabular):
 def _difference(pair: Pair) -> Document:
     return {
         "difference": defined(pair.difference),
-        "bca": None if pair.interval is None else list(pair.interval),
+        "interval": None if pair.interval is None else list(pair.interval),
         "p": defined(pair.p_value),
         "holm": defined(pair.adjusted),
         "significant": pair.is_significant,
@@ -351,6 +352,7 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
         cases=tuple(query for query, kept in zip(cases, defined.tolist(), strict=True) if kept),
         values=values[:, defined],
         measure=measure.mean_name,
+        bounded=measure.bounded,
         words=WORDS,
     )
 

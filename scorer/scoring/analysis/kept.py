@@ -283,6 +283,8 @@ class Task:
     """The decimals of the means that decide ranks; None: all digits decide."""
     measure: str = ""
     """The measure of the values; empty if it is not known."""
+    bounded: bool = False
+    """Whether all values are in [0, 1], as the measure has it."""
     words: Words = Words()
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as what is missing."""

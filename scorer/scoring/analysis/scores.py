@@ -23,6 +23,8 @@ from scorer.scoring.statistics.resampling import (
     SignFlips,
     Sums,
     bca_intervals,
+    difference_intervals,
+    mean_intervals,
     p_values_of_sums,
     pair_p_values,
     percentile_intervals,
@@ -50,7 +52,7 @@ class Differences(NamedTuple):
     mean: Floats
     """[pair]; NaN without a query."""
     interval: Floats
-    """[pair, 2]: BCa; NaN where all differences are equal."""
+    """[pair, 2]: by `difference_intervals`."""
     outcomes: Ints
     """[pair, 3]: on how many queries the first row has the higher, the same and the lower score."""
 
@@ -75,6 +77,8 @@ class TaskScores:
     seed: int = SEED
     kept: Kept | None = None
     """What is kept of rows and pairs from one ranking to the next; None: nothing is."""
+    bounded: bool = False
+    """Whether all scores are in [0, 1]."""
 
     @cached_property
     def is_complete(self) -> bool:
@@ -98,6 +102,13 @@ class TaskScores:
             return percentile_intervals(rows_of(self.resampled, rows).T)
 
         return self._values(f"percentile of {self.resamples}", 2, intervals)
+
+    @cached_property
+    def intervals(self) -> Floats:
+        """[row, 2]: the intervals of the means that are shown."""
+        if not self.bounded:
+            return self.percentile
+        return self._values("intervals", 2, lambda rows: mean_intervals(self.scores[rows]))
 
     @cached_property
     def bca(self) -> Floats:
@@ -191,23 +202,15 @@ class TaskScores:
 
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
-        values = self.of_pairs(f"differences of {self.resamples}", 6, first, second, self._differences)
+        values = self.of_pairs("differences", 6, first, second, self._differences)
         return Differences(values[:, 0], values[:, 1:3], values[:, 3:].astype(np.int64))
 
     def _differences(self, first: Ints, second: Ints) -> Floats:
         """[pair, 6]: the parts of `Differences`."""
-        means = self.resampled if self.is_complete else None  # before threads need them
 
         def of_block(block: slice) -> Floats:
-            rows, others = first[block], second[block]
-            differences = self.scores[rows] - self.scores[others]
-            if means is None:
-                resampled = resampled_means(differences, self.resamples, self.seed).T
-            else:
-                resampled = means[rows] - means[others]
-            # With one query, it is its only resample.
-            has_interval = self.scores.shape[1] > 1
-            intervals = bca_intervals(resampled.T, differences) if has_interval else np.full((len(rows), 2), np.nan)
+            differences = self.scores[first[block]] - self.scores[second[block]]
+            intervals = difference_intervals(differences, bounded=self.bounded)
             return np.column_stack([means_of(differences), intervals, outcomes(differences)])
 
         return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))

@@ -1,6 +1,8 @@
-"""The paired bootstrap, which draws queries again with replacement, and tests of pairs by random signs.
+"""The paired bootstrap, which draws queries again with replacement, intervals, and tests of pairs by random signs.
 
-Sources: Efron, Bootstrap Methods: Another Look at the Jackknife, 1979; Better Bootstrap Confidence Intervals, 1987.
+Sources: Efron, Bootstrap Methods: Another Look at the Jackknife, 1979; Better Bootstrap Confidence Intervals, 1987;
+Korn and Graubard, Confidence Intervals for Proportions with Small Expected Number of Positive Counts, 1998; Bonett and
+Price, Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired Data, 2012.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
+from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 from scorer.measures.matched import Bools, Floats, Ints, rows_of
 from scorer.options import LEVEL, RESAMPLES, SEED
@@ -113,9 +115,7 @@ def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats
     are equal to it, half count. So the interval of negated scores is the negated interval, also of scores with few
     different values. NaN where all scores of a value are equal, or none is defined.
     """
-    # Scaling by a power of two changes no digit, and keeps the powers of small scores above 0.
-    with np.errstate(invalid="ignore"):
-        exponent = -np.frexp(np.nanmax(np.abs(scores), axis=1, initial=0.0))[1]
+    exponent = _exponents(scores)
     means, scores = np.ldexp(means, exponent), np.ldexp(scores, exponent[:, None])
     ends = ndtri(np.array([level / 2, 1 - level / 2]))
     intervals = np.full((len(scores), 2), np.nan)
@@ -131,6 +131,67 @@ def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats
             shares = ndtr(bias + (bias + ends) / (1 - acceleration * (bias + ends)))
             intervals[value] = _quantiles(means[:, value], shares)
     return np.asarray(np.ldexp(intervals, -exponent[:, None]), dtype=np.float64)
+
+
+def _exponents(scores: Floats) -> Ints:
+    """[value]: scaling by these powers of two changes no digit, and keeps the powers of small scores above 0."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(-np.frexp(np.nanmax(np.abs(scores), axis=1, initial=0.0))[1])
+
+
+def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
+    """Return the interval of each mean of scores in [0, 1], [value, 2], from scores, [value, query].
+
+    That of Clopper and Pearson for so many scores of 0 or 1 that their mean has the same variance, by Student's t, and
+    not for fewer than there are: no scores in [0, 1] vary more (Korn and Graubard 1998). Their half a score by which
+    each end is moved outwards counts as far as scores are 0 or 1. No width with one query, and where all are equal, but
+    for 0 and 1.
+    """
+    scores = np.ascontiguousarray(scores)  # so that sums of a row have one order
+    queries = (~np.isnan(scores)).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.array([math.fsum(row[~np.isnan(row)]) for row in scores]) / queries
+        squares = np.nansum((scores - mean[:, None]) ** 2, axis=1)
+        squares[squares <= queries * ROUNDING**2] = 0
+        steps = ((scores == 0) | (scores == 1)).sum(axis=1) / queries
+        larger = stdtrit(queries - 1, level / 2) / ndtri(level / 2)
+        trials = np.fmax(mean * (1 - mean) * queries * (queries - 1) / (squares * larger**2), queries)
+        hits, misses, more, less = trials * mean, trials * (1 - mean), (1 + steps) / 2, (1 - steps) / 2
+        shares = np.array([[level / 2], [1 - level / 2]])
+        ends = betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
+    return np.asarray(np.where(np.isnan(ends) | (queries < 2)[:, None], mean[:, None], ends))
+
+
+def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: bool = False) -> Floats:
+    """Return the interval of the mean of each row of differences, [value, 2], from [value, query].
+
+    That of Student's t, with the variance of two more differences of the same size if only some differ from 0: of two
+    teams that differ on k of n queries, it is 1 + 2 (1 / k - 1 / n) times as large (after Bonett and Price 2012, who
+    add one difference of each sign). `bounded`: the scores are in [0, 1], so that the ends are in [-1, 1], and where
+    all differences are equal, two more have the size 1. NaN where they are equal otherwise, and with one query.
+    """
+    exponent = _exponents(differences)
+    scaled = np.ascontiguousarray(np.ldexp(differences, exponent[:, None]))
+    queries, changed = (~np.isnan(scaled)).sum(axis=1), (np.abs(scaled) > 0).sum(axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        mean = np.nansum(scaled, axis=1) / queries
+        squares = np.nansum((scaled - mean[:, None]) ** 2, axis=1)
+        squares *= np.where(squares > queries * ROUNDING**2, 1 + 2 * (1 / changed - 1 / queries), np.nan)
+        error = np.ldexp(np.sqrt(squares), -exponent)
+        error[np.isnan(error)] = math.sqrt(2) if bounded else np.nan
+        half = -stdtrit(queries - 1, level / 2) * error / np.sqrt(queries * (queries - 1))
+    ends = np.ldexp(mean, -exponent)[:, None] + np.column_stack([-half, half])
+    return np.asarray(np.clip(ends, -1, 1) if bounded else ends, dtype=np.float64)
+
+
+def intervals_of_sum(means: Floats, intervals: Floats, weights: Floats) -> Floats:
+    """Return the intervals of weighted sums of independent means, [value, 2], from [part, value] and [part, value, 2].
+
+    The distance of an end from a sum is the root of the sum of the squares of the weighted distances of its parts
+    (Zou and Donner 2008). Parts that are NaN count as 0.
+    """
+    squares = np.nansum((weights[:, None, None] * (intervals - means[:, :, None])) ** 2, axis=0)
+    return np.asarray(np.nansum(weights[:, None] * means, axis=0)[:, None] + [-1, 1] * np.sqrt(squares))
 
 
 def _share_below(means: Floats, observed: float, rounding: float) -> float:
