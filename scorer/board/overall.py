@@ -17,17 +17,17 @@ from scorer.live.entry import rounded
 from scorer.live.now import Now
 from scorer.live.overall import DECIMALS, overall_rules
 from scorer.live.teams import Team
-from scorer.measures.matched import Floats, Ints
+from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import number_of
 from scorer.scoring.statistics.rankings import means as means_of
-from scorer.scoring.statistics.rankings import ranked, values_of_track
+from scorer.scoring.statistics.rankings import rank_ranges, tiers, values_of_track
 from scorer.scoring.statistics.resampling import intervals_of_sum
 from scorer.settings.overall import Overall, measure_column
 from scorer.settings.tracks import Track
 from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
-from scorer.wording import CellValue, csv_table, table_of
+from scorer.wording import CellValue, csv_table, letters, table_of
 
 VERSION = 1
 """The version of the structure of the JSON document."""
@@ -63,6 +63,9 @@ class OverallRow:
     interval: Interval | None = None
     """Of the overall score."""
     rank_range: tuple[int, int] | None = None
+    """The ranks that the team may have, all teams taken together."""
+    tier: str = ""
+    """Its letter; empty where teams have no ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +160,9 @@ class _Ranking:
             rank = 1 + sum(key < keys[team] for key in keys) if is_ranked else None
             score = rounded(sign * float(totals[team]), self.decimals) if is_ranked else None
             rows.append(OverallRow(rank, next(row.team for row in of_tracks if row), score, parts))
-        for team, (low, high, first, last) in enumerate(certain):
-            rows[team] = replace(rows[team], interval=(low, high), rank_range=(int(first), int(last)))
+        for team, (low, high, first, last, tier) in enumerate(certain):
+            rank_range = int(first), int(last)
+            rows[team] = replace(rows[team], interval=(low, high), rank_range=rank_range, tier=letters(int(tier)))
         order = sorted(range(len(rows)), key=lambda team: (rows[team].rank or math.inf, self._arrival(team)))
         swaps = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._swaps(scores[:, : self.ranked], totals)])
         examples = tuple((rows[out].team, rows[one].team, rows[other].team) for out, one, other in swaps[:SWAPS])
@@ -215,20 +219,46 @@ class _Ranking:
         return certain, means
 
     def certain(self, scored: Sequence[ScoredRows], cache: Cache) -> str:
-        """As JSON, of each ranked team: the interval of its overall score and the range of its rank, from resamples;
-        the interval of a mean of scores is from those of the tracks.
+        """As JSON, of each ranked team: the interval of its overall score, the range of its rank, and its tier, from
+        resamples; the interval of a mean of scores is from those of the tracks.
         """
         certain, means = zip(*(self._sampled(number, of, cache) for number, of in enumerate(scored)), strict=True)
-        totals = self.totals(means, shown=False)
-        shares, ranks = (LEVEL / 2, 1 - LEVEL / 2), ranked(totals)
+        own, shares = np.stack(certain), (LEVEL / 2, 1 - LEVEL / 2)
         if self.rules.rule == "mean":
-            own, weights = np.stack(certain), np.array(self.rules.shares) / sum(self.rules.shares)
+            weights = np.array(self.rules.shares) / sum(self.rules.shares)
             ends = intervals_of_sum(own[:, 0], own[:, 1:].swapaxes(1, 2), weights).T
         else:
+            totals = self.totals(means, shown=False)
             ends = np.quantile(-totals if self.rules.rule == "rank" else totals, shares, axis=0)
-        first = np.quantile(ranks, shares[0], axis=0, method="lower")
-        last = np.quantile(ranks, shares[1], axis=0, method="higher")
-        return json.dumps(np.stack([*np.round(ends, self.decimals), first, last]).T.tolist())
+        shown = self.scores(self.rules.measure)[:, : self.ranked]
+        better = self._better(shown, [np.nan_to_num(each - mean) for each, mean in zip(means, own[:, 0], strict=True)])
+        tier = np.empty(self.ranked)
+        for number, tied in enumerate(tiers(np.argsort(-self.totals(list(shown)), kind="stable").tolist(), better)):
+            tier[tied] = number
+        return json.dumps(np.stack([*np.round(ends, self.decimals), *rank_ranges(better).T, tier]).T.tolist())
+
+    def _better(self, scores: Floats, chance: Sequence[Floats]) -> Bools:
+        """[team, team]: whether a team is above another one, all pairs decided at once.
+
+        `scores`, [track, team], are shown ones; `chance`, [track][resample, team], is how far those of resamples are
+        from the means. Ranks and points follow from decisions on the scores of all tracks at once: with resampled
+        ranks, equal teams would differ too often.
+        """
+        if self.rules.rule == "mean":
+            return _above(self.totals(list(scores)), self.totals(chance, shown=False), LEVEL)
+        least = np.zeros((self.ranked, self.ranked))
+        for weight, of_track, each in zip(self.rules.shares, scores, chance, strict=True):
+            above = _above(np.nan_to_num(of_track, nan=-np.inf), each, LEVEL / len(chance))
+            first, last = rank_ranges(above).T
+            ahead = first - last[:, None]
+            least += weight * np.where(above, np.maximum(ahead, 1), ahead)
+        return np.asarray(least > 0)
+
+
+def _above(scores: Floats, chance: Floats, level: float) -> Bools:
+    """[team, team]: whether a score is higher by more than chance makes any two of them differ."""
+    with np.errstate(invalid="ignore"):
+        return np.asarray(scores[:, None] - scores > np.quantile(np.ptp(chance, axis=1), 1 - level, method="higher"))
 
 
 def overall_board(
@@ -260,7 +290,7 @@ def _exported(board: OverallBoard, row: OverallRow) -> dict[str, CellValue]:
     """The columns of a row in exports."""
     ends = *(row.interval or (None, None)), *(row.rank_range or (None, None))
     values = {"rank": row.rank, "team": row.team.name, "score": row.score}
-    values |= dict(zip(("low", "high", "rank from", "rank to"), ends, strict=True))
+    values |= dict(zip(("low", "high", "rank from", "rank to", "tier"), (*ends, row.tier or None), strict=True))
     for name, part in zip(board.rules.tracks, row.parts, strict=True):
         values |= {f"{name} score": part.score, f"{name} rank": part.rank, f"{name} value": part.value}
     return values
@@ -270,7 +300,9 @@ def overall_csv(board: OverallBoard) -> str:
     """CSV as RFC 4180 has it, a line for each team."""
     blank = OverallRow(None, Team(), None, (Part(None, None, None),) * len(board.boards))
     rows = (_exported(board, row).values() for row in board.rows)
-    return csv_table(table_of(_exported(board, blank), rows, ["team"], all_digits=True), line_end="\r\n") + "\r\n"
+    return (
+        csv_table(table_of(_exported(board, blank), rows, ["team", "tier"], all_digits=True), line_end="\r\n") + "\r\n"
+    )
 
 
 def overall_json(board: OverallBoard, head: LogLine | None = None) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
@@ -109,6 +110,45 @@ def rounded_totals(rule: str, scores: Scores, weights: Sequence[float]) -> dict[
     return {team: round(total, 4 if rule == "mean" else 2) for team, total in totals(rule, scores, weights).items()}
 
 
+def critical(largest: list[float], level: float) -> float:
+    """What the largest difference of any two teams exceeds in a share of the resamples."""
+    return sorted(largest)[math.ceil((1 - level) * (len(largest) - 1))]
+
+
+def decided(
+    rule: str, rows: Sequence[Mapping[str, Any]], chance: list[dict[str, list[float]]], weights: Sequence[float]
+) -> set[tuple[str, str]]:
+    """The pairs of teams whose first one is above the other by more than chance; all pairs at once."""
+    scores = {row["id"]: [row[f"{track} score"] for track in SOLUTIONS] for row in rows}
+    if rule == "mean":
+        own = rounded_totals(rule, scores, weights)
+        overall = [totals(rule, each, weights).values() for each in chance]
+        least = critical([max(each) - min(each) for each in overall], 0.05)
+        return {(one, other) for one in own for other in own if own[one] - own[other] > least}
+    ahead = dict.fromkeys(((one, other) for one in scores for other in scores), 0.0)
+    for track, weight in enumerate(weights):
+        moved = [[of[track] for of in each.values()] for each in chance]
+        least = critical([max(each) - min(each) for each in moved], 0.05 / len(weights))
+        of_track = {team: -math.inf if of[track] is None else of[track] for team, of in scores.items()}
+        above = {(one, other) for one, other in ahead if of_track[one] > of_track[other] + least}
+        first = {team: 1 + sum((other, team) in above for other in scores) for team in scores}
+        last = {team: len(scores) - sum((team, other) in above for other in scores) for team in scores}
+        for one, other in ahead:
+            places = first[other] - last[one]
+            ahead[one, other] += weight * (max(places, 1) if (one, other) in above else places)
+    return {pair for pair, places in ahead.items() if places > 0}
+
+
+def tiers(order: Sequence[str], better: set[tuple[str, str]]) -> dict[str, str]:
+    """The letter of each team: a tier opens with the best team in none, and has all that it is not better than."""
+    found: dict[str, str] = {}
+    for leader in order:
+        if leader not in found:
+            letter = "ABCDEFG"[len(set(found.values()))]
+            found |= {team: letter for team in order if team not in found and (leader, team) not in better}
+    return found
+
+
 CASES = [
     ("mean", ""),
     ("mean", "weights = [2, 1.5, 1]\n"),
@@ -153,7 +193,8 @@ def test_ranges_are_those_of_a_loop_over_resamples(site: Site, rule: str, more: 
         np.random.default_rng(SEED).integers(0, queries, size=(RESAMPLES, queries), dtype=np.int32)
         for queries in SOLUTIONS.values()
     ]
-    resampled: dict[str, list[tuple[float, int]]] = {team: [] for team in of_queries}
+    resampled: dict[str, list[float]] = {team: [] for team in of_queries}
+    chance: list[dict[str, list[float]]] = []
     for resample in range(RESAMPLES):
         drawn = [draw[resample - track].tolist() for track, draw in enumerate(draws)]
         means = {
@@ -163,26 +204,29 @@ def test_ranges_are_those_of_a_loop_over_resamples(site: Site, rule: str, more: 
             ]
             for team, tracks in of_queries.items()
         }
-        of_teams = {team: round(total, 9) for team, total in totals(rule, means, weights).items()}
-        of_ranks = ranks(rule, of_teams)
-        for team, own in of_teams.items():
-            resampled[team].append((own, of_ranks[team]))
+        for team, total in totals(rule, means, weights).items():
+            resampled[team].append(round(total, 9))
+        of_tracks = [zip(means[team], each, strict=True) for team, each in of_queries.items()]
+        away = [[0.0 if own is None or each is None else own - fmean(each) for own, each in of] for of in of_tracks]
+        chance.append(dict(zip(of_queries, away, strict=True)))
 
+    better = decided(rule, found["rows"], chance, weights)
+    letter = tiers([row["id"] for row in sorted(found["rows"], key=lambda row: row["rank"])], better)
     for row in found["rows"]:
-        scores, places = (np.array(each) for each in zip(*resampled[row["id"]], strict=True))
-        low, high = np.quantile(scores, (0.025, 0.975))
+        low, high = np.quantile(resampled[row["id"]], (0.025, 0.975))
         if rule == "mean":
-            of_tracks = [(weight, each) for weight, each in zip(weights, of_queries[row["id"]], strict=True) if each]
-            total = sum(weight * fmean(each) for weight, each in of_tracks) / sum(weights)
+            of = [(weight, each) for weight, each in zip(weights, of_queries[row["id"]], strict=True) if each]
+            total = sum(weight * fmean(each) for weight, each in of) / sum(weights)
             squares = [
-                sum((weight * (mean_interval(each)[end] - fmean(each))) ** 2 for weight, each in of_tracks)
-                for end in (0, 1)
+                sum((weight * (mean_interval(each)[end] - fmean(each))) ** 2 for weight, each in of) for end in (0, 1)
             ]
             low, high = (total + sign * each**0.5 / sum(weights) for sign, each in zip((-1, 1), squares, strict=True))
         assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.0051 if rule != "mean" else 0.000051)
-        in_order = sorted(places.tolist())
-        assert row["rank from"] == in_order[int(0.025 * (RESAMPLES - 1))]
-        assert row["rank to"] == in_order[int(0.975 * (RESAMPLES - 1)) + 1]
+        above = sum((other, row["id"]) in better for other in of_queries)
+        below = sum((row["id"], other) in better for other in of_queries)
+        assert (row["rank from"], row["rank to"]) == (1 + above, len(of_queries) - below)
+        assert row["tier"] == letter[row["id"]]
+    assert better
 
 
 @pytest.mark.parametrize("rule", ["mean", "rank", "borda"])
