@@ -6,7 +6,16 @@ import argparse
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from studies import coverage, ladder_attack, ladder_cost, moniz_news, moniz_permutations, scheel_ohsumed, scheel_swaps
+from studies import (
+    choosing,
+    coverage,
+    ladder_attack,
+    ladder_cost,
+    moniz_news,
+    moniz_permutations,
+    scheel_ohsumed,
+    scheel_swaps,
+)
 from studies.study import AbsentError, Study
 
 STUDIES: dict[str, Callable[[], Study]] = {
@@ -20,6 +29,7 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "coverage-intervals": coverage.intervals,
     "coverage-ranks": coverage.rank_ranges_and_tiers,
     "coverage-alarms": coverage.false_alarms,
+    "choosing": choosing.choosing,
     "ladder-votes": ladder_attack.by_votes,
     "ladder-changes": ladder_attack.by_changes,
     "ladder-cost": ladder_cost.fair_teams,

@@ -134,6 +134,18 @@ class ShakeUp:
     """Kendall's tau-b between both rankings; None where one of them has only ties."""
 
 
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """That the score of a row is the best of several, which chance makes higher."""
+
+    entries: int
+    """How many scored entries of the team it was chosen from, also withdrawn ones."""
+    gain: float
+    """By how much the best of so many equal entries exceeds its true mean, on average."""
+    change: float | None
+    """The final score minus the preliminary one that decided the choice; None where they are not both shown."""
+
+
 LEAST_PRELIMINARY = 10
 """A slice with fewer preliminary queries has no preliminary scores: they would tell too much about each query."""
 
@@ -196,6 +208,8 @@ class Row:
     worst_queries: tuple[ExtremeQuery, ...] = ()
     deciles: tuple[float, ...] = ()
     """Of the scores of queries on the primary measure, the nine from 10 % to 90 %; empty where these are hidden."""
+    choice: Choice | None = None
+    """None where the score is not the best of several."""
     changes: tuple[str, ...] = ()
     """What changed for the team, and the gaps to others, in sentences; empty without a rank."""
     left: tuple[Left, ...] = ()

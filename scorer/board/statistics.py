@@ -11,18 +11,31 @@ from itertools import pairwise
 import numpy as np
 from pydantic import TypeAdapter
 
-from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScores, Row, RowCertainty, ShakeUp, Tier
+from scorer.board.board import (
+    BINS,
+    Board,
+    Certainty,
+    Choice,
+    Interval,
+    Pair,
+    QueryScores,
+    Row,
+    RowCertainty,
+    ShakeUp,
+    Tier,
+)
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, Ints
-from scorer.options import LEVEL
+from scorer.options import LEVEL, Split
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
 from scorer.scoring.analysis.scores import MOST_ALGORITHMS, TaskScores, sign_flips_of
 from scorer.scoring.outcomes import QueryMask, Rules, split_masks
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.rankings import SETS, mean_moves, rank_ranges, split_means, tau_b, tiers
 from scorer.scoring.statistics.resampling import (
+    gain_of_choosing,
     mean_intervals,
     percentile_intervals,
     queries_needed,
@@ -140,8 +153,10 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     rows = list(board.rows)
     no_rows = (None,) * len(places)
     of_columns = [by_column[column].rows if column in by_column else no_rows for column in range(len(measures))]
-    for place, bounds, *of_row in zip(places, _judged_bounds(scored, kept), *of_columns, strict=True):
-        rows[place] = replace(_row_with(board.rows[place], of_row), judged_bounds=bounds)
+    choices = _choices(scored, kept) if 0 in columns else no_rows
+    of_rows = zip(places, _judged_bounds(scored, kept), choices, *of_columns, strict=True)
+    for place, bounds, choice, *of_row in of_rows:
+        rows[place] = replace(_row_with(board.rows[place], of_row), judged_bounds=bounds, choice=choice)
     by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
     primary = by_column.get(0, MeasureStatistics(None, ()))
     return replace(
@@ -180,6 +195,41 @@ def _judged_bounds(scored: ScoredRows, kept: Kept) -> list[tuple[Interval | None
         tuple(None if math.isnan(low) else (_known(low, decimals), _known(high, decimals)) for low, high in row)
         for row in values.reshape(len(values), -1, 2).tolist()
     ]
+
+
+def _choices(scored: ScoredRows, kept: Kept) -> Sequence[Choice | None]:
+    """What each row was chosen from, and what choosing gains by chance; kept for each set of entries.
+
+    The Ladder and ``entry = "last"`` choose no best entry, and picks are chosen by the team.
+    """
+    board, track = scored.board, scored.board.track
+    looks = [tuple(sorted({entry.digest for entry in row.entries if entry.is_look})) for row in scored.rows]
+    chosen = [
+        place
+        for place, row in enumerate(scored.rows)
+        if len(looks[place]) > 1 and not row.baseline and track.entry == "best" and not track.has_ladder
+    ]
+    split: Split = "preliminary" if board.preliminary_queries else track.shown_split
+    inside = split_masks(scored.flagged)[split].inside
+
+    def computed(places: Ints) -> Floats:
+        gains = []
+        for place in places.tolist():
+            by_digest = scored.view.scores(set(looks[chosen[place]]), scored.basis, [track.primary_measure])
+            gains.append([gain_of_choosing(np.array([scores[0][inside] for _, scores in by_digest]))])
+        return np.array(gains)
+
+    kept = replace(kept, rows=tuple(" ".join(looks[place]) for place in chosen))
+    within = kept.within(track.primary_measure.full, split_masks(scored.flagged)[split].digest)
+    gains = within.values("gain of choosing", 1, computed)[:, 0].tolist() if chosen else []
+    decimals = track.shown_decimals
+    choices: list[Choice | None] = [None] * len(scored.rows)
+    for place, gain in zip(chosen, gains, strict=True):
+        entry, change = scored.rows[place].entry, None
+        if board.shows_both and entry and entry.final[0] is not None and entry.preliminary[0] is not None:
+            change = rounded(entry.final[0] - entry.preliminary[0], decimals)
+        choices[place] = Choice(len(looks[place]), rounded(gain, decimals) or 0.0, change)
+    return choices
 
 
 MOST_SCORES = 100_000

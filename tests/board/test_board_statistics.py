@@ -18,7 +18,7 @@ from jsonschema import Draft202012Validator
 from scipy.stats import kendalltau
 
 import scorer
-from scorer.board.board import BINS, Board
+from scorer.board.board import BINS, Board, Choice
 from scorer.board.build import cutoffs
 from scorer.board.reports.leaderboard import LEADERBOARD_VERSION, schema, to_json
 from scorer.board.statistics import measured, pairs
@@ -27,7 +27,7 @@ from scorer.live.phases import State
 from scorer.options import Split
 from scorer.organising.render import boards, render
 from scorer.scoring.evaluation import evaluate
-from scorer.scoring.statistics.resampling import difference_intervals, mean_intervals, sign_flips
+from scorer.scoring.statistics.resampling import difference_intervals, mean_intervals, resampled_means, sign_flips
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from tests.commands import here, process
@@ -424,6 +424,49 @@ def test_every_key_of_the_export_is_documented() -> None:
     missing = {key for key in keys_of(json.loads(schema())) if f"`{key}`" not in text}
 
     assert missing == set()
+
+
+# Chance in the choice of the best entry
+
+
+def several(folder: Path, settings: str = SETTINGS) -> Board:
+    """The board of a challenge in which one team handed in three files."""
+    write_challenge(folder, settings)
+    best = folder / "submissions" / "main" / "20110418T100000Z-amber-lamp.txt"
+    for number, line in ((1, 3), (2, 20)):
+        lines = best.read_text().splitlines(keepends=True)
+        (best.parent / f"20110417T0{number}0000Z-amber-lamp.txt").write_text("".join(lines[line:] + lines[:line][1:]))
+    assert here("run", folder).code == 0
+    return board_of(folder)
+
+
+def test_the_gain_of_choosing_is_the_mean_of_the_largest_deviation(tmp_path: Path) -> None:
+    """By a plain loop over the resamples; only of the team with several entries, in all documents."""
+    board = several(tmp_path)
+    (row,) = (row for row in board.rows if row.choice)
+    assert (row.team.name, len(row.entries)) == ("amber-lamp", 3)
+    solution = tmp_path / "solutions/main.txt"
+    results = [
+        evaluate(solution, tmp_path / "submissions" / entry.file, "MARp@5,10", per_query=True, split="preliminary")
+        for entry in row.entries
+    ]
+    scores = defined(np.array([[next(iter(each.values())) for each in found.by_query().values()] for found in results]))
+    gains = [
+        max(mean - sum(own) / len(own) for mean, own in zip(means, scores.tolist(), strict=True))
+        for means in resampled_means(scores, 1_000).tolist()
+    ]
+
+    assert row.choice == Choice(3, round(sum(gains) / len(gains), 3), None if row.choice is None else row.choice.change)
+    assert row.entry is not None
+    assert row.choice.change == rounded((row.entry.final[0] or 0) - (row.entry.preliminary[0] or 0), 3)
+    (published,) = (each["choice"] for each in json.loads(to_json(board))["rows"] if "choice" in each)
+    assert published == {"entries": 3, "gain": row.choice.gain, "change": row.choice.change}
+
+
+@pytest.mark.parametrize("rule", ["last", "picks"])
+def test_only_the_best_entry_is_chosen_by_its_score(rule: str, tmp_path: Path) -> None:
+    """The last entry, and those that the team picks, are not."""
+    assert not any(row.choice for row in several(tmp_path, SETTINGS + f'entry = "{rule}"\n').rows)
 
 
 # Curves

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from studies import coverage
+from studies import choosing, coverage
 from studies.coverage import Alarms, Coverage, Decisions
 from studies.populations import POPULATIONS, Population
 from studies.study import Study
@@ -154,3 +154,9 @@ def test_studies_of_coverage_have_figures_and_claims() -> None:
     assert [len(study.claims) for study in (intervals, ranges, alarms)] == [2, 2, 2]
     assert verdicts(ranges)[0] in {"holds", "does not hold"}
     assert alarms.table().startswith("population,test,share\n")
+
+
+@pytest.mark.endurance
+def test_the_gain_of_choosing_covers_what_happens() -> None:
+    """Of 2 to 40 equal entries, which share the difficulty of the queries."""
+    assert [claim.verdict for claim in choosing.choosing().claims] == ["holds"]

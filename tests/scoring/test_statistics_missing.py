@@ -92,6 +92,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     ),
     "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, 0.05),
     "magnitude": all_pairs.magnitude,
+    "gain_of_choosing": resampling.gain_of_choosing,
 }
 """Numbers that need all submissions, or anything else than scores."""
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -360,7 +360,13 @@ def to_json(board: Board, head: LogLine | None = None) -> str:
     """
     track = board.track
     rows = [
-        {"id": row.team.slug, "status": row.team.status, **values, "changes": row.changes}
+        {
+            "id": row.team.slug,
+            "status": row.team.status,
+            **values,
+            **({"choice": asdict(row.choice)} if row.choice else {}),
+            "changes": row.changes,
+        }
         for row, values in zip(board.rows, export_rows(board), strict=True)
     ]
     document = {

@@ -197,6 +197,31 @@ def looks_in_words(board: Board, row: Row) -> str:
     return f"{counted(row.looks, 'look')} at the preliminary queries: its scored entries so far, also withdrawn ones."
 
 
+def choice_in_words(board: Board, row: Row) -> str:
+    """What the score of a row was chosen from, as a sentence; empty where it is not the best of several."""
+    if row.choice is None:
+        return ""
+    decimals = board.track.shown_decimals
+    text = (
+        f"The score is the best of {row.choice.entries:,}: the best of so many equal entries exceeds its true mean by "
+        f"about {row.choice.gain:.{decimals}f}."
+    )
+    if row.choice.change is None:
+        return text
+    if not row.choice.change:
+        return f"{text} The final score equals the preliminary one, by which it was chosen."
+    than = "lower" if row.choice.change < 0 else "higher"
+    change = f"{abs(row.choice.change):.{decimals}f} {than}"
+    return f"{text} The final score is {change} than the preliminary one, by which it was chosen."
+
+
+def choice_in_short(board: Board, row: Row) -> str:
+    """The same for a cell of the board."""
+    if row.choice is None:
+        return ""
+    return f"best of {row.choice.entries:,}; choosing gains about {row.choice.gain:.{board.track.shown_decimals}f}"
+
+
 def quota_left(board: Board, row: Row) -> Markup:
     """What the team has left of its quota, as a sentence of HTML; empty without a quota."""
     if not row.left:

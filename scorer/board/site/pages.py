@@ -99,6 +99,8 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         captions.first_in,
         captions.front_summary,
         captions.how_sure,
+        captions.choice_in_short,
+        captions.choice_in_words,
         captions.looks_in_words,
         captions.meaning,
         captions.quota_left,
