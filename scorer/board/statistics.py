@@ -321,8 +321,7 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
 
     def computed(rows: Ints) -> Floats:
         of_measures = zip(scored.scores(measures, rows.tolist()), measures, strict=True)
-        inside = scored.mask.inside
-        return np.hstack([of_means(scores, inside, bounded=measure.bounded) for scores, measure in of_measures])
+        return np.hstack([of_means(scores, scored.mask.inside, bounded=each.bounded) for scores, each in of_measures])
 
     if not measures:
         return {}
@@ -383,8 +382,8 @@ def measured(
 ) -> TaskScores:
     """The analysis of the scores of rows, [row, query], given their means, rounded as the board shows them."""
     shown = np.array([math.nan if mean is None else mean for mean in means], dtype=np.float64)
-    flips = sign_flips_of(sum(is_ranked))
-    return TaskScores(scores, shown, np.flatnonzero(is_ranked), flips, kept=kept, bounded=bounded)
+    ranked = np.flatnonzero(is_ranked)
+    return TaskScores(scores, shown, ranked, sign_flips_of(len(ranked)), kept=kept, bounded=bounded)
 
 
 def measure_statistics(scored: ScoredRows, scores: Floats, column: int, kept: Kept) -> MeasureStatistics:
@@ -433,8 +432,7 @@ def of_means(scores: Floats, inside: Bools, *, bounded: bool) -> Floats:
         for start in range(0, len(same), _AT_ONCE):
             rows = same[start : start + _AT_ONCE]
             of_rows = scores[np.ix_(rows, np.flatnonzero(defined[rows[0]]))]
-            ends = mean_intervals(of_rows) if bounded else percentile_intervals(resampled_means(of_rows))
-            values[rows, 1:3] = ends
+            values[rows, 1:3] = mean_intervals(of_rows) if bounded else percentile_intervals(resampled_means(of_rows))
             values[rows, 3:] = [_histogram(row) for row in of_rows]
     values[:, 0] = numbers
     return values

@@ -241,14 +241,12 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     if cases < 2:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
         return Resampling(intervals, intervals, intervals, quantiles, frequencies, np.zeros(0))
-    ends = scores.intervals, scores.percentile, scores.bca
-    intervals, percentile, bca = (_as_reported(each, task) for each in ends)
     drawn = ranked(scores.resampled.T, task.decimals)
     taus = resampled_taus(drawn, ranks)
     return Resampling(
-        intervals=intervals,
-        percentile=percentile,
-        bca=bca,
+        intervals=_as_reported(scores.intervals, task),
+        percentile=_as_reported(scores.percentile, task),
+        bca=_as_reported(scores.bca, task),
         quantiles=rank_quantiles(drawn),
         frequencies=rank_frequencies(drawn),
         taus=taus[~np.isnan(taus)],
