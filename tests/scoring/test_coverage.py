@@ -148,7 +148,7 @@ def test_studies_of_coverage_have_figures_and_claims() -> None:
     ranges = coverage.rank_ranges_and_tiers(4, (50, 60))
     alarms = coverage.false_alarms(2, queries=20)
 
-    assert intervals.figure.count("<polyline") == len(POPULATIONS) * 4
+    assert intervals.figure.count("<polyline") == len(POPULATIONS) * 6
     assert ranges.figure.count("<polyline") == len(POPULATIONS) * len(coverage.TRUTHS)
     assert alarms.figure.count("<rect") == 1 + len(POPULATIONS) * 2 + 2
     assert [len(study.claims) for study in (intervals, ranges, alarms)] == [2, 2, 2]
