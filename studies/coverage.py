@@ -149,7 +149,7 @@ def _listed(found: Sequence[Coverage]) -> str:
 
 
 def _drawn(title: str, found: Sequence[Coverage]) -> str:
-    drawing = Drawing(title, width=1100)
+    drawing = Drawing(title, width=1180)
     counts = list(dict.fromkeys(each.queries for each in found))
     across = Axis.groups("queries", [f"{count:,}" for count in counts])
     up = Axis.numbers("covered (%)", 88, 100, 2)
