@@ -8,6 +8,7 @@ from pathlib import Path
 
 from studies import (
     choosing,
+    copies,
     coverage,
     ladder_attack,
     ladder_cost,
@@ -30,6 +31,7 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "coverage-ranks": coverage.rank_ranges_and_tiers,
     "coverage-alarms": coverage.false_alarms,
     "choosing": choosing.choosing,
+    "copies": copies.copies,
     "ladder-votes": ladder_attack.by_votes,
     "ladder-changes": ladder_attack.by_changes,
     "ladder-cost": ladder_cost.fair_teams,

@@ -100,6 +100,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "amend": Command("organise:amend"),
         "forget": Command("organise:forget"),
         "retry": Command("organise:retry"),
+        "similar": Command("runs:similar"),
     },
     "trust": {
         "split": Command("organise:split"),

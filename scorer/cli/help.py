@@ -39,6 +39,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer overlap run-a.txt run-b.txt",
         "scorer overlap run-a.txt run-b.txt -m rbo,jaccard@10 --format csv",
     ),
+    "similar": ("scorer similar challenge --track main",),
     "pool": (
         "scorer pool run-a.txt run-b.txt --solution qrels.txt --depth 20 -o pool.tsv",
         "scorer pool --track main --challenge challenge --depth 20 -o pool.tsv",

@@ -286,8 +286,9 @@ def pool(
         from scorer.organising.run import scored_runs
 
         with open_store(challenge, track) as (opened, (chosen,), store):
-            judged, entries = scored_runs(opened, store, chosen)
-            pairs = pooled(judged, entries, depth, seed)
+            rules, _, of_entries = scored_runs(opened, store, chosen)
+            entries = list(of_entries.values())
+            pairs = pooled(rules.read_solution(), entries, depth, seed)
     else:
         entries = runs_of({path: path for path in runs}, submission_format)
         pairs = pooled(Solution.read(solution or "", solution_format), entries, depth, seed)
@@ -297,6 +298,26 @@ def pool(
         print_result(written(pairs).removesuffix("\n"))
     else:
         Path(output).write_text(written(pairs), encoding="utf-8")
+    return 0
+
+
+def similar(
+    challenge: Path = of_challenge(),
+    track: str = option("-t, --track NAME", "the track"),
+    most: int = option("--most N", "list so many pairs; default: %(default)s", type=whole_number(1), default=20),
+    form: str = form_of("the output", "table", "csv", "markdown", "json"),
+) -> int:
+    """List the entries of different teams that are too alike. Only the organiser can: the site shows nothing of it.
+
+    Pairs with the same bytes come first, then those with the same lists, then those that share more items that are not
+    relevant than the field explains. All pairs with a p-value of at most 0.05 are listed. A low one is a reason to ask
+    the teams, not a proof.
+    """
+    from scorer.board.reports.comparisons import similar_text
+    from scorer.organising.run import similar_entries
+
+    with open_store(challenge, track) as (opened, (chosen,), store):
+        print_result(similar_text(similar_entries(opened, store, chosen, most), form))
     return 0
 
 

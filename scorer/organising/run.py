@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from scorer.board.site.folder import FRONT_PAGE, manifest_of, shows
 from scorer.files import AnyFile, code_digest, digest, shipped_templates
@@ -19,25 +23,29 @@ from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
-from scorer.live.entry import Entry, key_of, track_digests
+from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, track_digests
 from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
 from scorer.organising.watch import Queue, Sources, score
+from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
 from scorer.settings.loading import TEAMS_FILE as TEAMS
 from scorer.settings.rules import exposure
 from scorer.settings.tracks import FILE, PAGES, STATIC, Challenge, Track, public_lists
 from scorer.store.events import Failure, Submission
+from scorer.store.sidecar import SIMILAR, Sidecar
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
+    from scorer.measures.matched import Floats, Ints
     from scorer.runs.aligned import Run
+    from scorer.runs.similar import Alike
     from scorer.scoring.executors.base import Executor, FileOutcome
 
 
@@ -377,16 +385,60 @@ def present_entries(store: Store, work: Work) -> list[Entry]:
     return [entry for entry in entries.all if entry.presence == "present"]
 
 
-def scored_runs(challenge: Challenge, store: Store, track: Track) -> tuple[Solution, list[Run]]:
-    """The solution of a track in force, and the entries that it scored and whose bytes are there, in their order."""
+def scored_runs(
+    challenge: Challenge, store: Store, track: Track
+) -> tuple[RuleSet, list[SubmissionState], dict[str, Run]]:
+    """The rules of a track in force, its entries in their order, and the runs that it scored and whose bytes are there,
+    by their digests.
+    """
     from scorer.runs.aligned import Run  # noqa: PLC0415 (Arrow is slow to load)
 
     rules, listing = store.read(RuleSet.of(track, store).in_force), submission_files(track)
     listed = store.read(rules.entries)
     counted = {state.index for state in listed.to_score}
-    states = [state for state in listed.stored if state.index in counted and state.result is not None]
+    states = [
+        state for state in listed.stored if state.index in counted and state.result is not None and state.is_scored
+    ]
     files = tuple((file, state.submission) for state in states if (file := listing.recorded(state)) is not None)
     sources = Sources(files, store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
-    return rules.read_solution(), [
-        Run(file.path, file.file, rules.track.submission_format) for file, _ in sources.pending(states)
+    form = rules.track.submission_format
+    runs = {each.digest: Run(file.path, file.file, form) for file, each in sources.pending(states)}
+    return rules, list(listed.stored), runs
+
+
+def similar_entries(challenge: Challenge, store: Store, track: Track, most: int) -> list[Alike]:
+    """The entries of different teams that are too alike, by all that were scored, also those that are gone.
+
+    Sketches of runs are kept next to the database. Raises ScorerError.
+    """
+    from scorer.runs.similar import WIDTH, Alike, shared, similar, sketch  # noqa: PLC0415 (as above)
+
+    rules, states, runs = scored_runs(challenge, store, track)
+    solution, depth = rules.read_solution(), rules.track.list_length
+    merges = store.read(lambda view: Now.of(view, track).merges)
+    by_digest: dict[str, dict[str, Submission]] = {}
+    for submission in (state.submission for state in states):
+        if not is_baseline(submission.team, rules.track):
+            by_digest.setdefault(submission.digest, {}).setdefault(merges.final(submission.team), submission)
+    copies = [
+        Alike(first.file, second.file, "bytes", None, math.nan)
+        for teams in by_digest.values()
+        for first, second in combinations(teams.values(), 2)
     ]
+    digests = [digest for digest in by_digest if digest in runs]
+    arrays = Sidecar(store.beside(challenge.root, SIMILAR))
+    kept = Kept(arrays, (rules.basis.solution, rules.basis.matching, depth), tuple(digests))
+
+    def computed(rows: Ints) -> Floats:
+        return np.array([sketch(solution, runs[digests[row]], depth) for row in rows.tolist()])
+
+    sketches = kept.values("sketch", WIDTH, computed)
+    arrays.tidy()
+    found = similar(sketches, [next(iter(by_digest[digest])) for digest in digests], most)
+    of_lists = []
+    for pair in found:
+        one, other = digests[pair.first], digests[pair.second]
+        counted = shared(solution, runs[one], runs[other], depth)
+        first, second = (next(iter(by_digest[digest].values())) for digest in (one, other))
+        of_lists.append(Alike(first.file, second.file, "lists" if pair.same_lists else "", counted, pair.p_value))
+    return [*copies, *of_lists]

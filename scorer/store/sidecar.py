@@ -122,6 +122,7 @@ def content_of(source: str | os.PathLike[str], most: int | None = None) -> Itera
 Bytes = npt.NDArray[np.uint8]
 
 STATISTICS = ".statistics"
+SIMILAR = ".similar"
 """Ends the name of the folder, which begins with the name of the database."""
 
 _DIGEST_BYTES = 32

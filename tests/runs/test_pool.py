@@ -119,9 +119,9 @@ def test_new_judgements_of_a_track_become_an_erratum(tmp_path: Path) -> None:
     live.run(day(10))
 
     def found(at: datetime) -> list[tuple[str, str]]:
-        solution, runs = live.do(at, lambda challenge, store: scored_runs(challenge, store, live.track))
-        assert len(runs) == len(entries)
-        return pool(solution, runs, 10, seed=1)
+        rules, _, runs = live.do(at, lambda challenge, store: scored_runs(challenge, store, live.track))
+        assert len(runs) == len({content for _, content in entries})
+        return pool(rules.read_solution(), list(runs.values()), 10, seed=1)
 
     assert found(day(11)) == [("q1", "x"), ("q2", "x"), ("q3", "x"), ("q4", "x")]
     live.write_solution(SOLUTION.replace("q1:1:", "q1:1:x|3,").replace("q4:0:", "q4:0:x|1,"))

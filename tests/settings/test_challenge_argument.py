@@ -27,6 +27,7 @@ FURTHER: Mapping[str, tuple[str, ...]] = {
     "receipt": ("main/a/run.txt",),
     "report": ("--format", "json"),
     "retry": ("main/a/run.txt",),
+    "similar": ("--track", "main"),
     "serve": ("--host", "256.0.0.1", "--no-runner"),  # no machine has this address, so the command ends
 }
 """The other arguments that a command needs."""

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from scorer.board.reports.scores import MEAN
 from scorer.measures.matched import Floats
 from scorer.runs.overlap import Overlaps
 from scorer.runs.overlap import Pair as RunPair
+from scorer.runs.similar import Alike
 from scorer.scoring.analysis.analysis import TaskAnalysis, defined, json_text
 from scorer.scoring.analysis.compare import Comparison, Pair
 from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of
@@ -179,6 +180,22 @@ def overlap_table(overlaps: Overlaps, *, per_query: bool) -> Table:
         for row in (_query_rows(pair) if per_query else [(len(pair.queries), *pair.means.values())])
     )
     return table_of(heads, rows, ("first", "second", "query"), blank="-", all_digits=True)
+
+
+def similar_text(pairs: Iterable[Alike], form: str) -> str:
+    """Return entries that are too alike in a form of `TABLES`, or as JSON; without a final line end."""
+    heads = ("first", "second", "same", "of first", "of second", "lists", "p")
+    rows: list[tuple[CellValue, ...]] = []
+    for pair in pairs:
+        found = pair.shared
+        counts = (None, None, None) if found is None else (found.of_first, found.of_second, found.same_lists)
+        rows.append((printable(pair.first), printable(pair.second), pair.same, *counts, pair.p_value))
+    if form == "json":
+        keys = [head.replace(" ", "_") for head in heads]
+        values = ([defined(value) if isinstance(value, float) else value for value in row] for row in rows)
+        return json_text({"pairs": [dict(zip(keys, row, strict=True)) for row in values]})
+    cells = ((Cell(value, 3) if isinstance(value, float) else value for value in row) for row in rows)
+    return TABLES[form](table_of(heads, cells, heads[:3], blank="-"))
 
 
 def _query_rows(pair: RunPair) -> list[tuple[str | float, ...]]:
