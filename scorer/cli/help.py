@@ -39,7 +39,6 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer overlap run-a.txt run-b.txt",
         "scorer overlap run-a.txt run-b.txt -m rbo,jaccard@10 --format csv",
     ),
-    "similar": ("scorer similar challenge --track main",),
     "pool": (
         "scorer pool run-a.txt run-b.txt --solution qrels.txt --depth 20 -o pool.tsv",
         "scorer pool --track main --challenge challenge --depth 20 -o pool.tsv",
@@ -117,6 +116,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     ),
     "forget": ('scorer forget main/first-team/run.txt --reason "The disk was full"',),
     "retry": ("scorer retry", "scorer retry main/first-team/run.txt --challenge challenge"),
+    "similar": ("scorer similar challenge --track main",),
     "split": ("scorer split", "scorer split --challenge challenge"),
     "commit": ("scorer commit", "scorer commit challenge"),
     "receipt": (
