@@ -212,11 +212,11 @@ class _Ranking:
         kept = kept.within(measure.full, number_of(queries))
         every = [True] * len(scores)
         task = measured(scores[:, queries], scored.means(column), every, kept, bounded=measure.bounded)
-        certain, means = np.full((3, self.ranked), np.nan), np.full((task.resamples, self.ranked), np.nan)
+        certain, means = np.full((3, self.ranked), np.nan), np.full((self.ranked, task.resamples), np.nan)
         present = [rows[number] is not None for rows in self.teams[: self.ranked]]
         certain[:, present] = means_of(task.scores), *task.intervals.T
-        means[:, present] = np.roll(task.resampled.T, number, axis=0)
-        return certain, means
+        means[present] = np.roll(task.resampled, number, axis=1)
+        return certain, means.T
 
     def certain(self, scored: Sequence[ScoredRows], cache: Cache) -> str:
         """As JSON, of each ranked team: the interval of its overall score, the range of its rank, and its tier, from

@@ -82,6 +82,8 @@ class Kept:
     """What the arrays of all rows depend on: text and numbers."""
     rows: tuple[str, ...]
     """What the arrays of each row depend on besides: rows with the same text have the same scores."""
+    of_all: bool = False
+    """Whether only the largest statistics of all pairs are read, so that those of each row need not be changed."""
 
     def within(self, *parts: object) -> Kept:
         """The same rows, whose arrays also depend on these parts."""
@@ -177,7 +179,7 @@ class Kept:
         def each() -> LargestOfEach:
             return self._followed(each_key, own, LargestOfEach, changed_each, lambda: LargestOfEach.of(scores, sums))
 
-        if len(own) < _MANY_ROWS:
+        if len(own) < _MANY_ROWS and not self.of_all:
             return AllPairs.with_each(each())
         of_all = self._followed(
             self._key("largest of all pairs", flips),
