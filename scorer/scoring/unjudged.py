@@ -118,6 +118,13 @@ class _Lists:
         best = JudgedItems(query[order], rank[order], grade[order], np.ones(query.size, dtype=np.int64))
         return replace(self.matched, ideal=ideal), replace(self.matched, ideal=ideal, found=best)
 
+    def highest(self, values: Floats | Ints) -> Floats:
+        """[query]: the highest of the values of its unjudged items, or 0."""
+        found, lists = np.zeros(self.count.size), np.flatnonzero(self.count)
+        if lists.size:
+            found[lists] = np.maximum(np.maximum.reduceat(values, (np.cumsum(self.count) - self.count)[lists]), 0)
+        return found
+
     def sums(self, values: Floats, *, from_end: bool = False) -> Floats:
         """[unjudged]: the sum of the values of the list up to this one, or from this one on."""
         if from_end:
@@ -258,11 +265,8 @@ def _of_ratio(lists: _Lists, measure: Measure, reach: JudgedBounds) -> tuple[Flo
         for step, count in zip(ratio.steps, ratio.above, strict=True):
             more = ratio.curve[np.minimum(count[query] + lists.nth, ratio.most[query])]
             surplus = first - best[query] * (more - ratio.curve[np.minimum(count, ratio.most)][query])
-            highest, gained, number = np.zeros((3, queries))
-            np.maximum.at(highest, query, surplus)
-            chosen = surplus == highest[query]
-            np.maximum.at(gained, query[chosen], first[chosen])
-            np.maximum.at(number, query[chosen], lists.nth[chosen])
+            chosen = surplus == lists.highest(surplus)[query]
+            gained, number = (lists.highest(np.where(chosen, each, 0)) for each in (first, lists.nth))
             total += step * gained
             whole += step * ratio.curve[np.minimum(count + number.astype(np.int64), ratio.most)]
         better = np.where(whole > 0, total / np.where(whole > 0, whole, 1), 0)
