@@ -9,7 +9,7 @@ import stat
 import uuid
 from argparse import ArgumentTypeError
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -44,14 +44,20 @@ if TYPE_CHECKING:
     from scorer.verification.log import KnownHead, Verified
 
 
+METADATA = option(
+    "--meta KEY=VALUE|FILE", "metadata that the challenge requests, or a file of them in YAML or JSON; repeatable"
+)
+
+
 def check(
     file: str = argument("the submission: a path or a URL"),
     track: str | None = TRACK_OF_FILE,
     challenge: Path | str = of_challenge(sites=True),
     team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
+    meta: list[str] | None = METADATA,
     submission_format: str | None = format_of("the format of the file"),
 ) -> int:
-    """Check a submission before you submit it: format, queries, items, lengths, duplicates.
+    """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.
 
     The check needs no solution, and shows nothing that only the solution knows. It reports unknown queries and items if
     the challenge has public lists of them. The address of the published site is enough: it has the public settings and
@@ -66,10 +72,10 @@ def check(
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
         with downloaded(challenge, track) as (folder, named):
-            return check(file, named, folder, None, submission_format)
+            return check(file, named, folder, None, meta, submission_format)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
-    code = _check(file, settings, requested, submission_format)
+    code = _check(file, settings, requested, submission_format, [_metadata(text) for text in meta or ()])
     if team is not None:
         print_result(_left(settings, requested, team))
     return code
@@ -87,7 +93,9 @@ def _left(settings: Challenge, requested: Track, team: str) -> str:
         return f"{printable_name(team)}: nothing is known about its quota ({error})"
 
 
-def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None) -> int:
+def _check(
+    file: str, settings: Challenge, requested: Track, submission_format: str | None, documents: Sequence[str]
+) -> int:
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Failed, Rejected, Rules
@@ -113,6 +121,10 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
         return 1
     print_message(*outcome.notes.lines(shown(file)))
+    if problem := _problem_of_metadata(file, settings, requested, documents):
+        print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
+        print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
+        return 1
     if queries is None:
         print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
     counts = outcome.counts
@@ -121,6 +133,23 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
     if is_regular(file):
         print_result(f"sha256 {digest(file)}")
     return 0
+
+
+def _problem_of_metadata(file: str, settings: Challenge, track: Track, documents: Sequence[str]) -> str:
+    """What is wrong with the metadata that are stated of a file, by line; empty if nothing is."""
+    from scorer.organising.metadata import of_head
+    from scorer.settings.metadata import MetadataError, checked, read
+
+    if not track.metadata:
+        return "this track requests none; leave out --meta" if documents else ""
+    try:
+        stated = {} if is_standard_input(file) else dict(of_head(file, settings.limits))
+        for document in documents:
+            stated |= read(document.encode())
+        checked(track.metadata, stated)
+    except MetadataError as error:
+        return str(error)
+    return ""
 
 
 def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> str:
@@ -192,9 +221,7 @@ def submit(
         "--receipt FILE",
         "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7",
     ),
-    meta: list[str] | None = option(
-        "--meta KEY=VALUE|FILE", "metadata that the challenge requests, or a file of them in YAML or JSON; repeatable"
-    ),
+    meta: list[str] | None = METADATA,
     no_check: bool = option("--no-check", "do not check the file before"),
     challenge: Path | str | None = of_challenge("", sites=True),
 ) -> int:

@@ -26,7 +26,7 @@ from scorer.live.entry import (
     submissions,
 )
 from scorer.live.ladder import Candidate, Look, looks
-from scorer.live.metadata import has_ended, public_values
+from scorer.live.metadata import corrections, has_ended, public_values
 from scorer.live.now import Now
 from scorer.live.phases import Phases, is_backdated
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
@@ -35,7 +35,6 @@ from scorer.live.teams import Team, Token, merges, set_teams, tokens
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.scoring.outcomes import Mean
-from scorer.settings.metadata import Value
 from scorer.settings.rules import auto_decimals
 from scorer.settings.tracks import Track
 from scorer.store.events import ABOUT_SUBMISSIONS, EVERY_TRACK, Basis, Event, StoredResult, name_of
@@ -90,18 +89,25 @@ def scored_entries(now: Now, cache: Cache | None = None, *, for_team: bool = Fal
     """
     scored = _entries(now, now.track, now.track.all_measures, cache)
     are_hidden = now.track.hides_scores and not (for_team and now.track.shows == "own")
-    metadata = _public_metadata(now, scored) if scored.track.metadata else {}
     visible = (_visible(entry, now, scored.track, are_hidden=are_hidden) for entry in scored.all)
     return replace(
         scored,
-        all=tuple(replace(each, metadata=metadata.get(each.index, {})) if each.metadata else each for each in visible),
+        all=_with_public_metadata(tuple(visible), now, scored) if scored.track.metadata else tuple(visible),
     )
 
 
-def _public_metadata(now: Now, scored: Entries) -> Mapping[int, Mapping[str, Value]]:
-    """The metadata that visitors see now, by the index of the entry."""
+def _with_public_metadata(entries: tuple[Entry, ...], now: Now, scored: Entries) -> tuple[Entry, ...]:
+    """The entries with the metadata and the corrections that visitors see now."""
     ended = has_ended(now.phases, scored.track, now.view.now)
-    return {state.index: public_values(state.metadata, scored.track, ended=ended) for state in scored.stored}
+    stated = {state.index: state.metadata for state in scored.stored}
+    return tuple(
+        replace(
+            entry,
+            metadata=public_values(stated[entry.index], scored.track, ended=ended),
+            corrections=corrections(stated[entry.index], scored.track, ended=ended),
+        )
+        for entry in entries
+    )
 
 
 def _visible(entry: Entry, now: Now, track: TrackInForce, *, are_hidden: bool) -> Entry:

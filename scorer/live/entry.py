@@ -11,7 +11,7 @@ from typing import Any, Literal
 from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, Counts, for_participants
-from scorer.live.metadata import NO_METADATA, Metadata
+from scorer.live.metadata import NO_METADATA, Correction, Metadata
 from scorer.live.phases import Phases, is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
@@ -185,6 +185,8 @@ class Entry:
     """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
     metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
     """What its team states, by the names of fields; on boards only what is public now."""
+    corrections: tuple[Correction, ...] = ()
+    """Of the metadata, as far as they are public, the latest first."""
 
     def scores(self, *, final: bool) -> ColumnScores:
         """The final or the preliminary scores."""
@@ -450,7 +452,8 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
     if event.kind == "withdrawal":
         return replace(state, present=False, source=event.body.get("source", state.source), gone_at=event.at)
     if event.kind == "metadata":
-        return replace(state, metadata=Metadata(event.body["values"], event.body["public"]))
+        stated = state.metadata.corrected(event.body["values"], event.body["public"], event.at)
+        return replace(state, metadata=stated)
     if event.kind == "return":
         return replace(state, present=True, since=event.index, gone_at=None)
     return state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -26,6 +26,15 @@ class Metadata:
     values: Mapping[str, Value] = field(default_factory=dict)
     promised: Mapping[str, Publicity] = field(default_factory=dict)
     """When each value was to be public, as its team read it."""
+    earlier: tuple[tuple[datetime | None, Metadata], ...] = ()
+    """The values before each correction, with its time, the latest first."""
+
+    def corrected(
+        self, values: Mapping[str, Value], promised: Mapping[str, Publicity], at: datetime | None
+    ) -> Metadata:
+        """The metadata after an event that records other values, or the first ones."""
+        earlier = ((at, replace(self, earlier=())), *self.earlier) if self.promised else ()
+        return Metadata(values, promised, earlier)
 
 
 NO_METADATA = Metadata()
@@ -60,6 +69,21 @@ def public_values(metadata: Metadata, track: Track, *, ended: bool) -> dict[str,
         for each in public_fields(track, ended=ended)
         if each.name in metadata.values and PUBLICITIES.index(metadata.promised[each.name]) <= ended
     }
+
+
+Correction = tuple[datetime | None, str, Value | None]
+"""When a value was corrected, its field, and the value before."""
+
+
+def corrections(metadata: Metadata, track: Track, *, ended: bool) -> tuple[Correction, ...]:
+    """What visitors see of corrections now, the latest first."""
+    found: list[Correction] = []
+    after = public_values(metadata, track, ended=ended)
+    for at, earlier in metadata.earlier:
+        before = public_values(earlier, track, ended=ended)
+        found += ((at, name, before.get(name)) for name in {**before, **after} if before.get(name) != after.get(name))
+        after = before
+    return tuple(found)
 
 
 def value_text(value: Value | None) -> str:

@@ -84,8 +84,12 @@ def read(content: bytes) -> Stated:
 def _flat(node: Any, path: str = "") -> Iterator[tuple[str, Given]]:
     if node.id != "mapping":
         raise ValueError(f"found a {node.id}")
+    lines: dict[str, int] = {}
     for key, value in node.value:
-        name = f"{path}{key.value}"
+        name, line = f"{path}{key.value}", key.start_mark.line + 1
+        if name in lines:
+            raise MetadataError(f"line {line}: {quoted(name)} is also in line {lines[name]}; leave one of them")
+        lines[name] = line
         if value.id == "mapping":
             yield from _flat(value, f"{name}.")
         elif not value.tag.endswith(":null"):

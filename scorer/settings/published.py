@@ -145,7 +145,7 @@ def _change(table: Any, key: Key, value: str | None) -> None:
         table[key[-1]] = value
 
 
-PUBLIC_KEYS = ("name", "limits", "tracks")
+PUBLIC_KEYS = ("name", "limits", "metadata", "tracks")
 """The keys of challenge.toml that are public."""
 
 PUBLIC_TRACK_KEYS = (
@@ -185,6 +185,7 @@ def published_settings(challenge: Challenge, tracks: Sequence[Track]) -> str:
     document = {
         "name": challenge.name,
         "limits": limits,
+        "metadata": [field.model_dump(exclude_defaults=True) for field in challenge.metadata],
         "tracks": {
             track.name: track.model_dump(include=set(PUBLIC_TRACK_KEYS), exclude_defaults=True)
             | ({"decimals": AUTO} if track.decimals is None else {})

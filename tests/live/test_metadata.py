@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from scorer.board.charts.over_time import Spent, front
-from scorer.board.reports.leaderboard import entries_json, schema, to_csv, to_json
+from scorer.board.reports.leaderboard import entries_json, entries_table, schema, to_csv, to_json
 from scorer.errors import ChallengeError
 from scorer.organising.metadata import amend_metadata
 from scorer.organising.render import listed_entries
@@ -26,6 +26,7 @@ from scorer.service.documents import Checks
 from scorer.settings.loading import read_challenge
 from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, read
 from scorer.settings.rules import MetadataField
+from scorer.wording import csv_table
 from tests.accessibility import has_axe, violations
 from tests.board.test_board_page import NAMES, chosen
 from tests.browser import IN_BROWSER, Page
@@ -164,6 +165,7 @@ class TestReading:
             ("system: a\u202eb", "a character that does not show"),
             (f"system: {'x' * 1001}", "has 1,001 characters"),
             ("system: &a b\nkind: *a", "have an alias"),
+            ("system: a\nkind: Manual\nsystem: b", 'line 3: "system" is also in line 1'),
             ("system: [", "line 1: the metadata are no YAML"),
             ("- system", "found a sequence"),
             ("system: {a: " + "[" * 60_000, "the metadata are no YAML"),
@@ -287,6 +289,35 @@ class TestPublic:
         assert sites[0][:2] == sites[1][:2]
         assert sites[0][2] != sites[1][2]
         assert "98,765.25 s" in sites[1][2]["teams/amber.html"]
+
+    def test_corrections_are_shown_as_far_as_values_are_public(self, live: Live) -> None:
+        """With the value before; of a hidden field only from its moment on, as the organisers' table has all."""
+        handed_in(live)
+        live.run(START)
+        live.put("amber/1.txt.meta.yaml", ALL.replace("1.5", "2.5").replace("paper:", "paper: https://a.org/ #"), START)
+        site = live.run_and_render(START + timedelta(hours=2))
+        assert "Paper until <time" in site["teams/amber.html"]
+        assert "Time until" not in site["teams/amber.html"]
+        site = live.run_and_render(SECOND_END)
+        assert "<dd>1.5 s</dd>" in site["teams/amber.html"]
+        assert "Uses a language model" not in site["teams/amber.html"]
+        with live.store(START) as store:
+            table = csv_table(entries_table(store.read(lambda view: listed_entries(view, [live.track]))))
+        assert next(csv.DictReader(io.StringIO(table)))["metadata seconds"] == "2.5"
+
+    def test_a_check_reads_metadata_as_handing_in_does(self, live: Live) -> None:
+        """From --meta and from the head of the run; also with the public settings of the site."""
+        live.run_and_render(START)
+        run = live.folder / "mine.run"
+        run.write_text(RUN)
+        for where in (live.folder, live.folder / "site"):
+            refused = here("check", run, "--track", "main", "--challenge", where, "--meta", "seconds=fast")
+            assert refused.code == 1
+            assert 'metadata: line 1: seconds: found "fast"; allowed: a number in s' in refused.err
+            assert "metadata: system: is missing" in refused.err
+            assert here("check", run, "--track", "main", "--challenge", where, "--meta", "system=a").code == 0
+        run.write_text(HEAD + RUN)
+        assert here("check", run, "--track", "main", "--challenge", live.folder).code == 0
 
     def test_what_was_promised_stays_hidden(self, live: Live) -> None:
         handed_in(live)

@@ -144,13 +144,23 @@ def entries_table(tracks: Sequence[TrackEntries]) -> Table:
     heads = ("id", "track", "team", "file", "received", "recorded", "phase", "state", "counts", "preliminary", "final")
     numeric = {"id", "preliminary", "final"}
     shown = {track.board.track.name: track.board.track for track in tracks}
+    fields = {each.name: each for track in shown.values() for each in track.metadata}
 
     def decimals(head: str, track: str) -> int:
         return shown[track].preliminary_decimals if head == "preliminary" else shown[track].final_decimals
 
     return Table(
-        [Column(head, numeric=head in numeric) for head in heads],
-        [[Cell(values[head], decimals(head, values["track"])) for head in heads] for values in entry_values(tracks)],
+        [
+            *(Column(head, numeric=head in numeric) for head in heads),
+            *(Column(f"{_METADATA}{name}", numeric=each.type == "number") for name, each in fields.items()),
+        ],
+        [
+            [
+                *(Cell(values[head], decimals(head, values["track"])) for head in heads),
+                *(Cell(value_text(values["metadata"].get(name)) or None) for name in fields),
+            ]
+            for values in entry_values(tracks)
+        ],
     )
 
 
