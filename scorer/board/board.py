@@ -16,7 +16,7 @@ from scorer.live.metadata import has_ended, metadata_rules, public_fields
 from scorer.live.overall import overall_rules
 from scorer.live.phases import Phases, phase_rules, split_rules
 from scorer.live.quotas import Left, pick_rules, quota_rules
-from scorer.live.rules import SaltedDigest, TrackInForce
+from scorer.live.rules import SaltedDigest, TrackInForce, visibility_rules
 from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.options import SELF
 from scorer.scoring.analysis.kept import ExtremeQuery
@@ -609,6 +609,7 @@ def rule_sections(board: Board, limits: Limits, *, by_service: bool = False) -> 
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),
         RuleSection("quota", "Number of entries", number),
         RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),
+        RuleSection("visibility", "Who sees what", visibility_rules(track)),
         RuleSection("metadata", "Metadata", metadata_rules(track)),
         RuleSection("teams", "Teams", TEAM_RULES),
         RuleSection("changes", "Changes", tuple(_change_rules(board))),

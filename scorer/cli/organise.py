@@ -48,6 +48,8 @@ from scorer.wording import (
 if TYPE_CHECKING:
     from scorer.live.errata import Changes
     from scorer.live.teams import Team, Token
+    from scorer.settings.tracks import Challenge
+    from scorer.store.snapshot import Snapshot
     from scorer.store.store import Store
 
 
@@ -414,7 +416,7 @@ def teams(
     _check(action, chosen, values, reason)
     with open_store(challenge) as (settings, _, store):
         if chosen is None:
-            _print_list(store, form)
+            _print_list(store, settings, form)
             return 0
         from scorer.organising import teams as decisions
 
@@ -505,23 +507,32 @@ def _settings(texts: Sequence[str]) -> dict[str, Any]:
     return settings
 
 
-def _print_list(store: Store, form: str) -> None:
+def _print_list(store: Store, challenge: Challenge, form: str) -> None:
     import json
 
+    from scorer.live.names import shown_names
     from scorer.live.teams import teams as all_teams
 
-    listed = store.read(lambda view: [team for folder, team in all_teams(view).items() if folder in view.teams])
+    def read(view: Snapshot) -> list[tuple[Team, str]]:
+        shown = shown_names(view, challenge.tracks)
+        return [(team, shown.get(name, "")) for name, team in all_teams(view).items() if name in view.teams]
+
+    listed = store.read(read)
+    are_hidden = any(pseudonym for _, pseudonym in listed)
     if form == "json":
-        document = {"version": VERSION, "teams": [_document(team) for team in listed]}
+        teams = [_document(team) | ({"shown_as": shown} if are_hidden else {}) for team, shown in listed]
+        document = {"version": VERSION, "teams": teams}
         print_result(json.dumps(document, ensure_ascii=False, indent=1))
         return
 
-    columns = [Column(name) for name in ("team", "name", "status", "since", "reason")]
+    heads = ("team", "name", "status", "since", "reason", *(["shown as"] * are_hidden))
+    columns = [Column(name) for name in heads]
     rows = []
-    for team in listed:
+    for team, shown in listed:
         status = team.status if team.merged_into is None else f"merged into {printable_name(team.merged_into)}"
         since = "" if team.since is None else utc_time(team.since)
-        rows.append([Cell(text) for text in (team.folder, team.name, status, since, team.reason)])
+        texts = team.folder, team.name, status, since, team.reason, shown
+        rows.append([Cell(text) for text in texts[: len(heads)]])
     print_result(text_table(Table(columns, rows)))
 
 

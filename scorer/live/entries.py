@@ -27,11 +27,12 @@ from scorer.live.entry import (
 )
 from scorer.live.ladder import Candidate, Look, looks
 from scorer.live.metadata import corrections, has_ended, public_values
+from scorer.live.names import Pseudonyms
 from scorer.live.now import Now
 from scorer.live.phases import Phases, is_backdated
 from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import Team, Token, merges, set_teams, tokens
+from scorer.live.teams import Team, Token, merges, set_teams, slugs, tokens
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.scoring.outcomes import Mean
@@ -359,6 +360,7 @@ class Followed:
     """By index."""
     teams: dict[str, None] = field(default_factory=dict)
     """Of all tracks, in the order in which their first submissions were recorded."""
+    pseudonyms: Pseudonyms = field(default_factory=lambda: Pseudonyms(b""))
     _events: dict[tuple[str, str], list[Event]] = field(default_factory=lambda: defaultdict(list))
     """Without those on tokens, by track and team."""
     _team_of: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -369,7 +371,8 @@ class Followed:
     @classmethod
     def of(cls, view: Snapshot, challenge: str) -> Self:
         """What is known after a snapshot of the challenge with this name."""
-        followed = cls(Issuer(challenge, view.secret("log"), view.secret("receipts")))
+        issuer = Issuer(challenge, view.secret("log"), view.secret("receipts"))
+        followed = cls(issuer, pseudonyms=Pseudonyms(view.secret("names")))
         followed.follow(view)
         return followed
 
@@ -385,6 +388,7 @@ class Followed:
                 self.tokens = tokens(new, self.tokens)
             for event in new:
                 self._take(event)
+                self.pseudonyms.take(event)
             self._count = len(events)
 
     def _take(self, event: Event) -> None:
@@ -410,6 +414,10 @@ class Followed:
     def settings(self, team: str) -> Team:
         """What is set for a team."""
         return set_teams(self._of(EVERY_TRACK, [_ALL])).get(team, Team())
+
+    def slug(self, team: str, shown: Mapping[str, str]) -> str:
+        """The slug of the page of a team, given the pseudonyms that visitors see; empty without a submission."""
+        return slugs(shown.get(each, each) for each in self.teams).get(shown.get(team, team), "")
 
     def events(self, track: str, teams: Collection[str]) -> list[Event]:
         """The events of a track that concern all teams, or one of these, in order."""

@@ -17,6 +17,7 @@ from scorer.live.teams import Merges, merges
 from scorer.scoring.outcomes import Rules
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Track, public_lists
+from scorer.settings.visibility import Moment
 from scorer.store.events import Basis, Event, RecordedBasis, recorded_basis
 from scorer.store.log import LogLine, log_lines
 from scorer.store.snapshot import Snapshot
@@ -58,6 +59,20 @@ class Now:
     def without_hiding(self) -> Now:
         """The same moment with the scores that a phase hides which shows nothing."""
         return replace(self, hides_nothing=True)
+
+    def has_reached(self, moment: Moment) -> bool:
+        """Whether a moment has come.
+
+        A track without phases closes when its final scores are shown. Without a commitment that is opened, the reveal
+        never comes.
+        """
+        plan, at = self.phases, self.view.now
+        if moment in ("now", "never"):
+            return moment == "now"
+        is_final = plan.is_over(at) if plan.all else self.rules.stage != "preliminary"
+        return is_final and (
+            moment != "reveal" or any("commitment" in event.body for event in self.events if event.kind == "reveal")
+        )
 
     @property
     def events(self) -> Sequence[Event]:
@@ -125,8 +140,9 @@ class Now:
         time where there are no preliminary queries.
         """
         phases, moment = self.phases, self.view.now
+        hidden = frozenset({"names"} if self.view.hides_names else ())
         if not phases.all:
-            return TrackInForce.of(self.rules)
+            return TrackInForce.of(self.rules, hidden=hidden)
         last = self.chosen[1] if self.chosen is not None else self._recorded_basis
         is_final = phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
         deciding = phases.deciding(moment)
@@ -135,7 +151,7 @@ class Now:
             changed["measures"] = ()
         if self.hides_nothing and deciding is not None and deciding.hides_scores:
             deciding = phases.deciding_between(moment)
-        return TrackInForce.of(self.rules, **changed, deciding_phase=deciding)
+        return TrackInForce.of(self.rules, **changed, deciding_phase=deciding, hidden=hidden)
 
     @cached_property
     def basis(self) -> Basis | None:

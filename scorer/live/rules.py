@@ -14,6 +14,7 @@ from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
+from scorer.settings.visibility import Moment
 from scorer.store.events import Event, RecordedBasis
 from scorer.store.log import content_of
 from scorer.store.snapshot import Snapshot
@@ -37,6 +38,7 @@ RULES = (
     "split",
     "baselines",
     "overall",
+    "visibility",
     "solution_format",
     "submission_format",
 )
@@ -48,12 +50,14 @@ of the solution, of the list of candidate items and of that of excluded ones are
 class TrackInForce(Track):
     """A track by the rules in force, with what its board shows of the scores at a moment."""
 
-    not_keys: ClassVar[frozenset[str]] = Track.not_keys | {"deciding_phase", "auto_decimals"}
+    not_keys: ClassVar[frozenset[str]] = Track.not_keys | {"deciding_phase", "auto_decimals", "hidden"}
 
     deciding_phase: Phase | None = None
     """The phase that decides what the board shows of its scores; None: the board shows the scores of the stage."""
     auto_decimals: int = 0
     """The decimals of preliminary scores with ``decimals = "auto"``, which depend on the results."""
+    hidden: frozenset[str] = frozenset()
+    """What the table [visibility] hides from visitors now, by its keys."""
 
     @classmethod
     def of(cls, rules: Track, **changed: Any) -> TrackInForce:
@@ -118,6 +122,36 @@ class TrackInForce(Track):
     def shows_queries(self) -> bool:
         """Whether pages show how the scores of single queries are distributed."""
         return self.shows_final or (self.per_query == "public" and self.shows == "score")
+
+
+_ONCE: Mapping[Moment, str] = {
+    "now": "at once",
+    "close": "once the phase has closed",
+    "final": "once the final scores are shown",
+    "reveal": "once the opening of the commitment is published, after the end",
+    "never": "at no time",
+}
+"""From when something is shown."""
+
+
+def shown_from(moment: Moment | None) -> str:
+    """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
+    return "" if moment is None or moment == "never" else _ONCE[moment].replace("once", " until", 1)
+
+
+def visibility_rules(track: Track) -> tuple[str, ...]:
+    """Who sees what, in sentences."""
+    row = track.visibility and track.visibility.names
+    if not row:
+        return ()
+    shown = f"Names of teams and files: shown to everyone {_ONCE[row.everyone]}."
+    if row.everyone == "now":
+        return (shown,)
+    return (
+        shown,
+        "While names are not shown, each team has a pseudonym, which only the team itself and the organisers know."
+        + " Names are shown once all tracks have reached that time." * (row.everyone != "never"),
+    )
 
 
 def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:

@@ -12,6 +12,7 @@ from scorer.board.board import Board, rules
 from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_csv, to_json
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.board.site.pages import archived
+from scorer.live.names import as_public
 from scorer.live.now import published_log
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED
@@ -50,7 +51,7 @@ no tier yet, and holds the teams after it that are not significantly worse."""
 def paper_files(view: Snapshot, challenge: Challenge, cache: Cache) -> dict[str, bytes]:
     """The files by their relative paths, with what visitors may see of a challenge. Raises StoreError as `boards`."""
     head = published_log(view, challenge.tracks).head
-    shown = boards(view, challenge.tracks, cache)
+    shown = boards(as_public(view, challenge.tracks), challenge.tracks, cache)
     about = escape_latex(_from(head))
     parts = {}
     for board in shown:
@@ -120,7 +121,13 @@ def _scores(board: Board) -> Table:
 
 def _systems(board: Board) -> Table:
     rows: list[list[CellValue]] = [
-        [row.team.name, len(row.present_entries), entry.index, iso_time(entry.received), entry.digest[:12]]
+        [
+            row.team.name,
+            len(row.present_entries),
+            entry.index,
+            iso_time(entry.received),
+            "" if "names" in board.track.hidden else entry.digest[:12],
+        ]
         for row in board.rows
         if (entry := row.entry) is not None
     ]

@@ -29,6 +29,7 @@ from scorer.files import code_digest
 from scorer.live.commitment import published_commitment
 from scorer.live.entries import entries
 from scorer.live.entry import rounded
+from scorer.live.names import as_public
 from scorer.live.now import Now, published_log
 from scorer.live.rules import TrackInForce
 from scorer.live.timeline import timeline
@@ -110,7 +111,7 @@ def _parts(now: Now, phase: Phase) -> list[object]:
     view, track, basis = now.view, now.track, now.basis
     events = view.events()
     parts: list[object] = [
-        *("past board", code_digest(), view.identity, track.name),
+        *("past board", code_digest(), view.identity, track.name, view.hides_names),
         *(phase.recorded(), [stated.recorded() for stated in track.phases], dict(settings(track))),
         [event.index for event in events],
     ]
@@ -316,7 +317,8 @@ class _Render:
     def of(cls, view: Snapshot, challenge: Challenge, store: Store, sidecar: Sidecar, *, pending: bool) -> _Render:
         """What is read from a snapshot; `pending` is as for `boards`."""
         state = site_state(view, challenge, pending=pending)  # first: a file that changes later changes the state
-        tracks, cache = challenge.tracks, view.cache(sidecar)
+        tracks, cache, record = challenge.tracks, view.cache(sidecar), view
+        view = as_public(record, tracks)
         shown = [
             replace(board, past=archived_boards(view, track, cache))
             for track, board in zip(tracks, boards(view, tracks, cache, pending=pending), strict=True)
@@ -332,13 +334,13 @@ class _Render:
         overall = overall_board(shown, tracks, view, cache)
         happened = timeline(view, tracks)
         errata = itertools.chain.from_iterable(happened.errata.values())
-        log, commitment = published_log(view, tracks), published_commitment(view, challenge, errata)
+        log, commitment = published_log(record, tracks), published_commitment(record, challenge, errata)
         return cls(
             store,
             view.revision,
             view.snapshot_name(view.revision),
             state,
-            (*site_notes(view, challenge), *(note for _, note in sliced if note)),
+            (*site_notes(record, challenge), *(note for _, note in sliced if note)),
             cache,
             SiteContent(challenge, shown, analyses, cache, happened, log, commitment, overall=overall),
         )

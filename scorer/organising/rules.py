@@ -163,6 +163,8 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
         del recorded["trusted_times"]  # so that they are those of earlier versions
     if track.overall is not None:
         recorded["overall"] = track.overall.recorded()
+    if track.visibility is not None:
+        recorded["visibility"] = track.visibility.recorded()
     if track.unjudged == "nonrelevant":
         del recorded["unjudged"]
     if track.exclude is None:

@@ -24,9 +24,9 @@ from scorer.lists import for_participants
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entry, stays, without_solution
+from scorer.live.names import shown_names
 from scorer.live.now import Now
 from scorer.live.quotas import next_place
-from scorer.live.teams import slugs
 from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import Challenge, Track
@@ -98,7 +98,8 @@ def entry_documents(
     whole = now if rules.decimals is not None or basis is None else Now.of(view, track)
     scored = scored_entries(whole, for_team=True)
     published = published_board(challenge, track)
-    slug = slugs(followed.teams).get(now.merges.final(team), "")
+    shown = shown_names(view, challenge.tracks, followed.pseudonyms)
+    slug = followed.slug(now.merges.final(team), shown)
     row = published.rows.get(slug, {})
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
@@ -114,6 +115,8 @@ def entry_documents(
         document["id"] = followed.arrivals[entry.index].body.get("delivery")
         document["counts"] = entry is counting
         has_closed = stays(states[entry.index].submission, now.phases, rules, view.now)
+        if team in shown:
+            document["shown_as"] = shown[team]
         if track.metadata:
             document["metadata"] = states[entry.index].metadata.values
         document["may_withdraw"] = entry.presence == "present" and not has_closed

@@ -19,9 +19,11 @@ from scorer.board.site.submit_page import Held, service_page
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.live.commitment import receipt_name
+from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
 from scorer.live.phases import closing, with_grace
-from scorer.live.teams import PREFIXES, Token, sha256_of, slugs
+from scorer.live.rules import shown_from
+from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.metadata import of_head
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
@@ -73,12 +75,15 @@ async def _page(
         phase = now.phases.current(view.now)
         documents = entry_documents(view, service.challenge, service.followed, track, token.team)
         own = {str(index): documents[index] for index in sorted(documents)}
-        slug = slugs(service.followed.teams).get(now.merges.final(token.team), "")
+        shown = shown_names(view, tracks, service.followed.pseudonyms)
+        slug = service.followed.slug(now.merges.final(token.team), shown)
         published = published_board(service.challenge, track)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return {
             "team": printable(service.followed.settings(token.team).name or token.team),
             "slug": slug,
+            "shown_as": shown.get(token.team, ""),
+            "names_until": shown_from(names_until(view, tracks)),
             "token_label": token.label,
             "track": now.track,
             "where": track_document(view, track, service.challenge),

@@ -68,6 +68,7 @@ from scorer.settings.rules import (
     located_in,
     parsed,
 )
+from scorer.settings.visibility import Visibility
 from scorer.wording import quoted, suggestion
 
 PAGES = "pages"
@@ -271,7 +272,7 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall", "metadata"})
+    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall", "metadata", "visibility"})
 
     name: str = Field(
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
@@ -318,6 +319,8 @@ class Track(SettingsTable):
     """The overall ranking that the track enters; None: it enters none."""
     metadata: tuple[MetadataField, ...] = ()
     """The fields that the challenge declares for all tracks."""
+    visibility: Visibility | None = None
+    """Who sees what; the challenge declares it for all tracks."""
 
     @field_validator("name")
     @classmethod
@@ -461,6 +464,7 @@ class Challenge(SettingsTable):
     overall: Overall | None = Field(None, description="a table, as in [overall]")
     """The ranking over several tracks; the tracks have it, too."""
     metadata: tuple[MetadataField, ...] = Field((), strict=False, description="tables, as in [[metadata]]")
+    visibility: Visibility | None = Field(None, description="a table, as in [visibility]")
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
     keep_submissions: bool = Field(True, description="true or false")
     """Whether the bytes of submissions that are scored are kept next to the database."""
@@ -475,6 +479,13 @@ class Challenge(SettingsTable):
         if len({field.name for field in fields}) < len(fields):
             raise ValueError("has two fields of one name")
         return fields
+
+    @field_validator("visibility")
+    @classmethod
+    def _of_these_tracks(cls, visibility: Visibility | None, validated: ValidationInfo) -> Visibility | None:
+        for error in visibility.errors(validated.data.get("tracks", ())) if visibility else ():
+            raise ValueError(error)
+        return visibility
 
     @field_validator("site")
     @classmethod

@@ -53,9 +53,9 @@ def unescaped(name: str) -> str:
     return _ESCAPE.sub(character, name)
 
 
-Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment"]
+Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment", "names"]
 """What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
-receipts, and the salt of a commitment."""
+receipts, the salt of a commitment, and pseudonyms."""
 
 PREFIX = "scorer-commitment-v1\n"
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam, delete, func, insert, select, true
 
@@ -60,6 +60,9 @@ _Unpacked = TypeVar("_Unpacked")
 @dataclass(frozen=True)
 class Rows:
     """One state of the tables, with all events or those until a moment. Every method raises StoreError for damage."""
+
+    hides_names: ClassVar[bool] = False
+    """Whether the events have pseudonyms in the place of the names of teams and files."""
 
     connection: Connection
     _database: Database

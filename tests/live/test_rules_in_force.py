@@ -39,8 +39,8 @@ CHANGES = {
 }
 """By key: a text of challenge.toml and what replaces it."""
 
-OF_SEVERAL = {"overall"}
-"""Rules of several tracks, which `test_overall` changes."""
+OF_SEVERAL = {"overall", "visibility"}
+"""Rules of several tracks, which `test_overall` and `test_names` change."""
 
 Ranking = list[tuple[int | None, str, float | None]]
 

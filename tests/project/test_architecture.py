@@ -48,6 +48,7 @@ CHANGES = [
     "the bundle of a challenge",
     "a statistic of each team",
     "slices of the queries",
+    "names hidden until a date",
     "the overall ranking",
     "a chart of a board or an analysis",
     "an interval, a test or a tier",

@@ -618,6 +618,35 @@ class TestSecrets:
                 texts.append([found.get("amber", path).text for path in paths])
         assert texts[0] == texts[1]
 
+    def test_hidden_names_of_others_are_in_no_answer(self, tmp_path: Path) -> None:
+        """The team sees its pseudonym, and its rank on the published board."""
+        texts = []
+        for name in ("birch", "yew"):
+            live = Live.graded(tmp_path / name)
+            live.edit('name = "Live"\n', 'name = "Live"\n[visibility]\nnames = "final"\n')
+            with served(live) as found:
+                found.put(name, GOOD)
+                index = found.put("amber", POOR, "00000000-0000-4000-8000-000000000000").json()["index"]
+                found.run()
+                live.render(found.now)
+                (entry,) = found.get("amber", "/entries").json()["entries"]
+                public = json.loads(live.page("main/leaderboard.json"))["rows"]
+                assert entry["shown_as"] == public[1]["team"]
+                assert entry["rank_of_team"] == public[1]["rank"] == 2
+                paths = (f"/entries/{index}", "/entries", "/quota", "/picks")
+                events = found.client.get("/api/v1/events", headers=found.headers("amber"))
+                assert events.status_code == 200
+                answers = [events.text, *(found.get("amber", path).text for path in paths)]
+                pages = [found.client.get(path).status_code for path in ("/teams/amber.html", f"/teams/{name}.html")]
+                assert pages == [404, 404]
+                texts.append([text.replace(entry["shown_as"], "") for text in answers])
+                found.now = day(31)
+                found.run()
+                live.render(found.now)
+                assert "shown_as" not in found.entry("amber", index)
+                assert found.client.get("/teams/amber.html").status_code == 200
+        assert texts[0] == texts[1]
+
     def test_a_frozen_board_shows_a_team_no_new_score(self, here_served: Served) -> None:
         before = here_served.put("amber", POOR).json()["index"]
         here_served.run()

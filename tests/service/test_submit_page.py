@@ -140,6 +140,17 @@ class TestSessions:
         assert token not in answer.headers["set-cookie"] + answer.headers["location"]
         assert visitor.is_signed_in()
 
+    def test_a_team_sees_its_pseudonym_until_names_are_shown(self, tmp_path: Path) -> None:
+        """Next to its own name."""
+        live = Live.graded(tmp_path / "hidden")
+        live.edit('name = "Live"\n', 'name = "Live"\n[visibility]\nnames = "final"\n')
+        with served(live) as found:
+            page = Visitor(found).page()
+            assert "You are signed in as <b><bdi>amber</bdi></b>." in page
+            assert re.search(r"Others see you as <b>team [0-9a-f]{6}</b> until the final scores are shown\.", page)
+            found.now = day(31)
+            assert "Others see you" not in Visitor(found).page()
+
     def test_an_invitation_gives_a_session_and_its_token_once(self, challenge: Served) -> None:
         visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "amber", "invitation")
         answer = visitor.post(action="sign-in", key=invitation)

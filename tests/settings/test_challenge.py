@@ -16,6 +16,7 @@ from scorer.settings.overall import Overall
 from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, MetadataField, Phase, Quota, check_stage
 from scorer.settings.starter import FILES, write_new
 from scorer.settings.tracks import Branding, Challenge, Track
+from scorer.settings.visibility import Visibility
 from tests.paths import DOCS
 
 TOP = 'name = "Lectures"\n'
@@ -151,7 +152,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     read = json.loads(track.model_dump_json())
     assert {name: read[name] for name in values} == values
     others = {"name", "root", "title", "solution", "list_length", "cutoffs", "primary", "split", "phases", "quota"}
-    others |= {"picks", "late_board", "trusted_times", "overall", "metadata", "judged_bounds"}
+    others |= {"picks", "late_board", "trusted_times", "overall", "metadata", "visibility", "judged_bounds"}
     assert read.keys() - values.keys() == others
 
 
@@ -370,7 +371,7 @@ def test_a_hostile_key_is_quoted_on_one_line(challenge_file: Write, key: str) ->
     error = error_in(challenge_file(f"{key} = 1\n" + TOP + TRACK))
 
     assert error.startswith(f"{key}: unknown key")
-    known = "name, description, tracks, overall, metadata, limits, keep_submissions, database, site"
+    known = "name, description, tracks, overall, metadata, visibility, limits, keep_submissions, database, site"
     assert error.endswith(f"; known: {known}")
 
 
@@ -545,8 +546,9 @@ def test_every_key_is_documented() -> None:
         *Phase.keys(),
         *Quota.keys(),
         *Overall.keys(),
+        *Visibility.keys(),
     }
-    assert listed == keys - {"overall", "limits", "metadata"}
+    assert listed == keys - {"overall", "limits", "metadata", "visibility"}
 
 
 def track_with(stage: str | None) -> Track:

@@ -91,6 +91,9 @@ primary = "RR"
 [overall]
 tracks = ["main", "second"]
 tie_break = "RR"
+
+[visibility]
+names = "now"
 """
 
 

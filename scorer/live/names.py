@@ -1,0 +1,158 @@
+"""Names: the pseudonyms that visitors see of teams and files until a date."""
+
+from __future__ import annotations
+
+import hmac
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
+from typing import Any, ClassVar
+
+from scorer.live.now import Now
+from scorer.settings.tracks import Track
+from scorer.settings.visibility import Moment
+from scorer.store.events import Event, name_of
+from scorer.store.log import unescaped
+from scorer.store.snapshot import Snapshot
+from scorer.wording import printable_name
+
+_DIGITS = (6, 8, 16, 64)
+"""How many digits of its digest a pseudonym may have; the first number that gives an unused one is used."""
+
+_DECISIONS = ("merged_into", "disqualified", "withdrawn")
+"""What is public about a team without its name."""
+
+
+@dataclass(slots=True, eq=False)
+class Pseudonyms:
+    """The pseudonyms of all teams and files, in the order in which the record first names them.
+
+    A pseudonym comes from the secret and from that order, never from a name, and nothing that is recorded later changes
+    it.
+    """
+
+    secret: bytes
+    baselines: frozenset[str] = frozenset()
+    """Teams that keep their names."""
+    teams: dict[str, str] = field(default_factory=dict)
+    """By the names of their folders."""
+    _taken: set[str] = field(default_factory=set)
+    _files: dict[tuple[str, str], str] = field(default_factory=dict)
+    """By track and file."""
+    _counts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    """The files by track and team."""
+    _events: list[Event] = field(default_factory=list)
+
+    def take(self, event: Event) -> None:
+        """Give pseudonyms to what an event names; the events before were taken."""
+        body = event.body
+        if "team" not in body:
+            return
+        team = name_of(body, "team") if event.kind == "arrival" else body["team"]
+        for name in filter(None, (team, body.get("settings", {}).get("merged_into"))):
+            if name not in self.teams:
+                digest = hmac.digest(self.secret, str(len(self.teams)).encode("ascii"), "sha256").hex()
+                texts = (f"team {digest[:digits]}" for digits in _DIGITS)
+                self.teams[name] = next(text for text in texts if text not in self._taken)
+                self._taken.add(self.teams[name])
+        file = event.track, name_of(body, "file") if event.kind == "arrival" else ""
+        if file[1] and file not in self._files:
+            self._counts[event.track, team] += 1
+            number = self._counts[event.track, team]
+            self._files[file] = file[1] if self._keeps(team) else f"{event.track}/{self.teams[team]}/file {number}"
+
+    def of(self, team: str) -> str:
+        """What visitors see as the name of a team."""
+        return team if self._keeps(team) else self.teams.get(team, team)
+
+    def events(self, events: Sequence[Event]) -> list[Event]:
+        """All events of the record with pseudonyms in the place of names."""
+        for event in events[len(self._events) :]:
+            self.take(event)
+            self._events.append(replace(event, body=self._body(event)))
+        return list(self._events)
+
+    def _keeps(self, team: str) -> bool:
+        return not self.baselines.isdisjoint((team, printable_name(team)))
+
+    def _file(self, track: str, file: str) -> str:
+        return self._files.get((track, file)) or self._files.get((track, unescaped(file)), "")
+
+    def _body(self, event: Event) -> dict[str, Any]:
+        body, track = dict(event.body), event.track
+        if event.kind == "arrival":
+            body |= {"team": self.of(name_of(body, "team")), "file": self._file(track, name_of(body, "file"))}
+            return body | {"names": "raw"}
+        if "team" in body:
+            body["team"] = self.of(body["team"])
+        if "file" in body:
+            body["file"] = self._file(track, body["file"])
+        if event.kind == "pick":
+            body["picks"] = [{**pick, "file": self._file(track, pick["file"])} for pick in body["picks"]]
+        if event.kind == "token":
+            body.pop("label", None)
+        if event.kind == "team":
+            body["settings"] = {key: value for key, value in body["settings"].items() if key in _DECISIONS}
+            if into := body["settings"].get("merged_into"):
+                body["settings"]["merged_into"] = self.of(into)
+        if "changes" in body:
+            shown = {printable_name(team): self.of(team) for team in self.teams}
+            rows = [[shown.get(team, team), *row] for team, *row in body["changes"]["teams"]]
+            body["changes"] = {**body["changes"], "teams": rows}
+        return body
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pseudonymous(Snapshot):
+    """A snapshot without the names of teams and files: all that is derived from its events has pseudonyms."""
+
+    hides_names: ClassVar[bool] = True
+
+    pseudonyms: Pseudonyms
+
+    @cached_property
+    def all_events(self) -> list[Event]:
+        """All events, with pseudonyms."""
+        return self.pseudonyms.events(super().all_events)
+
+
+def names_until(view: Snapshot, tracks: Iterable[Track]) -> Moment | None:
+    """The moment until which names are hidden from visitors; None if they are shown."""
+    for track in tracks:
+        now = Now.of(view, track)
+        row = now.rules.visibility and now.rules.visibility.names
+        if row and not now.has_reached(row.everyone):
+            return row.everyone
+    return None
+
+
+def as_public(view: Snapshot, tracks: Sequence[Track]) -> Snapshot:
+    """The record as visitors see it, given all tracks of the challenge: with pseudonyms while names are hidden.
+
+    All that is public comes from this snapshot, but for the lines of the log, which are digests of the true events.
+    """
+    if names_until(view, tracks) is None:
+        return view
+    state = {each.name: getattr(view, each.name) for each in fields(view) if each.init}
+    return _Pseudonymous(**state, pseudonyms=Pseudonyms(view.secret("names"), baselines_of(view, tracks)))
+
+
+def shown_names(view: Snapshot, tracks: Sequence[Track], known: Pseudonyms | None = None) -> Mapping[str, str]:
+    """The pseudonyms that visitors see now, by the folders of the teams; empty while names are shown.
+
+    `known` has those of the events of the snapshot; without it, they are read.
+    """
+    if names_until(view, tracks) is None:
+        return {}
+    if known is None:
+        known = Pseudonyms(view.secret("names"))
+        for event in view.all_events:
+            known.take(event)
+    kept = baselines_of(view, tracks)
+    return {team: name for team, name in known.teams.items() if kept.isdisjoint((team, printable_name(team)))}
+
+
+def baselines_of(view: Snapshot, tracks: Iterable[Track]) -> frozenset[str]:
+    """The baselines of any track, which keep their names."""
+    return frozenset(name for track in tracks for name in Now.of(view, track).rules.baselines)
