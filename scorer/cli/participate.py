@@ -241,7 +241,7 @@ def submit(
         sha256 = digest(file)
     except OSError as error:
         raise _failed(file, f"cannot be read: {error.strerror}") from error
-    if not no_check and not _is_valid(file, track, challenge, client.server):
+    if not no_check and not _is_valid(file, track, challenge, client.server, meta):
         return 1
     kept = file.with_name(file.name + DELIVERY)
     delivery = _delivery(kept, sha256, track, client.server)
@@ -310,10 +310,10 @@ def _failed(file: Path, problem: str) -> FileError:
     return FileError(str(file), findings)
 
 
-def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str) -> bool:
+def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
-        return check(str(file), track, challenge or server, None, None) == 0
+        return check(str(file), track, challenge or server, None, meta, None) == 0
     except ChallengeError as error:
         if challenge is not None:
             raise

@@ -41,7 +41,7 @@ file_mb = 7
 
 [[metadata]]
 name = "system"
-title = "{SECRET}"
+title = "System"
 
 [tracks.main]
 title = "Main"
