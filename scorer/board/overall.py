@@ -280,7 +280,8 @@ def overall_board(
     scored = ranking.scored(parts) if ranking.ranked > 1 and None not in columns else []
     if len(scored) < len(chosen) or any(board.track.shows != "score" for board in chosen):
         return ranking.board()
-    teams = [[row and row.team.folder for row in rows] for rows in ranking.teams[: ranking.ranked]]
+    shown = ranking.teams[: ranking.ranked]
+    teams = [[row and (row.entry.index if row.entry else 0) for row in rows] for rows in shown]
     keys = [of.key(column or 0) for of, column in zip(scored, columns, strict=True)]
     key = ["overall", code_digest(), rules.recorded(), ranking.decimals, teams, keys]
     return ranking.board(json.loads(cache.value(key, lambda: ranking.certain(scored, cache))))

@@ -10,9 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from scorer.errors import ChallengeError
 from scorer.live.names import as_public, shown_names
 from scorer.organising import teams
+from scorer.organising.commitment import commit, reveal
 from scorer.organising.paper import paper_files
+from scorer.settings.loading import read_challenge
 from tests.commands import here
 from tests.databases import site_content
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day
@@ -129,6 +132,34 @@ def test_names_are_never_public(tmp_path: Path) -> None:
         assert not any(name.encode() in text for name in NAMES)
     assert b"popular" in last["main/index.html"]
     assert b"popular" in paper["table-main.tex"]
+
+
+def test_names_wait_for_the_opening_of_the_commitment(tmp_path: Path) -> None:
+    """With "reveal", the end of the last phase does not show them."""
+    live = live_of(tmp_path / "one", "reveal")
+    live.do(BEFORE, commit)
+    live.run(BEFORE)
+    live.submit("main/alder.txt", GOOD, day(11))
+    live.run_and_render(day(31))
+    assert "alder" not in live.page("main/index.html")
+    live.do(day(31, 13), lambda challenge, store: reveal(challenge, store, challenge.tracks))
+    live.run_and_render(day(31, 14))
+    assert "alder" in live.page("main/index.html")
+
+
+def test_names_without_phases_wait_for_the_final_stage(tmp_path: Path) -> None:
+    """And a track whose stage is not set is refused."""
+    live = Live.graded(tmp_path, rules='stage = "preliminary"\n', phases="")
+    live.edit('name = "Live"\n', 'name = "Live"\n[visibility]\nnames = "close"\n')
+    live.submit("main/alder.txt", GOOD, day(11))
+    live.run_and_render(day(12))
+    assert "alder" not in live.page("main/index.html")
+    live.edit('stage = "preliminary"', 'stage = "final"')
+    live.run_and_render(day(13))
+    assert "alder" in live.page("main/index.html")
+    live.edit('stage = "final"\n', "")
+    with pytest.raises(ChallengeError, match=r"visibility: .* waits for an end that main lacks"):
+        read_challenge(tmp_path)
 
 
 def test_a_pseudonym_stays_and_the_organiser_sees_whose_it_is(tmp_path: Path) -> None:
