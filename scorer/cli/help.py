@@ -67,6 +67,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
     "verify": (
         "scorer verify log site/log.jsonl",
         "scorer verify receipt receipt.txt --key key.txt --log site/log.jsonl",
+        "scorer verify challenge https://example.org/challenge/",
         "scorer verify bundle challenge.zip",
     ),
     "init": ("scorer init challenge",),
@@ -124,7 +125,10 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer receipt --all receipts --track main",
     ),
     "reveal": ("scorer reveal", "scorer reveal --track main --challenge challenge"),
-    "export": ("scorer export challenge.zip", "scorer export everything.zip --solutions --files"),
+    "export": (
+        "scorer export challenge.zip",
+        "scorer export everything.zip --solutions --files",
+    ),
     "paper": ("scorer paper overview", "scorer paper paper --challenge challenge"),
     "import": (
         "scorer import challenge.zip challenge",

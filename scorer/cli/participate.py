@@ -385,6 +385,12 @@ def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
         yield from verified_rows(file)
 
 
+def _challenge(file: Path, head: KnownHead | None) -> Iterator[Verified]:
+    from scorer.organising.public import verified_challenge
+
+    return verified_challenge(re.sub("^(https?):/+", r"\1://", str(file)), head)
+
+
 def _receipt(file: Path, key: Path, log: Path | None, submission: Path | None) -> Iterator[Verified]:
     from scorer.verification.commitment import verified_receipt
 
@@ -450,6 +456,10 @@ DOCUMENTS = {
     "receipt": Document("a receipt: an entry is in the record and in the log", _receipt),
     "commitment": Document("commitment.json: solutions, rules and keys are those of before the start", _commitment),
     "split": Document("split.json: which queries were preliminary", _split),
+    "challenge": Document(
+        "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
+        _challenge,
+    ),
     "bundle": Document("the file that `scorer export` wrote: its bytes, record and rows", _bundle),
 }
 """What can be verified, by name."""
@@ -467,7 +477,7 @@ class Evidence:
     )
     head: Any = option(
         "--head [INDEX:]HEAD",
-        "log: a head that the site, its feed or a receipt showed; the log must have it",
+        "log, challenge: a head that the site, its feed or a receipt showed; the log must have it",
         type=_known_head,
         required=False,
     )

@@ -244,16 +244,31 @@ def export(
     challenge: Path = of_challenge(),
     solutions: bool = option("--solutions", "add the solutions, which a run needs"),
     files: bool = option("--files", "add the files of the submissions"),
+    public: bool = option(
+        "--public", "write the public archive of a challenge that is over, for `scorer verify challenge`"
+    ),
 ) -> int:
     """Write the challenge into one archive, from which `scorer import` makes it again, with the same site.
 
     The archive has the settings, the record, the results, and what the pages need. It also has the secrets of the
     challenge, and with them the key that signs receipts, so keep it private.
+
+    With --public, it has no secret, and anybody derives the boards from it: it has the solutions, the submissions, and
+    every event that decides a board. The key `licence` of challenge.toml allows that.
     """
     from scorer.organising.bundles import export as write_bundle
     from scorer.settings.loading import settings_file
 
+    if public and (solutions or files):
+        raise WrongCallError("--public: the public archive has solutions and submissions; leave out the other options")
     with open_store(challenge) as (opened, _, store):
+        if public:
+            from scorer.organising.public import export_public
+
+            exported = export_public(opened, store, settings_file(challenge), bundle)
+            print_message(f"{exported.events:,} events, head {exported.head}")
+            print_result(str(exported.path))
+            return 0
         exported = write_bundle(opened, store, settings_file(challenge), bundle, solutions=solutions, files=files)
     print_message(*exported.notes)
     content = "has the solutions and the secrets" if solutions else "has the secrets"

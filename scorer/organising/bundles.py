@@ -244,21 +244,36 @@ def export(
     `settings` is the file that the challenge was read from. The `target` is complete or not there. With `solutions`,
     they are in it, also the earlier ones: a run needs them. With `files`, those of the submissions are in it.
     """
+    moved = portable(settings, challenge)
+    archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
+
+    def members(view: Snapshot) -> dict[str, Content]:
+        members: dict[str, Content] = {f"{CHALLENGE}{FILE}": lambda: [moved.settings]}
+        members |= challenge_files(challenge, moved, solutions=solutions)
+        members |= solution_files(archive) if solutions else {}
+        members |= submitted_files(view, challenge, archive, kept, everything=files)
+        return members | {f"{TABLES}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
+
+    return write_members(challenge, store, target, members, tuple(_notes(challenge, solutions, files)))
+
+
+def write_members(
+    challenge: Challenge,
+    store: Store,
+    target: Path,
+    members_of: Callable[[Snapshot], Mapping[str, Content]],
+    notes: tuple[str, ...] = (),
+) -> Exported:
+    """Write the members for a snapshot into a new archive, which is complete or not there. Raises ChallengeError."""
     if target.exists() or target.is_symlink():
         raise ChallengeError(f"{target}: exists; name a new file")
     if target.absolute().is_relative_to(challenge.site_path):
         raise ChallengeError(f"{target}: is in the folder of the site, which is public; name a file elsewhere")
     if not target.absolute().parent.is_dir():
         raise ChallengeError(f"{target}: there is no folder {target.parent}; create it, or name another file")
-    moved = portable(settings, challenge)
-    archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
 
     def write(view: Snapshot, part: Path) -> Exported:
-        members: dict[str, Content] = {f"{CHALLENGE}{FILE}": lambda: [moved.settings]}
-        members |= challenge_files(challenge, moved, solutions=solutions)
-        members |= solution_files(archive) if solutions else {}
-        members |= submitted_files(view, challenge, archive, kept, everything=files)
-        members |= {f"{TABLES}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
+        members = members_of(view)
         for name in members:
             if not is_safe(name):
                 raise ChallengeError(
@@ -270,7 +285,7 @@ def export(
         part.unlink(missing_ok=True)  # after a connection was lost
         facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
         sha256 = write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
-        return Exported(target, sha256, events, head.hex(), tuple(_notes(challenge, solutions, files)))
+        return Exported(target, sha256, events, head.hex(), notes)
 
     try:
         with temporary_folder(target.absolute().parent) as folder:
@@ -349,12 +364,7 @@ def import_bundle(
 
 def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[], datetime]) -> tuple[str, ...]:
     """Make the challenge in an empty folder, and render its site; return notes on it."""
-    for name in bundle.names(CHALLENGE):
-        _write(built / name.removeprefix(CHALLENGE), bundle.chunks(name))
-    settings = built / FILE
-    challenge = read_challenge(settings, solutions=False)
-    if portable(settings, challenge).settings != settings.read_bytes():
-        raise bundle.error(f"its {FILE} names a file outside of the challenge, or a database", NO_BUNDLE)
+    settings, challenge = built / FILE, challenge_in(bundle, built)
     _write_submissions(bundle, challenge)
     for track in challenge.tracks:
         for path in (track.key_path, track.solution_path):
@@ -371,29 +381,41 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
         return _complete(bundle, challenge, clock)
     except ScorerError:
         if is_new:
-            with _opened(challenge.database_address) as opened:
+            with opened_database(challenge.database_address) as opened:
                 unload(opened)
         raise
+
+
+def challenge_in(bundle: Bundle, built: Path) -> Challenge:
+    """Write the files of the challenge into an empty folder, and read it; it names no file outside of the folder."""
+    for name in bundle.names(CHALLENGE):
+        write_new(built / name.removeprefix(CHALLENGE), bundle.chunks(name))
+    settings = built / FILE
+    challenge = read_challenge(settings, solutions=False)
+    if portable(settings, challenge).settings != settings.read_bytes():
+        raise bundle.error(f"its {FILE} names a file outside of the challenge, or a database", NO_BUNDLE)
+    return challenge
 
 
 def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime]) -> tuple[str, ...]:
     """Store files and means, in addition to the rows, and render the site; return notes on it."""
     with Store.open(challenge.database_address, create=False, clock=clock) as store:
-        _store(bundle, SOLUTIONS, store.archive(challenge.root), None)
+        store_members(bundle, SOLUTIONS, store.archive(challenge.root), None)
         if challenge.keep_submissions:
             needed = store.read(present_digests)
-            _store(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
+            store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
         _complete_means(challenge, store)
         return render(challenge, store, pending=True).notes
 
 
 def _load(bundle: Bundle, database: str | Path) -> bool:
-    with _opened(database) as opened:
+    with opened_database(database) as opened:
         schema, most = bundle.manifest.tables, most_expanded(bundle.size)
         return load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), schema, most)
 
 
-def _opened(database: str | Path) -> closing[Database]:
+def opened_database(database: str | Path) -> closing[Database]:
+    """A database that is created if it is not there."""
     return closing(Database(database, create=True, wait=WAIT))
 
 
@@ -410,7 +432,7 @@ def verified_rows(path: Path) -> Iterator[Verified]:
     yield Verified("no file was scored again; `scorer evaluate` scores the files of a bundle", is_note=True)
 
 
-def _store(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str] | None) -> None:
+def store_members(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str] | None) -> None:
     """Store the members of a folder by digest: all, or those that are needed."""
     chosen = [name for name in bundle.names(folder) if needed is None or name.removeprefix(folder) in needed]
     if chosen:
@@ -453,11 +475,11 @@ def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
                 f"lists {quoted(file.path[-1])} twice" if left >= 0 else f"the files together exceed {most:,} bytes"
             )
             raise bundle.error(f"{INDEX}, line {number:,}: {reason}", "export it again")
-        _write(path, bundle.chunks(member))
+        write_new(path, bundle.chunks(member))
         os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
 
 
-def _write(path: Path, chunks: Iterable[bytes], mode: int = 0o666) -> None:
+def write_new(path: Path, chunks: Iterable[bytes], mode: int = 0o666) -> None:
     """Write a new file."""
     path.parent.mkdir(parents=True, exist_ok=True)
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)

@@ -191,7 +191,7 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
         for split in splits:
             _check_key(view, challenge, split)
         for track in challenge.tracks if last else ():
-            _check_over(view, track)
+            check_over(view, track)
         reveals[:] = [Reveal(split.track, split.key_sha256, not is_revealed(view, split)) for split in splits]
         reveals.extend(Reveal(EVERY_TRACK, commitment.sha256, not commitment.is_revealed) for commitment in last)
         bodies: list[Mapping[str, Any]] = [{"split_key": split.key.hex()} for split in splits]
@@ -219,7 +219,7 @@ def _check_key(view: Snapshot, challenge: Challenge, split: QuerySplit) -> None:
         )
 
 
-def _check_over(view: Snapshot, track: Track) -> None:
+def check_over(view: Snapshot, track: Track) -> None:
     """Refuse to reveal the commitment while a track is not over, also one whose final scores are shown all the time."""
     now = Now.of(view, track)
     plan = now.phases

@@ -348,7 +348,7 @@ def carry_out(
         queue = Queue(store, rules, leaves_fresh and rules.is_stored(store))
         first = queue.without_fresh(work.entries.unscored, store.now())
         yield from score(queue, first, work.sources, work.solution, executor, go_on)
-    _complete_means(store, rules)
+    complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     record_basis(
         store,
@@ -360,7 +360,8 @@ def carry_out(
     store.note_run(rules.track.name)
 
 
-def _complete_means(store: Store, rules: RuleSet) -> None:
+def complete_means(store: Store, rules: RuleSet) -> None:
+    """Store the means of all submissions of a track by these rules."""
     digests = store.read(partial(track_digests, track=rules.track.name))
     store.complete_means(digests, rules.basis, rules.rules.measures)
 
@@ -376,7 +377,7 @@ def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> Non
     if work.sources.pending(first) or not rules.is_stored(store):
         for _ in score(queue, first, work.sources, rules.read_solution(), executor):
             pass
-    _complete_means(store, rules)
+    complete_means(store, rules)
 
 
 def present_entries(store: Store, work: Work) -> list[Entry]:

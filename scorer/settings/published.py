@@ -234,7 +234,7 @@ def downloaded(address: str, track: str | None = None) -> Iterator[tuple[Path, s
                     if path.parent.parent != folder or path.parent.name.startswith("."):
                         raise ChallengeError(f"{site}/{FILE}: {quoted(path.parent.name)} is no name of a track")
                     path.parent.mkdir(exist_ok=True)
-                    _download(f"{site}/{name}/{file}", path, _LIST_BYTES)
+                    download(f"{site}/{name}/{file}", path, _LIST_BYTES)
         (folder / FILE).write_text(tomlkit.dumps(document), encoding="utf-8")
         yield folder, track
 
@@ -243,7 +243,7 @@ def _download_settings(site: str, file: Path) -> str:
     """Write the public settings of the site that has a page, and return its address. Raises ChallengeError."""
     while True:
         try:
-            _download(f"{site}/{FILE}", file, _SETTINGS_BYTES)
+            download(f"{site}/{FILE}", file, _SETTINGS_BYTES)
         except ChallengeError as error:
             above = site.rpartition("/")[0]
             if not isinstance(error.__cause__, urllib.error.HTTPError) or above.endswith(("/", ":")):
@@ -253,7 +253,7 @@ def _download_settings(site: str, file: Path) -> str:
             return site
 
 
-def _download(address: str, path: Path, most: int) -> None:
+def download(address: str, path: Path, most: int) -> None:
     """Write what is at an address into a file. Raises ChallengeError."""
     request = urllib.request.Request(address, headers={"User-Agent": "scorer"})  # noqa: S310 (a site over HTTP)
     try:

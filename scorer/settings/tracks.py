@@ -466,6 +466,8 @@ class Challenge(SettingsTable):
     metadata: tuple[MetadataField, ...] = Field((), strict=False, description="tables, as in [[metadata]]")
     visibility: Visibility | None = Field(None, description="a table, as in [visibility]")
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
+    licence: str = Field("", description='a text, as in "CC BY 4.0"')
+    """Under which the submissions become public with `scorer export --public`; empty: they do not."""
     keep_submissions: bool = Field(True, description="true or false")
     """Whether the bytes of submissions that are scored are kept next to the database."""
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")

@@ -37,6 +37,8 @@ VERSION: Final = 1
 
 MANIFEST = "manifest.json"
 CHALLENGE = "challenge/"
+PUBLIC = "public/"
+"""The folder of the documents in a public archive."""
 TABLES = "tables/"
 SOLUTIONS = "solutions/"
 SUBMISSIONS = "submissions/"
@@ -76,7 +78,7 @@ DIRECTORY = "the directory of the archive, or the SHA-256 at its end"
 _COMMENT = re.compile(rb"sha256:([0-9a-f]{64})")
 
 _NAME = re.compile(
-    rf"challenge/.+|tables/[a-z_]{{1,40}}\.jsonl|(solutions|submissions)/[0-9a-f]{{64}}|{re.escape(INDEX)}"
+    rf"(challenge|public)/.+|tables/[a-z_]{{1,40}}\.jsonl|(solutions|submissions)/[0-9a-f]{{64}}|{re.escape(INDEX)}"
 )
 
 _UNREADABLE = (
@@ -294,8 +296,8 @@ def verified_bundle(path: Path, log: Path | None = None) -> Iterator[Verified]:
         yield from verified_content(bundle, public)
 
 
-def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) -> Iterator[Verified]:
-    """As `verified_bundle`, for a bundle that is open and the lines of a log."""
+def verified_members(bundle: Bundle) -> Iterator[Verified]:
+    """Verify that no byte was changed, and the digests of members; the directory is read if no byte was."""
     changed = bundle.changed_part()
     yield Verified("no byte was changed: the file has the SHA-256 at its end", changed and f"changed in {changed}")
     if changed:
@@ -309,6 +311,15 @@ def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) ->
     files = {name: digest for name, digest in manifest.members.items() if name.startswith((SOLUTIONS, SUBMISSIONS))}
     wrong = listed("other bytes in", (name for name in files if name != INDEX and not name.endswith(files[name])))
     yield Verified("each solution and each submission has its SHA-256 as its name", wrong)
+
+
+def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) -> Iterator[Verified]:
+    """As `verified_bundle`, for a bundle that is open and the lines of a log."""
+    for verified in verified_members(bundle):
+        yield verified
+        if verified.contradiction:
+            return
+    manifest = bundle.manifest
     lines = list(_lines(bundle))
     lacking = gap(lines) or ("" if len(lines) == manifest.events else f"found {counted(len(lines), 'event')}")
     yield Verified(f"the record has the events 1 to {manifest.events:,}, without a gap", lacking)

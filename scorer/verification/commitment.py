@@ -367,7 +367,7 @@ def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path 
     public = read_key(key)
     message, line_end, signed = read_bytes(path).partition(b"\n")
     message += line_end
-    yield Verified("the receipt is signed by the key", _forged(public, message, signed))
+    yield Verified("the receipt is signed by the key", forged(public, message, signed))
     receipt = _read(path, message)
     event = receipt.event.encode("ascii")
     leaf = leaf_of(bytes.fromhex(receipt.nonce), event).hex()
@@ -401,7 +401,8 @@ def read_key(path: Path) -> bytes:
         raise ScorerError(f"{path}: {error}; download receipts.pem again") from error
 
 
-def _forged(public: bytes, message: bytes, signed: bytes) -> str:
+def forged(public: bytes, message: bytes, signed: bytes) -> str:
+    """Why a text is not signed by a key, given the signature in Base64; empty if it is."""
     text = signed.removesuffix(b"\n")
     try:
         decoded = base64.b64decode(text, validate=True)

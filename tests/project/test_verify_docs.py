@@ -22,7 +22,7 @@ from tests.paths import DOCS
 from tests.strangers import fitted
 
 PAGE = DOCS / "verify.md"
-SECTION = re.compile(r"^## (.*?): .*?\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
+SECTION = re.compile(r"^## ([^\n]*?): [^\n]*\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```bash\n(.*?)^```", re.MULTILINE | re.DOTALL)
 
 pytestmark = pytest.mark.skipif(

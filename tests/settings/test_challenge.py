@@ -371,7 +371,9 @@ def test_a_hostile_key_is_quoted_on_one_line(challenge_file: Write, key: str) ->
     error = error_in(challenge_file(f"{key} = 1\n" + TOP + TRACK))
 
     assert error.startswith(f"{key}: unknown key")
-    known = "name, description, tracks, overall, metadata, visibility, limits, keep_submissions, database, site"
+    known = (
+        "name, description, tracks, overall, metadata, visibility, limits, licence, keep_submissions, database, site"
+    )
     assert error.endswith(f"; known: {known}")
 
 

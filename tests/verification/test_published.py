@@ -28,6 +28,7 @@ EVERY_KEY = f"""
 name = "Lists <&> \\"quoted\\""
 description = "About {SECRET}"
 database = "{SECRET}.db"
+licence = "{SECRET}"
 keep_submissions = false
 
 [site]

@@ -290,7 +290,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
             missing = publish(site)
     add([measure_page(challenge.tracks, columns), READING])
     for view in views:
-        site |= _track_data(challenge, view.board, log)
+        site |= track_data(challenge, view.board, log)
         analysis = content.analyses.get(view.board.track.name)
         if analysis is not None:
             add([analysis_page(view, analysis(), content.cache)])
@@ -300,7 +300,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     if content.overall is not None:
         site |= {f"{FOLDER}/leaderboard.csv": overall_csv(content.overall)}
         site |= {f"{FOLDER}/leaderboard.json": overall_json(content.overall, log.head)}
-    site |= {"leaderboard-schema.json": schema(), **_commitment_files(content.commitment)}
+    site |= {"leaderboard-schema.json": schema(), **commitment_files(content.commitment)}
     for view in views:
         add(errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
     if timeline.happenings:
@@ -337,7 +337,7 @@ def _further_pages(content: SiteContent, own: Sequence[templates.MarkdownPage], 
     yield Page("404.html", "404.html", templates.to_text(challenge.description), values)
 
 
-def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[str, str]:
+def track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[str, str]:
     """The files of a track for programs."""
     folder = board.track.name
     files = {
@@ -351,7 +351,7 @@ def _track_data(challenge: Challenge, board: Board, log: PublishedLog) -> dict[s
     return files if board.split is None else {**files, f"{folder}/split.json": document_json(board.split)}
 
 
-def _commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
+def commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
     """The commitments, the opening of the last one once it is revealed, and the public key of receipts."""
     if commitment is None:
         return {}

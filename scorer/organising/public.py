@@ -1,0 +1,369 @@
+"""The public archive of a challenge that is over, from which anybody derives its boards, and the check that does so.
+
+docs/verification-spec.md specifies the archive, so that nobody needs this package for the check.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shutil
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from scorer import __version__
+from scorer.board.overall import overall_board, overall_json
+from scorer.board.site.pages import LOG, commitment_files, track_data
+from scorer.errors import ChallengeError, ScorerError
+from scorer.files.writing import temporary_folder
+from scorer.limits import MB, most_expanded
+from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, published_commitment, receipts
+from scorer.live.entry import present_digests
+from scorer.live.now import Now, PublishedLog, published_log, submissions_of
+from scorer.live.phases import is_revealed
+from scorer.live.timeline import timeline
+from scorer.organising.bundles import (
+    Content,
+    Exported,
+    challenge_files,
+    challenge_in,
+    opened_database,
+    solution_files,
+    store_members,
+    submitted_files,
+    write_members,
+    write_new,
+)
+from scorer.organising.commitment import check_over
+from scorer.organising.render import boards
+from scorer.organising.rules import RuleSet
+from scorer.organising.run import complete_means
+from scorer.organising.watch import Queue, Sources, score
+from scorer.scoring.outcomes import Failed
+from scorer.settings.published import download, portable
+from scorer.settings.rules import split_of
+from scorer.settings.tracks import FILE, Challenge, Track
+from scorer.store.events import EVERY_TRACK, INVALID, Event
+from scorer.store.log import LogLine, encoded, event_text, leaf_of, nonce_of
+from scorer.store.schema import SCHEMA_VERSION
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
+from scorer.store.transfer import EVENTS as EVENT_TABLE
+from scorer.store.transfer import SCHEMA, load
+from scorer.verification.bundle import (
+    CHALLENGE,
+    PUBLIC,
+    SOLUTIONS,
+    SUBMISSIONS,
+    Bundle,
+    opened_bundle,
+    verified_members,
+)
+from scorer.verification.commitment import Public, forged, read_key, verified_commitment, verified_split
+from scorer.verification.log import KnownHead, Verified, listed, read_log, verified_log
+from scorer.wording import counted, quoted
+
+ARCHIVE = "challenge-archive.zip"
+"""The name of the archive on the site."""
+
+EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
+
+LARGEST = 100_000 * MB
+
+KEYS = ("name", "licence", "limits", "metadata", "overall", "visibility", "tracks")
+PRIVATE_KEYS = ("description", "submissions", "ignore", "slices", "slices_public")
+"""Keys of challenge.toml that the archive has, and keys of a track that it leaves out, because no score depends on
+them.
+"""
+
+BOARDS = ("leaderboard.json", "leaderboard.csv")
+
+
+def export_public(challenge: Challenge, store: Store, settings: Path, target: Path) -> Exported:
+    """Write the public archive of a challenge that is over and revealed. The same state gives the same bytes.
+
+    Raises ChallengeError if something is not public yet, or never.
+    """
+    if not challenge.licence:
+        raise ChallengeError(
+            f"{settings}: licence: is missing; the public archive has the submissions, so it needs the licence under "
+            'which they become public, as in licence = "CC BY 4.0"; say so to the teams before the start'
+        )
+    moved = portable(settings, challenge)
+    archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
+
+    def members(view: Snapshot) -> Mapping[str, Content]:
+        _check_public(view, challenge)
+        opened = [event for event in view.all_events if _decides(event)]
+        used = set(re.findall("[0-9a-f]{64}", " ".join(encoded(e.body) for e in opened if e.kind == "basis")))
+        places = {place for (_, key), place in moved.places.items() if key not in ("submissions", "slices")}
+        files = challenge_files(challenge, moved, solutions=True)
+        found: dict[str, Content] = {name: files[name] for name in files if name.removeprefix(CHALLENGE) in places}
+        solved = solution_files(archive)
+        found |= {name: solved[name] for name in solved if name.removeprefix(SOLUTIONS) in used}
+        submitted = submitted_files(view, challenge, archive, kept, everything=True)
+        needed = {f"{SUBMISSIONS}{digest}" for digest in present_digests(view)}
+        if missing := listed("the bytes are gone of", sorted(needed - submitted.keys())):
+            raise ChallengeError(f"{missing}; the public archive has the bytes of every submission")
+        found |= {name: submitted[name] for name in needed}
+        key = view.secret("log")
+        texts = {event.index: event_text(event) for event in opened}
+        rows = [
+            {"event": text.decode("ascii"), "index": index, "nonce": nonce_of(key, index, text).hex()}
+            for index, text in texts.items()
+        ]
+        signed = receipts(view, challenge.name, {event.index for event in opened if event.kind == "arrival"})
+        documents = {f"{PUBLIC}{name}": text for name, text in _documents(view, challenge).items()}
+        documents[f"{CHALLENGE}{FILE}"] = _public_settings(moved.settings)
+        documents[EVENTS] = "".join(f"{encoded(row)}\n" for row in rows)
+        documents[SIGNED] = "".join(f"{encoded({'receipt': signed[index]})}\n" for index in sorted(signed))
+        return found | {name: partial(_bytes, text) for name, text in documents.items()}
+
+    return write_members(challenge, store, target, members)
+
+
+def _bytes(text: str) -> list[bytes]:
+    return [text.encode()]
+
+
+def _decides(event: Event) -> bool:
+    """Whether an event becomes public. Tokens, and errata that were only previewed or cancelled, decide no board."""
+    return event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
+
+
+def _check_public(view: Snapshot, challenge: Challenge) -> None:
+    revealed = {event.body.get("commitment") for event in view.all_events if event.kind == "reveal"}
+    committed = [event.body["sha256"] for event in view.all_events if event.kind == "commitment"][-1:]
+    for track in challenge.tracks:
+        check_over(view, track)
+        names = track.visibility and track.visibility.names
+        if names and names.everyone == "never":
+            raise ChallengeError(
+                f"{track.name}: the names of teams never become public, and events have them, whose hashes are in "
+                "the log; so this challenge has no public archive"
+            )
+        split = split_of(track)
+        if (split is not None and not is_revealed(view, split)) or not revealed.issuperset(committed):
+            raise ChallengeError(f"{track.name}: something is not revealed yet; `scorer reveal` reveals it")
+    for event in view.all_events:
+        if event.kind == "metadata" and "never" in event.body["public"].values():
+            raise ChallengeError(
+                f"event {event.index} has metadata that never become public; an event is public as a whole, so this "
+                "challenge has no public archive"
+            )
+
+
+def _public_settings(settings: bytes) -> str:
+    """The part of challenge.toml that boards depend on, without its comments."""
+    import tomlkit  # noqa: PLC0415 (only commands that write need it)
+
+    document = tomllib.loads(settings.decode("utf-8-sig"))
+    tracks = {
+        name: {key: value for key, value in table.items() if key not in PRIVATE_KEYS}
+        for name, table in document["tracks"].items()
+    }
+    return tomlkit.dumps({key: document[key] for key in KEYS if key in document} | {"tracks": tracks})
+
+
+def _documents(view: Snapshot, challenge: Challenge, log: PublishedLog | None = None) -> dict[str, str]:
+    """The files of the site that the archive has, by their paths; `log` is in the place of that of the record."""
+    tracks, cache = challenge.tracks, view.cache()
+    log = log or published_log(view, tracks)
+    made = boards(view, tracks, cache, pending=True)
+    errata = itertools.chain.from_iterable(timeline(view, tracks).errata.values())
+    files = commitment_files(published_commitment(view, challenge, errata))
+    files[LOG] = "".join(f"{line.text}\n" for line in log.lines)
+    for board in made:
+        data = track_data(challenge, board, log)
+        names = (f"{board.track.name}/{name}" for name in (*BOARDS, "split.json"))
+        files |= {name: data[name] for name in names if name in data}
+    overall = overall_board(made, tracks, view, cache)
+    return files if overall is None else {**files, "overall/leaderboard.json": overall_json(overall, log.head)}
+
+
+def verified_challenge(source: str, head: KnownHead | None = None) -> Iterator[Verified]:
+    """Derive the boards of a challenge from its public archive, and compare them with the published ones.
+
+    `source` is the archive, a folder with a copy of the site, or the address of the site. Yields each statement. Raises
+    ScorerError if there is no archive.
+    """
+    with temporary_folder(Path(tempfile.gettempdir())) as folder:
+        path, is_site = folder / ARCHIVE, not source.endswith(".zip")
+        if "://" in source:
+            download(f"{source.rstrip('/')}/{ARCHIVE}" if is_site else source, path, LARGEST)
+        else:
+            is_site = Path(source).is_dir()
+            path = Path(source, ARCHIVE) if is_site else Path(source)
+        with opened_bundle(path) as bundle:
+            for verified in verified_members(bundle):
+                yield verified
+                if verified.contradiction:
+                    return
+            for name in bundle.names(PUBLIC):
+                write_new(folder / name, bundle.chunks(name))
+            documents = folder / "public"
+            if is_site:
+                yield _same_site(bundle, source, documents, folder / "site")
+            try:
+                yield from _derived(bundle, documents, folder, head)
+            except (ScorerError, *INVALID) as error:
+                reason = str(error).replace(f"{folder}/", "")
+                yield Verified("the challenge can be derived from the archive", reason or type(error).__name__)
+
+
+def _same_site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Verified:
+    """Whether the files of the site are those of the archive."""
+    names, differing = [name.removeprefix(PUBLIC) for name in bundle.names(PUBLIC) if name not in (EVENTS, SIGNED)], []
+    for name in names:
+        copied = copy / name
+        copied.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            if "://" in source:
+                download(f"{source.rstrip('/')}/{name}", copied, LARGEST)
+            else:
+                shutil.copyfile(Path(source, name), copied)
+        except (ScorerError, OSError):
+            differing.append(name)
+        else:
+            if copied.read_bytes() != (documents / name).read_bytes():
+                differing.append(name)
+    return Verified(f"{counted(len(names), 'file')} of the site are those of the archive", listed("not", differing))
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """An event whose text the archive has."""
+
+    text: str
+    nonce: str
+    event: Mapping[str, Any]
+
+
+def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | None) -> Iterator[Verified]:
+    """What follows from the archive, whose bytes are verified."""
+    yield from verified_log(documents / LOG, head=head)
+    lines = read_log(documents / LOG)
+    opened: dict[int, _Opened] = {}
+    for row in bundle.rows(EVENTS):
+        opened[row["index"]] = _Opened(row["event"], row["nonce"], json.loads(row["event"]))
+    yield Verified(
+        f"the {counted(len(opened), 'published event')} have their leaves and kinds in the log",
+        _not_opened(lines, opened),
+    )
+    yield _receipts(bundle, documents, lines, opened)
+    challenge = challenge_in(bundle, folder / "challenge")
+    if (documents / COMMITMENT).exists():
+        splits = [path for track in challenge.tracks if (path := documents / track.name / "split.json").exists()]
+        public = Public(log=documents / LOG, key=documents / RECEIPTS, splits=splits)
+        yield from verified_commitment(documents / COMMITMENT, documents / OPENING, public)
+    with opened_database(challenge.database_address) as database:
+        facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
+        rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
+        load(database, lambda table: rows.get(table, ()), SCHEMA_VERSION, most_expanded(bundle.size))
+    times = [datetime.fromisoformat(row["at"]) for row in rows[EVENT_TABLE] if row["at"]]
+    with Store.open(challenge.database_address, create=False, clock=lambda: max(times)) as store:
+        yield Verified(f"{counted(len(lines), 'event')} can be imported")
+        store_members(bundle, SOLUTIONS, store.archive(challenge.root), None)
+        store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), None)
+        yield _submissions(bundle, store.read(present_digests))
+        plans = store.read(lambda view: [Now.of(view, track).phases.all for track in challenge.tracks])
+        times += [plan[-1].closes for plan in plans if plan]
+        for track in challenge.tracks:
+            yield from _scored(challenge, store, track, documents)
+        derived = store.read(partial(_documents, challenge=challenge, log=PublishedLog(tuple(lines))))
+    for name in derived:
+        if name.endswith(BOARDS):
+            yield _same_board(name, derived[name], documents / name, bundle.manifest.scorer)
+
+
+def _not_opened(lines: Sequence[LogLine], opened: Mapping[int, _Opened]) -> str:
+    """The first event that the archive lacks, or whose text is another one than that in the log."""
+    if unknown := opened.keys() - {line.index for line in lines}:
+        return f"the log has no event {min(unknown)}"
+    for line in lines:
+        if line.index not in opened:
+            if line.kind not in ("token", "erratum"):
+                return f"event {line.index}, of the kind {line.kind}, is not published"
+            continue
+        found = opened[line.index]
+        if leaf_of(bytes.fromhex(found.nonce), found.text.encode("ascii")) != line.leaf:
+            return f"event {line.index} has another text or nonce than in the log"
+        if (found.event["index"], found.event["kind"]) != (line.index, line.kind):
+            return f"event {line.index} has another index or kind in its text"
+    return ""
+
+
+def _receipts(bundle: Bundle, documents: Path, lines: Sequence[LogLine], opened: Mapping[int, _Opened]) -> Verified:
+    """Whether each arrival has its receipt, signed by the key."""
+    key, wrong = read_key(documents / RECEIPTS), []
+    arrivals = {index for index, each in opened.items() if each.event["kind"] == "arrival"}
+    for row in bundle.rows(SIGNED):
+        message, end, signed = row["receipt"].encode("ascii").partition(b"\n")
+        receipt = json.loads(message)
+        index = receipt["index"]
+        arrivals.discard(index)
+        wanted = opened[index].text, opened[index].nonce, lines[index - 1].leaf.hex(), lines[index - 1].head.hex()
+        stated = tuple(receipt[name] for name in ("event", "nonce", "leaf", "head"))
+        if forged(key, message + end, signed) or stated != wanted:
+            wrong.append(str(index))
+    lacking = [str(index) for index in sorted(arrivals)]
+    found = listed("of the events", wrong) or listed("missing for the events", lacking)
+    count = sum(line.kind == "arrival" for line in lines)
+    return Verified(f"the receipts of {counted(count, 'arrival')} are signed, and have their events in the log", found)
+
+
+def _row(line: LogLine, opened: Mapping[int, _Opened]) -> dict[str, Any]:
+    """The row of an event; one that is not public becomes a token that has ended, which decides nothing."""
+    if line.index in opened:
+        event = dict(opened[line.index].event)
+        return {**event, "body": encoded(event["body"])}
+    body = encoded({"state": "ended", "sha256": "0" * 64, "team": ""})
+    return {"index": line.index, "track": EVERY_TRACK, "kind": "token", "at": None, "body": body}
+
+
+def _submissions(bundle: Bundle, needed: frozenset[str]) -> Verified:
+    """Whether the archive has the bytes of every submission, and no others."""
+    found = {name.removeprefix(SUBMISSIONS) for name in bundle.names(SUBMISSIONS)}
+    differing = listed("missing:", sorted(needed - found)) or listed("unknown:", sorted(found - needed))
+    return Verified(f"the archive has the bytes of {counted(len(needed), 'submission')}", differing)
+
+
+def _scored(challenge: Challenge, store: Store, track: Track, documents: Path) -> Iterator[Verified]:
+    """Score the submissions of a track from their bytes, and verify its split."""
+    rules = store.read(RuleSet.of(track, store).in_force)
+    recorded = store.read(lambda view: Now.of(view, track).recorded)
+    differs = "" if recorded is not None and recorded.basis == rules.basis else "the record has other rules"
+    yield Verified(f"{track.name}: the board is based on the rules and the solution of the record", differs)
+    sources = Sources((), store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
+    solution = rules.read_solution()
+    split = documents / track.name / "split.json"
+    if split.exists():
+        yield from verified_split(split, queries=solution.queries.to_pylist())
+    queue = Queue(store, rules)
+    outcomes = list(score(queue, queue.unscored(), sources, solution, None))
+    failed = listed("failed:", (entry.file for entry, outcome in outcomes if isinstance(outcome, Failed)))
+    complete_means(store, rules)
+    count = store.read(lambda view: len(submissions_of(view, [track])))
+    scored = f"{len(outcomes):,} of {counted(count, 'entry', 'entries')} were scored from their bytes"
+    yield Verified(f"{track.name}: {scored}", failed)
+
+
+def _same_board(name: str, derived: str, published: Path, scorer: str) -> Verified:
+    """Whether a derived board is the published one, byte for byte."""
+    text = published.read_bytes() if published.exists() else b""
+    statement = f"{name}: the derived board is the published one, byte for byte"
+    if text == derived.encode():
+        return Verified(statement)
+    pairs = itertools.zip_longest(text.decode("utf-8", "replace").splitlines(), derived.splitlines(), fillvalue="")
+    number, was, now = next((number, *pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1])
+    found = f"line {number}: published {quoted(was.strip())}, derived {quoted(now.strip())}"
+    if scorer != __version__:
+        found += f"; the archive was written by scorer {scorer}, and CHANGELOG.md says what differs in {__version__}"
+    return Verified(statement, found)

@@ -1,0 +1,60 @@
+"""A challenge with an erratum, a rename, an extension and withdrawn entries, and its public archive, for tests."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from scorer.organising.phases import extend
+from scorer.organising.public import export_public
+from scorer.organising.teams import import_teams, issue
+from scorer.settings.tracks import FILE
+from tests.committed import Committed
+from tests.live_challenges import CORRECTED, GOOD, OTHER, POOR, SOLUTION, day
+
+END = day(31, 13)
+"""When all is over."""
+
+
+def decided(folder: Path, secret: str = "") -> Committed:
+    """A committed challenge that is over and revealed, with its site; an erratum changed the solution of `main`.
+
+    `secret` is in everything that nobody may see.
+    """
+    live = Committed.create(folder)
+    live.edit('name = "Live"\n', f'name = "Live"\nlicence = "CC BY 4.0"\n# {secret}\n')
+    live.edit('title = "Main"\n', 'title = "Main"\nquota = {per_day = 2}\n')
+    live.run(day(5))
+    live.commit()
+    live.do(day(9), lambda _, store: issue(store, "amber", "token", f"{secret} laptop"))
+    live.arrive()
+    (folder / "teams.toml").write_text(f'# {secret}\n[birch]\nname = "Birch & Sons"\nreason = "They are called so."\n')
+    live.do(day(12), import_teams)
+    live.put("birch/2.txt", POOR, day(13))
+    live.put("popular/1.txt", OTHER, day(13))
+    live.put("cedar/2.txt", GOOD, day(14))
+    live.put("torn/1.txt", "no list\n", day(14))
+    live.run(day(15))
+    (folder / "submissions" / "main" / "birch" / "2.txt").unlink()
+    live.run(day(16))
+    live.put("late/1.txt", GOOD, day(22))
+    live.run(day(23))
+    live.write_solution(SOLUTION.replace("a|3", "a|2"))
+    live.preview(day(26))
+    live.cancel(day(26, 13))
+    live.write_solution(CORRECTED)
+    live.preview(day(27))
+    live.apply(day(27, 13))
+    end = day(30, 6)
+    live.do(day(28), lambda challenge, store: extend(challenge, store, "main", "two", end, "The server was down."))
+    live.put("birch/3.txt", GOOD, end - timedelta(hours=1))
+    live.run(END)
+    live.reveal(END)
+    live.rendered(END)
+    return live
+
+
+def archived(live: Committed, target: Path) -> Path:
+    """Write the public archive of a challenge."""
+    live.do(END, lambda challenge, store: export_public(challenge, store, live.folder / FILE, target))
+    return target

@@ -1,0 +1,96 @@
+"""The public archive of a challenge, from which `scorer verify challenge` derives its boards."""
+
+from __future__ import annotations
+
+import shutil
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from scorer.organising.public import ARCHIVE
+from scorer.store.log import Purpose
+from scorer.store.snapshot import Snapshot
+from tests.bundles import members
+from tests.commands import failed, here
+from tests.committed import whole
+from tests.public_archives import archived, decided
+from tests.verification.test_published import Quiet, http
+
+BOARDS = ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json", "lists/leaderboard.csv")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a challenge that is over, with its archive."""
+    folder = tmp_path_factory.mktemp("over")
+    live = decided(folder / "live")
+    archived(live, folder / ARCHIVE)
+    shutil.copyfile(folder / ARCHIVE, live.folder / "site" / ARCHIVE)
+    return live.folder / "site"
+
+
+def test_the_boards_follow_from_the_archive(site: Path) -> None:
+    """From the file, from a folder, and from an address."""
+    with http(partial(Quiet, directory=site)) as address:
+        for source in (site / ARCHIVE, site, address):
+            found = here("verify", "challenge", source)
+
+            assert (found.code, failed(found)) == (0, []), found
+            for name in BOARDS:
+                assert f"ok      {name}: the derived board is the published one, byte for byte" in found.out
+            assert ("files of the site are those of the archive" in found.out) == (source != site / ARCHIVE)
+
+
+def test_a_head_is_in_the_log_or_not(site: Path) -> None:
+    """Two histories are found with a head that a participant kept."""
+    head = (site / "log.jsonl").read_text().splitlines()[4].split('"')[-2]
+
+    assert here("verify", "challenge", site, "--head", f"5:{head}").code == 0
+    assert here("verify", "challenge", site, "--head", "0" * 64).code == 1
+
+
+def test_another_file_of_the_site_is_found(site: Path, tmp_path: Path) -> None:
+    """The archive is that of the site."""
+    copy = shutil.copytree(site, tmp_path / "copy")
+    (copy / "main" / "leaderboard.csv").write_text("rank,team\r\n")
+
+    (line,) = failed(here("verify", "challenge", copy))
+
+    assert "main/leaderboard.csv" in line
+
+
+def test_the_same_state_gives_the_same_archive_without_secrets(tmp_path: Path) -> None:
+    """Challenges that differ in what nobody may see differ only in nonces and what follows from these."""
+    first, second = (decided(tmp_path / name, secret) for name, secret in (("a", "one-secret"), ("b", "two-secrets")))
+    one, again = archived(first, tmp_path / "1.zip"), archived(first, tmp_path / "2.zip")
+    other = archived(second, tmp_path / "3.zip")
+
+    assert one.read_bytes() == again.read_bytes()
+    assert b"secret" not in one.read_bytes()
+    assert b"Bearer" not in one.read_bytes()
+    differing = {name for name, content in members(one).items() if members(other)[name] != content}
+    following = {"events.jsonl", "receipts.jsonl", "log.jsonl", "commitment.json", "commitment.txt", "receipts.pem"}
+    names = {*(f"public/{name}" for name in (*following, *BOARDS)), "manifest.json"}
+    assert differing <= names
+    with first.store() as store:
+        secrets = store.read(lambda view: [view.schema_row.salt, view.identity, *_secrets(view)])
+    content = b"".join(members(one).values())
+    assert not [secret for secret in secrets if secret.encode() in content]
+
+
+def _secrets(view: Snapshot) -> list[str]:
+    purposes: tuple[Purpose, ...] = ("solutions", "snapshots", "log", "commitment", "receipts")
+    tokens = [event.body["sha256"] for event in view.all_events if event.kind == "token"]
+    assert tokens
+    return [*(view.secret(purpose).hex() for purpose in purposes), *tokens]
+
+
+def test_what_is_not_public_is_refused(tmp_path: Path) -> None:
+    """Without a licence there is no archive."""
+    live = whole(tmp_path / "live")
+    target, arguments = tmp_path / ARCHIVE, ("--public", "--challenge", live.folder)
+
+    assert "licence: is missing" in here("export", target, *arguments).err
+    assert not target.exists()
+    assert "leave out the other options" in here("export", target, *arguments, "--files").err
