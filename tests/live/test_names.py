@@ -14,7 +14,9 @@ from scorer.errors import ChallengeError
 from scorer.live.names import as_public, shown_names
 from scorer.organising import teams
 from scorer.organising.commitment import commit, reveal
+from scorer.organising.metadata import amend_metadata
 from scorer.organising.paper import paper_files
+from scorer.organising.picks import amend, forget, pick
 from scorer.settings.loading import read_challenge
 from tests.commands import here
 from tests.databases import site_content
@@ -25,6 +27,12 @@ OTHERS = ("zinnia", "yew", "Ünique <b>", "aspen")
 """In another alphabetical order."""
 
 OVERALL = '[overall]\ntracks = ["main", "other"]\nrule = "rank"\n'
+HIDDEN = """[visibility]
+names = "final"
+[[metadata]]
+name = "system"
+title = "System"
+"""
 SITE = '[site]\nurl = "https://example.org/"\n'
 
 
@@ -118,6 +126,49 @@ def test_no_public_byte_depends_on_names_before_their_date(tmp_path: Path) -> No
     assert b"The alder Group" in last["main/index.html"]
     assert b"alder Institute" in last["teams/alder.html"]
     assert not any(re.search(rb"\bteam [0-9a-f]{6}\b", text) for text in last.values())
+
+
+def decided(folder: Path, one: str, two: str) -> dict[str, bytes]:
+    """The public files after decisions about the entries of two teams with these names."""
+    live = Live.graded(folder, rules='entry = "picks"\n')
+    live.edit('name = "Live"\n', f'name = "Live"\n{HIDDEN}')
+    live.run(BEFORE)
+    for minute, (file, text) in enumerate(((f"{one}/{one}.txt", GOOD), (f"{two}.txt", POOR), (f"{one}/b.txt", OTHER))):
+        live.put(file, text, day(11, 12, minute))
+    live.run(day(11, 13))
+    index = {event.body["file"]: str(event.index) for event in live.events("arrival")}
+    first, second, third = (index[f"main/{file}"] for file in (f"{one}/{one}.txt", f"{two}.txt", f"{one}/b.txt"))
+    live.do(day(11, 14), lambda challenge, store: pick(challenge, store, [first, third], reason="By mail."))
+    live.do(day(11, 14), lambda challenge, store: pick(challenge, store, [second], reason="By mail."))
+    live.do(day(11, 15), lambda challenge, store: amend(challenge, store, third, day(11, 11), "A wrong clock."))
+    live.do(day(11, 16), lambda challenge, store: forget(challenge, store, second, "A full disk."))
+    stated = ["system=BM25"]
+    live.do(day(11, 16), lambda challenge, store: amend_metadata(challenge, store, first, stated, "By mail."))
+    live.run(day(11, 17))
+    live.do(day(12), lambda challenge, store: teams.merge(challenge, store, two, one, "They work together."))
+    live.do(day(12, 13), lambda challenge, store: teams.unmerge(challenge, store, two, "No more."))
+    live.path(f"{one}/b.txt").unlink()
+    live.run(day(13))
+    live.render(day(13))
+    return site_content(live.folder / "site")
+
+
+def test_no_decision_about_an_entry_shows_a_name(tmp_path: Path) -> None:
+    """Twins as above, with picks, corrected times and metadata, entries scored again, a withdrawn one, and a team that
+    is merged and separated again. No page of the names that teams had is left either.
+    """
+    sites = [decided(tmp_path / one, one, two) for one, two in (("alder", "birch"), ("zinnia", "yew"))]
+
+    assert sorted(name for name in sites[0] if sites[0][name] != sites[1].get(name)) == []
+    assert sum(name.startswith("teams/") and name.endswith(".html") for name in sites[0]) == 2
+    assert b"BM25" in sites[0]["main/leaderboard.csv"]
+    for text in (
+        "Picks of team",
+        "of team [0-9a-f]{6} corrected",
+        "of team [0-9a-f]{6} to be scored again",
+        "separated from",
+    ):
+        assert re.search(text.encode(), sites[0]["timeline.html"]), text
 
 
 def test_names_are_never_public(tmp_path: Path) -> None:
