@@ -26,8 +26,10 @@ from scorer.files.writing import temporary_folder
 from scorer.limits import MB, most_expanded
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, published_commitment, receipts
 from scorer.live.entry import present_digests
+from scorer.live.names import names_until
 from scorer.live.now import Now, PublishedLog, published_log, submissions_of
 from scorer.live.phases import is_revealed
+from scorer.live.rules import shown_from
 from scorer.live.timeline import timeline
 from scorer.organising.bundles import (
     Content,
@@ -143,15 +145,14 @@ def _check_public(view: Snapshot, challenge: Challenge) -> None:
     committed = [event.body["sha256"] for event in view.all_events if event.kind == "commitment"][-1:]
     for track in challenge.tracks:
         check_over(view, track)
-        names = track.visibility and track.visibility.names
-        if names and names.everyone == "never":
-            raise ChallengeError(
-                f"{track.name}: the names of teams never become public, and events have them, whose hashes are in "
-                "the log; so this challenge has no public archive"
-            )
         split = split_of(track)
         if (split is not None and not is_revealed(view, split)) or not revealed.issuperset(committed):
             raise ChallengeError(f"{track.name}: something is not revealed yet; `scorer reveal` reveals it")
+    if until := names_until(view, challenge.tracks):
+        raise ChallengeError(
+            f"the names of teams {'never become' if until == 'never' else 'are not'} public{shown_from(until)}, and "
+            "events have them, whose hashes are in the log; so this challenge has no public archive"
+        )
     for event in view.all_events:
         if event.kind == "metadata" and "never" in event.body["public"].values():
             raise ChallengeError(

@@ -17,6 +17,7 @@ from scorer.organising.commitment import commit, reveal
 from scorer.organising.metadata import amend_metadata
 from scorer.organising.paper import paper_files
 from scorer.organising.picks import amend, forget, pick
+from scorer.organising.public import export_public
 from scorer.settings.loading import read_challenge
 from tests.commands import here
 from tests.databases import site_content
@@ -183,6 +184,23 @@ def test_names_are_never_public(tmp_path: Path) -> None:
         assert not any(name.encode() in text for name in NAMES)
     assert b"popular" in last["main/index.html"]
     assert b"popular" in paper["table-main.tex"]
+
+
+@pytest.mark.parametrize(
+    ("until", "message"),
+    [("never", "never become public, and"), ("reveal", "are not public until the opening of the commitment")],
+)
+def test_the_public_archive_is_refused_while_names_are_hidden(tmp_path: Path, until: str, message: str) -> None:
+    """Its events have the names. Nothing was committed to here, so nothing reveals them."""
+    live = live_of(tmp_path / "one", until)
+    live.edit('name = "Live"\n', 'name = "Live"\nlicence = "CC BY 4.0"\n')
+    live.run(BEFORE)
+    live.submit("main/alder.txt", GOOD, day(11))
+    live.run(day(31))
+    settings, target = live.folder / "challenge.toml", tmp_path / "archive.zip"
+    with pytest.raises(ChallengeError, match=f"the names of teams {message}"):
+        live.do(day(31), lambda challenge, store: export_public(challenge, store, settings, target))
+    assert not target.exists()
 
 
 def test_names_wait_for_the_opening_of_the_commitment(tmp_path: Path) -> None:
