@@ -46,7 +46,7 @@ class Visibility(SettingsTable):
 
     def recorded(self) -> dict[str, Any]:
         """The keys that are set, as they are recorded."""
-        return self.model_dump(mode="json", exclude_defaults=True)
+        return {"names": self.names.everyone} if self.names else {}
 
     def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
         """What contradicts the tracks of the challenge, a clause for each error."""

@@ -203,6 +203,25 @@ def test_the_public_archive_is_refused_while_names_are_hidden(tmp_path: Path, un
     assert not target.exists()
 
 
+def test_a_changed_date_needs_an_erratum_once_a_phase_has_started(tmp_path: Path) -> None:
+    """Before, the names stay hidden; the page of the erratum says what changed, and then has them."""
+    live = Live.graded(tmp_path)
+    live.edit('name = "Live"\n', 'name = "Live"\n[visibility]\nnames = "never"\n')
+    live.run(BEFORE)
+    live.put("alder.txt", GOOD, day(11))
+    live.run_and_render(day(11, 13))
+    live.edit('names = "never"', 'names = "now"')
+    live.run_and_render(day(12))
+    assert "alder" not in live.page("main/index.html")
+    live.preview(day(12, 13))
+    live.apply(day(12, 14), reason="All teams agree.")
+    live.run_and_render(day(12, 15))
+    assert "alder" in live.page("main/index.html")
+    page = re.sub("(<[^>]+>|\\s)+", " ", live.page("main/errata/1.html"))
+    assert "visibility names never names now" in page
+    assert "alder" in page
+
+
 def test_names_wait_for_the_opening_of_the_commitment(tmp_path: Path) -> None:
     """With "reveal", the end of the last phase does not show them."""
     live = live_of(tmp_path / "one", "reveal")
