@@ -12,7 +12,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -52,13 +52,13 @@ from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download, portable
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import FILE, Challenge, Track
-from scorer.store.events import EVERY_TRACK, INVALID, Event
+from scorer.store.events import EVERY_TRACK, INVALID, Event, recorded_basis
 from scorer.store.log import LogLine, encoded, event_text, leaf_of, nonce_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import EVENTS as EVENT_TABLE
-from scorer.store.transfer import SCHEMA, load
+from scorer.store.transfer import SCHEMA, dumped, load
 from scorer.verification.bundle import (
     CHALLENGE,
     PUBLIC,
@@ -76,6 +76,9 @@ ARCHIVE = "challenge-archive.zip"
 """The name of the archive on the site."""
 
 EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
+
+RESULT_TABLE = "result"
+RESULTS = f"tables/{RESULT_TABLE}.jsonl"
 
 LARGEST = 100_000 * MB
 
@@ -115,6 +118,8 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         if missing := listed("the bytes are gone of", sorted(needed - submitted.keys())):
             raise ChallengeError(f"{missing}; the public archive has the bytes of every submission")
         found |= {name: submitted[name] for name in needed}
+        arrived = {f"{SUBMISSIONS}{event.body['digest']}" for event in opened if event.kind == "arrival"}
+        found[RESULTS] = partial(_results, view, {name.removeprefix(SUBMISSIONS) for name in arrived - needed})
         key = view.secret("log")
         texts = {event.index: event_text(event) for event in opened}
         rows = [
@@ -129,6 +134,16 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         return found | {name: partial(_bytes, text) for name, text in documents.items()}
 
     return write_members(challenge, store, target, members)
+
+
+def _results(view: Snapshot, digests: set[str]) -> Iterator[bytes]:
+    """The results of submissions that were withdrawn, whose bytes need not be there, but which have their places of a
+    quota.
+    """
+    used = {recorded_basis(event.body, event.at).basis.solution for event in view.all_events if event.kind == "basis"}
+    for row in dumped(view, RESULT_TABLE):
+        if row["submission_digest"] in digests and row["solution_digest"] in used:
+            yield f"{encoded(row)}\n".encode()
 
 
 def _bytes(text: str) -> list[bytes]:
@@ -213,7 +228,8 @@ def verified_challenge(source: str, head: KnownHead | None = None) -> Iterator[V
             if is_site:
                 yield _same_site(bundle, source, documents, folder / "site")
             try:
-                yield from _derived(bundle, documents, folder, head)
+                for verified in _derived(bundle, documents, folder, head):
+                    yield replace(verified, contradiction=verified.contradiction.replace(f"{folder}/", ""))
             except (ScorerError, *INVALID) as error:
                 reason = str(error).replace(f"{folder}/", "")
                 yield Verified("the challenge can be derived from the archive", reason or type(error).__name__)
@@ -264,14 +280,12 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
         splits = [path for track in challenge.tracks if (path := documents / track.name / "split.json").exists()]
         public = Public(log=documents / LOG, key=documents / RECEIPTS, splits=splits)
         yield from verified_commitment(documents / COMMITMENT, documents / OPENING, public)
-    with opened_database(challenge.database_address) as database:
-        facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
-        rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
-        load(database, lambda table: rows.get(table, ()), SCHEMA_VERSION, most_expanded(bundle.size))
+    facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
+    rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
+    yield from _loaded(bundle, challenge, rows, folder / "solutions.db")
     times = [datetime.fromisoformat(row["at"]) for row in rows[EVENT_TABLE] if row["at"]]
     with Store.open(challenge.database_address, create=False, clock=lambda: max(times)) as store:
         yield Verified(f"{counted(len(lines), 'event')} can be imported")
-        store_members(bundle, SOLUTIONS, store.archive(challenge.root), None)
         store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), None)
         yield _submissions(bundle, store.read(present_digests))
         plans = store.read(lambda view: [Now.of(view, track).phases.all for track in challenge.tracks])
@@ -282,6 +296,37 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
     for name in derived:
         if name.endswith(BOARDS):
             yield _same_board(name, derived[name], documents / name, bundle.manifest.scorer)
+
+
+def _loaded(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: Path) -> Iterator[Verified]:
+    """Import the rows into the database of the challenge, with the solutions as their bytes have them, and the results
+    of withdrawn submissions.
+    """
+    most = most_expanded(bundle.size)
+    for place in (scratch, challenge.database_address):
+        with opened_database(place) as database:
+            load(database, lambda table: rows.get(table, ()), SCHEMA_VERSION, most)
+        with Store.open(place, create=False) as store:
+            store_members(bundle, SOLUTIONS, store.archive(challenge.root), None)
+            for track in challenge.tracks if place == scratch else ():
+                for rules in store.read(partial(_all_rules, track=track, store=store)):
+                    rules.store_solution(store, rules.read_solution())
+            rows["solution"] = store.read(lambda view: list(dumped(view, "solution")))
+        known = {row["digest"] for row in rows["solution"]}
+        unproven = [
+            row for row in bundle.rows(RESULTS) if f"{SUBMISSIONS}{row['submission_digest']}" not in bundle.members
+        ]
+        rows[RESULT_TABLE] = [row for row in unproven if row["solution_digest"] in known]
+    if count := len({row["submission_digest"] for row in unproven}):
+        withdrawn = counted(count, "submission that was withdrawn", "submissions that were withdrawn")
+        yield Verified(f"nothing binds the results of {withdrawn} to their bytes", is_note=True)
+
+
+def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
+    """The rules of a track by each basis of the record."""
+    rules = RuleSet.of(track, store)
+    events = [event for event in view.events(track.name) if event.kind == "basis"]
+    return [rules.by(recorded_basis(event.body, event.at)) for event in events]
 
 
 def _not_opened(lines: Sequence[LogLine], opened: Mapping[int, _Opened]) -> str:

@@ -1,0 +1,617 @@
+"""A dishonest organiser changes a public archive, and computes again all that has to fit: two programs find it."""
+
+from __future__ import annotations
+
+import base64
+import csv
+import hashlib
+import io
+import json
+import re
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from scorer.organising.public import verified_challenge
+from scorer.scoring.executors import base
+from scorer.store.log import signature
+from scorer.verification.log import KnownHead
+from tests import second_verifier
+from tests.bundles import archive, lines_of, members, with_manifest
+from tests.live_challenges import POOR
+from tests.public_archives import archived, decided
+from tests.second_verifier import problems
+
+PUBLIC = "public/"
+OTHER = "ab" * 32
+
+
+def encoded(value: object) -> str:
+    """Canonical JSON."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def sha256(content: bytes) -> str:
+    """The hash of bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+@dataclass
+class Forger:
+    """Has an archive, and the key that signs receipts."""
+
+    members: dict[str, bytes]
+    signing_key: bytes
+
+    def __post_init__(self) -> None:
+        self.lines: list[dict[str, Any]] = self.rows("log.jsonl")
+        self.opened = {row["index"]: row for row in self.rows("events.jsonl")}
+        self.events = {index: json.loads(row["event"]) for index, row in self.opened.items()}
+
+    @property
+    def head(self) -> str:
+        """The last head of the log."""
+        return str(self.rows("log.jsonl")[-1]["head"])
+
+    def rows(self, name: str) -> list[dict[str, Any]]:
+        """The objects in a document with one a line."""
+        return [json.loads(line) for line in self.members[f"{PUBLIC}{name}"].splitlines()]
+
+    def event(self, kind: str, team: str = "", number: int = 0) -> dict[str, Any]:
+        """An event of a kind in the track `main`, or of the whole challenge."""
+        found = [each for each in self.events.values() if each["kind"] == kind and each["track"] in ("main", "")]
+        event: dict[str, Any] = [each for each in found if not team or each["body"].get("team") == team][number]
+        return event
+
+    def drop(self, *indexes: int) -> None:
+        """Leave out events; all later ones have other indexes."""
+        kept = [line for line in self.lines if line["index"] not in indexes]
+        self._number([(line, self.events.get(line["index"]), self.opened.get(line["index"])) for line in kept])
+
+    def add(self, before: int, kind: str, body: dict[str, Any], track: str = "main") -> None:
+        """Add an event before another one."""
+        rows = [(line, self.events.get(line["index"]), self.opened.get(line["index"])) for line in self.lines]
+        event = {"at": self.events[before]["at"], "body": body, "kind": kind, "track": track}
+        rows.insert(before - 1, ({"kind": kind}, event, {"nonce": "00" * 16}))
+        self._number(rows)
+
+    def _number(self, rows: list[tuple[Any, Any, Any]]) -> None:
+        self.lines = [{**line, "index": index} for index, (line, _, _) in enumerate(rows, 1)]
+        numbered = [(index, event, row) for index, (_, event, row) in enumerate(rows, 1) if event is not None]
+        self.events = {index: {**event, "index": index} for index, event, _ in numbered}
+        self.opened = {index: dict(row) for index, _, row in numbered}
+
+    def hide(self, index: int) -> None:
+        """Publish no text of an event."""
+        del self.events[index], self.opened[index]
+
+    def document(self, name: str, change: Callable[[Any], object]) -> None:
+        """Change a JSON document."""
+        value = json.loads(self.members[f"{PUBLIC}{name}"])
+        change(value)
+        self.members[f"{PUBLIC}{name}"] = (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode()
+
+    def store(self, folder: str, content: bytes) -> str:
+        """Add a file; return its hash."""
+        self.members[f"{folder}/{sha256(content)}"] = content
+        return sha256(content)
+
+    def recompute(self) -> None:
+        """Write events, log, receipts, the event of the commitment, and the heads on the boards, so that they fit."""
+        receipts = {
+            json.loads(row["receipt"].split("\n")[0])["file"]: row["receipt"] for row in self.rows("receipts.jsonl")
+        }
+        receipts = {file: json.loads(text.split("\n")[0]) for file, text in receipts.items()}
+        template = next(iter(receipts.values()))
+        old = {line["leaf"]: line["index"] for line in self.rows("log.jsonl")}
+        moved = {old[line["leaf"]]: line["index"] for line in self.lines if "leaf" in line}
+        before, signed = bytes(32), []
+        for line in self.lines:
+            if event := self.events.get(line["index"]):
+                line["kind"], row = event["kind"], self.opened[line["index"]]
+                row |= {"event": encoded(event), "index": line["index"]}
+                line["leaf"] = sha256(b"\0" + bytes.fromhex(row["nonce"]) + row["event"].encode())
+            before = hashlib.sha256(b"\1" + before + bytes.fromhex(line["leaf"])).digest()
+            line["head"] = before.hex()
+            if event and event["kind"] == "arrival":
+                body = {name: event["body"][name] for name in ("team", "file", "digest", "received")}
+                text = template | receipts.get(body["file"], {}) | body | {"track": event["track"], **row}
+                text |= {"leaf": line["leaf"], "head": line["head"]}
+                message = f"{encoded(text)}\n"
+                mark = base64.b64encode(signature(self.signing_key, message.encode())).decode()
+                signed.append({"receipt": f"{message}{mark}\n"})
+        order = ("index", "kind", "leaf", "head")
+        log = [json.dumps({key: line[key] for key in order}, separators=(",", ":")) for line in self.lines]
+        self.members[f"{PUBLIC}log.jsonl"] = "".join(f"{line}\n" for line in log).encode()
+        self.members[f"{PUBLIC}events.jsonl"] = lines_of(self.opened.values())
+        self.members[f"{PUBLIC}receipts.jsonl"] = lines_of(signed)
+        last = self.lines[-1]
+        head = {"index": last["index"], "head": last["head"]}
+        for track in ("main", "lists"):
+            self.document(f"{track}/leaderboard.json", lambda board: board.update(log=head))
+
+        def committed(document: dict[str, Any]) -> None:
+            for each in (*document["commitments"], *document["errata"]):
+                each["index"] = moved.get(each["index"], each["index"])
+            document["not_applied"] = [moved.get(index, index) for index in document.get("not_applied", [])]
+            for track in document["tracks"].values():
+                track["rescheduled"] = [moved.get(index, index) for index in track["rescheduled"] if index in moved]
+            found = [event for event in self.events.values() if event["kind"] == "commitment"]
+            if found:
+                row = self.opened[found[-1]["index"]]
+                document |= {"event": row["event"], "nonce": row["nonce"]}
+
+        self.document("commitment.json", committed)
+
+    def sealed(self) -> bytes:
+        """The archive, whose manifest and whose end fit it."""
+        return archive(with_manifest(self.members, events=len(self.rows("log.jsonl")), head=self.head))
+
+
+Change = Callable[[Forger], object]
+
+KEPT: dict[str, Change] = {}
+"""What is found by nobody but those who kept a head: the archive fits itself."""
+
+FOUND: dict[str, Change] = {}
+"""What the archive shows."""
+
+
+def found(change: Change) -> Change:
+    """A change that the archive shows."""
+    FOUND[change.__name__] = change
+    return change
+
+
+def kept(change: Change) -> Change:
+    """A change that only a head shows that was kept."""
+    KEPT[change.__name__] = change
+    return change
+
+
+def again(change: Change) -> Change:
+    """The change, and then all is computed again."""
+
+    def both(forger: Forger) -> None:
+        change(forger)
+        forger.recompute()
+
+    both.__name__ = change.__name__
+    return both
+
+
+# Entries
+
+
+@found
+@again
+def an_entry_is_dropped(forger: Forger) -> None:
+    """An entry is dropped."""
+    forger.drop(forger.event("arrival", "amber")["index"])
+
+
+@found
+@again
+def a_late_entry_has_a_forged_time(forger: Forger) -> None:
+    """A late entry has a forged time."""
+    body = forger.event("arrival", "late")["body"]
+    body |= {"received": "2027-01-19T12:00:00.000000+00:00", "absent_at": "2027-01-18T00:00:00.000000+00:00"}
+
+
+@found
+@again
+def the_files_of_two_teams_are_swapped(forger: Forger) -> None:
+    """The files of two teams are swapped."""
+    one, other = forger.event("arrival", "amber")["body"], forger.event("arrival", "cedar")["body"]
+    one["digest"], other["digest"] = other["digest"], one["digest"]
+
+
+@found
+@again
+def an_entry_has_another_team(forger: Forger) -> None:
+    """An entry has another team."""
+    forger.event("arrival", "cedar", 1)["body"]["team"] = "amber"
+
+
+@found
+@again
+def an_entry_has_other_bytes(forger: Forger) -> None:
+    """An entry has other bytes."""
+    body = forger.event("arrival", "amber")["body"]
+    body["digest"] = forger.store("submissions", POOR.encode() + b"q8:x\n")
+
+
+@found
+@again
+def an_entry_is_added(forger: Forger) -> None:
+    """An entry is added."""
+    body = forger.event("arrival", "birch")["body"]
+    forger.add(forger.event("arrival", "torn")["index"], "arrival", {**body, "team": "new", "file": "main/new/1.txt"})
+
+
+@found
+@again
+def a_withdrawal_is_dropped(forger: Forger) -> None:
+    """A withdrawal is dropped."""
+    forger.drop(forger.event("withdrawal")["index"])
+
+
+@found
+@again
+def a_withdrawal_is_added(forger: Forger) -> None:
+    """A withdrawal is added."""
+    body = forger.event("arrival", "cedar", 1)["body"]
+    forger.add(26, "withdrawal", {key: body[key] for key in ("file", "digest")})
+
+
+@found
+@again
+def an_amendment_is_added(forger: Forger) -> None:
+    """An amendment is added."""
+    body = {key: forger.event("arrival", "late")["body"][key] for key in ("file", "digest")}
+    forger.add(26, "amendment", {**body, "received": "2027-01-19T12:00:00+00:00", "reason": "."})
+
+
+@found
+@again
+def the_last_entry_has_another_time(forger: Forger) -> None:
+    """The last entry has another time."""
+    forger.event("arrival", "cedar", 2)["body"]["received"] = "2027-01-30T05:30:00.000000+00:00"
+
+
+# Rules and decisions
+
+
+@found
+@again
+def the_solution_is_another_one(forger: Forger) -> None:
+    """The solution is another one."""
+    digest = forger.store("solutions", b"q1:1:a|3,b|1,c|1\nq2:1:d|1,e|2\nq3:0:f|2,g|1\nq4:0:a|1\n")
+    forger.event("basis", number=-1)["body"]["solution"] = digest
+
+
+@found
+@again
+def the_solution_without_erratum_is_another_one(forger: Forger) -> None:
+    """The solution without erratum is another one."""
+    digest = forger.store("solutions", b"".join(b"q%d:0:b|1\n" % number for number in range(1, 9)))
+    for event in forger.events.values():
+        if event["kind"] == "basis" and event["track"] == "lists":
+            event["body"]["solution"] = digest
+
+
+@found
+@again
+def the_quota_is_bent(forger: Forger) -> None:
+    """The quota is bent."""
+    forger.event("basis", number=-1)["body"]["settings"]["quota"]["total"] = 1
+
+
+@found
+@again
+def the_measure_is_another_one(forger: Forger) -> None:
+    """The measure is another one."""
+    forger.event("basis", number=-1)["body"]["settings"]["primary"] = "P@3"
+
+
+@found
+@again
+def the_last_entry_counts_instead_of_the_best(forger: Forger) -> None:
+    """The last entry counts instead of the best."""
+    forger.event("basis", number=-1)["body"]["settings"]["entry"] = "last"
+
+
+@found
+@again
+def a_pick_decides(forger: Forger) -> None:
+    """A pick decides."""
+    forger.event("basis", number=-1)["body"]["settings"]["entry"] = "picks"
+    pick = {key: forger.event("arrival", "cedar", 0)["body"][key] for key in ("file", "digest")}
+    forger.add(26, "pick", {"team": "cedar", "picks": [pick], "source": "organiser", "reason": "."})
+
+
+@found
+@again
+def a_team_becomes_a_baseline(forger: Forger) -> None:
+    """A team becomes a baseline."""
+    forger.event("basis", number=-1)["body"]["settings"]["baselines"] = ["popular", "amber"]
+
+
+@found
+@again
+def a_team_is_renamed(forger: Forger) -> None:
+    """A team is renamed."""
+    forger.event("team")["body"]["settings"]["name"] = "Others"
+
+
+@found
+@again
+def an_extension_is_dropped(forger: Forger) -> None:
+    """An extension is dropped."""
+    forger.drop(forger.event("extension")["index"])
+
+
+@found
+@again
+def a_phase_ends_earlier(forger: Forger) -> None:
+    """A phase ends earlier."""
+    forger.event("phases")["body"]["phases"][0]["end"] = "2027-01-10T00:30:00+00:00"
+    forger.event("phases")["body"]["phases"][0]["grace"] = 0
+
+
+@found
+@again
+def an_erratum_is_dropped(forger: Forger) -> None:
+    """An erratum is dropped."""
+    index = forger.event("erratum")["index"]
+    forger.drop(index, index + 1)
+    forger.document("commitment.json", lambda document: document.update(errata=[]))
+
+
+@found
+@again
+def an_erratum_is_hidden(forger: Forger) -> None:
+    """An erratum is hidden."""
+    forger.hide(forger.event("erratum")["index"])
+    forger.document("commitment.json", lambda document: document.update(errata=[]))
+
+
+# The log
+
+
+@found
+def an_event_has_another_nonce(forger: Forger) -> None:
+    """An event has another nonce."""
+    forger.opened[7]["nonce"] = "11" * 16
+    forger.members[f"{PUBLIC}events.jsonl"] = lines_of(forger.opened.values())
+
+
+@found
+def an_event_has_another_text(forger: Forger) -> None:
+    """An event has another text."""
+    forger.opened[7]["event"] = forger.opened[7]["event"].replace("amber", "birch")
+    forger.members[f"{PUBLIC}events.jsonl"] = lines_of(forger.opened.values())
+
+
+@found
+@again
+def an_entry_is_not_published(forger: Forger) -> None:
+    """An entry is not published."""
+    forger.hide(forger.event("arrival", "amber")["index"])
+
+
+@found
+@again
+def an_entry_is_said_to_be_a_token(forger: Forger) -> None:
+    """An entry is said to be a token."""
+    index = forger.event("arrival", "amber")["index"]
+    forger.hide(index)
+    forger.lines[index - 1]["kind"] = "token"
+
+
+@found
+def the_log_is_truncated(forger: Forger) -> None:
+    """The log is truncated."""
+    lines = forger.members[f"{PUBLIC}log.jsonl"].splitlines(keepends=True)
+    forger.members[f"{PUBLIC}log.jsonl"] = b"".join(lines[:-2])
+
+
+@found
+def a_head_is_another_one(forger: Forger) -> None:
+    """A head is another one."""
+    name = f"{PUBLIC}log.jsonl"
+    forger.members[name] = forger.members[name].replace(forger.lines[4]["head"].encode(), OTHER.encode())
+
+
+@found
+@again
+def a_kind_is_another_one(forger: Forger) -> None:
+    """A kind is another one."""
+    line = next(line for line in forger.lines if line["kind"] == "withdrawal")
+    forger.hide(line["index"])
+
+
+# Commitment, split, receipts
+
+
+@found
+def the_opening_is_another_one(forger: Forger) -> None:
+    """The opening is another one."""
+    forger.members[f"{PUBLIC}commitment.txt"] += b" "
+
+
+@found
+@again
+def the_commitment_is_another_one(forger: Forger) -> None:
+    """The commitment is another one."""
+    event = forger.event("commitment")
+    content = json.loads(event["body"]["opening"].partition("\n")[2])
+    content["tracks"]["lists"]["rules"]["list_length"] = 2
+    opening = f"scorer-commitment-v1\n{encoded(content)}"
+    event["body"] |= {"opening": opening, "sha256": sha256(opening.encode())}
+    forger.members[f"{PUBLIC}commitment.txt"] = opening.encode()
+    forger.document("commitment.json", lambda each: each["commitments"][-1].update(sha256=event["body"]["sha256"]))
+
+
+@found
+def the_split_has_other_queries(forger: Forger) -> None:
+    """The split has other queries."""
+
+    def move(document: dict[str, Any]) -> None:
+        lists = document["queries"]
+        lists["rest"].append(lists["preliminary"].pop())
+
+    forger.document("lists/split.json", move)
+
+
+@found
+def the_split_has_another_key(forger: Forger) -> None:
+    """The split has another key."""
+    key = {"key": OTHER, "key_sha256": sha256(bytes.fromhex(OTHER))}
+    forger.document("lists/split.json", lambda document: document.update(key))
+
+
+@found
+def a_receipt_is_dropped(forger: Forger) -> None:
+    """A receipt is dropped."""
+    forger.members[f"{PUBLIC}receipts.jsonl"] = lines_of(forger.rows("receipts.jsonl")[1:])
+
+
+@found
+def a_receipt_is_signed_by_nobody(forger: Forger) -> None:
+    """A receipt is signed by nobody."""
+    rows = forger.rows("receipts.jsonl")
+    message, _, _ = rows[0]["receipt"].partition("\n")
+    rows[0]["receipt"] = f"{message}\n{base64.b64encode(bytes(64)).decode()}\n"
+    forger.members[f"{PUBLIC}receipts.jsonl"] = lines_of(rows)
+
+
+# Files and boards
+
+
+@found
+def a_submission_is_missing(forger: Forger) -> None:
+    """A submission is missing."""
+    del forger.members[f"submissions/{forger.event('arrival', 'amber')['body']['digest']}"]
+
+
+@found
+def a_submission_has_other_bytes(forger: Forger) -> None:
+    """A submission has other bytes."""
+    forger.members[f"submissions/{forger.event('arrival', 'amber')['body']['digest']}"] += b"\n"
+
+
+@found
+def a_solution_has_other_bytes(forger: Forger) -> None:
+    """A solution has other bytes."""
+    forger.members[f"solutions/{forger.event('basis')['body']['solution']}"] += b"q5:0:a|1\n"
+
+
+@found
+def a_score_is_another_one(forger: Forger) -> None:
+    """A score is another one."""
+    forger.document("main/leaderboard.json", lambda board: board["rows"][0].update({"nDCG@3": 0.9999}))
+
+
+@found
+def a_rank_is_another_one(forger: Forger) -> None:
+    """A rank is another one."""
+    forger.document("main/leaderboard.json", lambda board: board["rows"][0].update(rank=2))
+
+
+@found
+def a_row_is_missing(forger: Forger) -> None:
+    """A row is missing."""
+    forger.document("lists/leaderboard.json", lambda board: board["rows"].pop())
+
+
+@found
+def the_csv_has_another_score(forger: Forger) -> None:
+    """The csv has another score."""
+    name = f"{PUBLIC}main/leaderboard.csv"
+    rows = list(csv.reader(io.StringIO(forger.members[name].decode(), newline="")))
+    rows[1][3] = "0.9999"
+    forger.members[name] = "".join(",".join(row) + "\r\n" for row in rows).encode()
+
+
+# What fits itself
+
+
+@kept
+@again
+def every_nonce_is_another_one(forger: Forger) -> None:
+    """Every nonce is another one."""
+    for number, row in enumerate(forger.opened.values()):
+        row["nonce"] = f"{number:032x}"
+
+
+@kept
+@again
+def a_reason_is_another_one(forger: Forger) -> None:
+    """A reason is another one."""
+    forger.event("extension")["body"]["reason"] = "Somebody wished it."
+
+
+@kept
+@again
+def a_withdrawn_entry_vanishes(forger: Forger) -> None:
+    """A withdrawn entry vanishes."""
+    body = forger.event("withdrawal")["body"]
+    arrival = next(
+        each for each in forger.events.values() if each["kind"] == "arrival" and body.items() <= each["body"].items()
+    )
+    forger.drop(arrival["index"], forger.event("withdrawal")["index"])
+
+
+@kept
+@again
+def an_event_was_recorded_at_another_time(forger: Forger) -> None:
+    """An event was recorded at another time."""
+    forger.event("team")["at"] = "2027-01-13T12:00:00.000000+00:00"
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory: pytest.TempPathFactory) -> Forger:
+    """The archive of a challenge."""
+    folder = tmp_path_factory.mktemp("original")
+    live = decided(folder / "live")
+    target = archived(live, folder / "archive.zip")
+    with live.store() as store:
+        return Forger(members(target), store.read(lambda view: view.secret("receipts")))
+
+
+@pytest.fixture(autouse=True)
+def _serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "Processes", lambda _: base.Serial())
+
+
+def answers(archive: bytes, path: Path, head: str = "") -> tuple[list[str], list[str]]:
+    """What the command and the second program find in an archive."""
+    path.write_bytes(archive)
+    known = KnownHead(bytes.fromhex(head)) if head else None
+    contradictions = [each.contradiction for each in verified_challenge(str(path), known) if each.contradiction]
+    return contradictions, problems(path, head)
+
+
+def test_the_second_program_is_short_and_needs_no_scorer() -> None:
+    """It is written from the specification."""
+    text = Path(second_verifier.__file__).read_text()
+
+    assert len(text.splitlines()) <= 400
+    assert not re.search(r"^\s*(import|from) (scorer|tests)", text, re.MULTILINE)
+
+
+def test_both_programs_accept_the_archive(original: Forger, tmp_path: Path) -> None:
+    """Also after all that can be computed again was computed again."""
+    assert answers(original.sealed(), tmp_path / "a.zip", original.head) == ([], [])
+    same = deepcopy(original)
+    same.recompute()
+    assert answers(same.sealed(), tmp_path / "a.zip", original.head) == ([], [])
+
+
+@pytest.mark.parametrize("name", FOUND)
+def test_the_archive_shows_it(name: str, original: Forger, tmp_path: Path) -> None:
+    """Both programs find it, without anything that was kept."""
+    forger = deepcopy(original)
+    FOUND[name](forger)
+
+    by_scorer, by_second = answers(forger.sealed(), tmp_path / "a.zip")
+
+    assert by_scorer
+    assert by_second
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_head_shows_it(name: str, original: Forger, tmp_path: Path) -> None:
+    """The archive fits itself, so only who kept a head finds another history."""
+    forger = deepcopy(original)
+    KEPT[name](forger)
+
+    assert answers(forger.sealed(), tmp_path / "a.zip") == ([], [])
+    by_scorer, by_second = answers(forger.sealed(), tmp_path / "a.zip", original.head)
+    assert by_scorer
+    assert by_second
