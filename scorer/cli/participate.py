@@ -75,7 +75,7 @@ def check(
             return check(file, named, folder, None, meta, submission_format)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
-    code = _check(file, settings, requested, submission_format, [_metadata(text) for text in meta or ()])
+    code = _check(file, settings, requested, submission_format, meta or ())
     if team is not None:
         print_result(_left(settings, requested, team))
     return code
@@ -93,9 +93,7 @@ def _left(settings: Challenge, requested: Track, team: str) -> str:
         return f"{printable_name(team)}: nothing is known about its quota ({error})"
 
 
-def _check(
-    file: str, settings: Challenge, requested: Track, submission_format: str | None, documents: Sequence[str]
-) -> int:
+def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None, meta: Sequence[str]) -> int:
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Failed, Rejected, Rules
@@ -121,7 +119,7 @@ def _check(
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
         return 1
     print_message(*outcome.notes.lines(shown(file)))
-    if problem := _problem_of_metadata(file, settings, requested, documents):
+    if problem := _problem_of_metadata(file, settings, requested, meta):
         print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
         print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
         return 1
@@ -135,18 +133,16 @@ def _check(
     return 0
 
 
-def _problem_of_metadata(file: str, settings: Challenge, track: Track, documents: Sequence[str]) -> str:
+def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
     """What is wrong with the metadata that are stated of a file, by line; empty if nothing is."""
     from scorer.organising.metadata import of_head
-    from scorer.settings.metadata import MetadataError, checked, read
+    from scorer.settings.metadata import MetadataError, checked, read_all
 
     if not track.metadata:
-        return "this track requests none; leave out --meta" if documents else ""
+        return "this track requests none; leave out --meta" if meta else ""
     try:
-        stated = {} if is_standard_input(file) else dict(of_head(file, settings.limits))
-        for document in documents:
-            stated |= read(document.encode())
-        checked(track.metadata, stated)
+        head = {} if is_standard_input(file) else of_head(file, settings.limits)
+        checked(track.metadata, {**head, **read_all(_documents(file, meta))})
     except MetadataError as error:
         return str(error)
     return ""
@@ -245,7 +241,7 @@ def submit(
         return 1
     kept = file.with_name(file.name + DELIVERY)
     delivery = _delivery(kept, sha256, track, client.server)
-    answer = client.hand_in(file, sha256, track, delivery, [_metadata(text) for text in meta or ()])
+    answer = client.hand_in(file, sha256, track, delivery, _documents(str(file), meta or ()))
     path = receipt or file.with_name(receipt_name(answer["index"], file.name))
     _write(path, answer["receipt"])
     kept.unlink(missing_ok=True)
@@ -254,6 +250,16 @@ def submit(
     )
     print_result(f"receipt {printable(str(path))}")
     return _outcome(client, track, delivery, wait, file) if wait else 0
+
+
+def _documents(file: str, meta: Sequence[str]) -> list[str]:
+    """What is stated of a file, as documents of metadata: in the files next to it, and then by --meta."""
+    from scorer.organising.files import OF_FILE, OF_FOLDER
+
+    path = Path(file)
+    names = (OF_FOLDER, *(f"{path.name}{end}" for end in OF_FILE)) if is_regular(file) else ()
+    beside = (str(path.with_name(name)) for name in names)
+    return [_metadata(text) for text in (*filter(is_regular, beside), *meta)]
 
 
 def _metadata(text: str) -> str:

@@ -12,6 +12,7 @@ from scorer.board.board import Board, rules
 from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_csv, to_json
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.board.site.pages import archived
+from scorer.live.metadata import value_text
 from scorer.live.names import as_public
 from scorer.live.now import published_log
 from scorer.measures import Measure
@@ -120,6 +121,7 @@ def _scores(board: Board) -> Table:
 
 
 def _systems(board: Board) -> Table:
+    fields = board.metadata_fields
     rows: list[list[CellValue]] = [
         [
             row.team.name,
@@ -127,12 +129,13 @@ def _systems(board: Board) -> Table:
             entry.index,
             iso_time(entry.received),
             "" if "names" in board.track.hidden else entry.digest[:12],
+            *(value_text(entry.metadata.get(each.name)) for each in fields),
         ]
         for row in board.rows
         if (entry := row.entry) is not None
     ]
-    heads = ("team", "entries", "event", "received", "SHA-256")
-    return table_of(heads, rows, ("team", "received", "SHA-256"))
+    texts = ("received", "SHA-256", *(f"{each.title} ({each.unit})" if each.unit else each.title for each in fields))
+    return table_of(("team", "entries", "event", *texts), rows, ("team", *texts))
 
 
 def _definitions(measures: Sequence[Measure]) -> Iterator[str]:

@@ -57,7 +57,7 @@ from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from scorer.service.submitting import act, receipt, show
 from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, received, small_body
-from scorer.settings.metadata import read
+from scorer.settings.metadata import read, read_all
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -277,10 +277,7 @@ async def _deliver(service: Service, request: Request) -> Response:
         async with received(request, folder, most) as upload:
             at, name = service.store.now(), request.query_params.get("name", "")
             with refusing_metadata():
-                texts = request.query_params.getlist("metadata")
-                stated = {
-                    name: given for text in texts for name, given in read(text.encode("utf-8", "replace")).items()
-                }
+                stated = await anyio.to_thread.run_sync(read_all, request.query_params.getlist("metadata"))
             delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, stated)
             accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200

@@ -6,7 +6,7 @@ Anybody may have written a file. So its size is bounded, it has no alias, and no
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scorer.errors import ScorerError
@@ -79,6 +79,11 @@ def read(content: bytes) -> Stated:
         mark, text = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
         where = f"line {mark.line + 1}: " if mark else ""
         raise MetadataError(f"{where}the metadata are no YAML with keys and values: {one_line(text)}") from None
+
+
+def read_all(documents: Iterable[str]) -> Stated:
+    """What several documents state; a later one has priority. Raises MetadataError."""
+    return {name: given for text in documents for name, given in read(text.encode("utf-8", "replace")).items()}
 
 
 def _flat(node: Any, path: str = "") -> Iterator[tuple[str, Given]]:

@@ -317,7 +317,13 @@ class TestPublic:
             assert "metadata: system: is missing" in refused.err
             assert here("check", run, "--track", "main", "--challenge", where, "--meta", "system=a").code == 0
         run.write_text(HEAD + RUN)
-        assert here("check", run, "--track", "main", "--challenge", live.folder).code == 0
+        check = ("check", run, "--track", "main", "--challenge", live.folder)
+        assert here(*check).code == 0
+        (live.folder / "ir-metadata.yml").write_text("seconds: slow\n")
+        assert 'metadata: line 1: seconds: found "slow"' in here(*check).err
+        (live.folder / "mine.run.meta.yaml").write_text("llm: yes\nseconds: 2\n")
+        assert here(*check).code == 0
+        assert 'line 1: seconds: found "fast"' in here(*check, "--meta", "seconds=fast").err
 
     def test_what_was_promised_stays_hidden(self, live: Live) -> None:
         handed_in(live)
@@ -510,6 +516,9 @@ class TestService:
         assert refused.code != 0
         assert 'system: is missing; expected a text; line 1: seconds: found "fast"' in refused.err
         assert "nothing.yaml: cannot be read" in here(*to, "--meta", "nothing.yaml").err
+        (tmp_path / "ir-metadata.yml").write_text("seconds: slow\n")
+        assert 'seconds: found "slow"' in here(*to, "--meta", "system=a").err
+        (tmp_path / "run.txt.meta.yaml").write_text("seconds: 3\n")
         assert here(*to, "--meta", stated, "--meta", "system=a=\N{SNOWMAN}").code == 0
         (event,) = service.live.events("metadata")
         assert event.body["values"] == {**VALUES, "system": "a=\N{SNOWMAN}"}

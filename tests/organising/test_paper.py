@@ -152,3 +152,20 @@ def test_the_example_has_the_first_table_of_its_overview(terminal: Terminal, tmp
     board = list(csv.DictReader(io.StringIO(terminal.run("leaderboard", folder, "--format", "csv").out)))
     assert [row[1] for row in table] == [row["team"] for row in board]
     assert [row[2] for row in table] == [row[next(name for name in row if "@" in name)] for row in board]
+
+
+def test_the_systems_have_the_metadata_that_are_public(tmp_path: Path, terminal: Terminal) -> None:
+    """In the order of the fields; a value that is never public is nowhere in the folder."""
+    live = Live.graded(tmp_path / "live", rules=PUBLIC, phases="")
+    (live.folder / "queries.txt").write_text("q1\nq2\nq3\nq4\n")
+    fields = (("kind", "now", ""), ("cost", "now", 'type = "number"\nunit = "EUR"\n'), ("hidden", "never", ""))
+    with (live.folder / "challenge.toml").open("a") as toml:
+        for name, public, more in fields:
+            toml.write(f'\n[[metadata]]\nname = "{name}"\ntitle = "The {name}"\npublic = "{public}"\n{more}')
+    live.put("amber/1.txt.meta.yaml", "kind: a & b\ncost: 1.50\nhidden: not for the paper\n", day(12))
+    live.put("amber/1.txt", GOOD, day(12))
+    live.run(day(12))
+    texts = written(live, terminal, tmp_path / "paper")
+    assert [row[-2:] for row in cells(texts["systems-main.tex"])] == [[r"a \& b", "1.5"]]
+    assert "SHA-256 & The kind & The cost (EUR) \\\\" in texts["systems-main.tex"]
+    assert not any("not for the paper" in text or "The hidden" in text for text in texts.values())
