@@ -106,6 +106,7 @@ GROUPS: Mapping[str, Mapping[str, Command]] = {
         "split": Command("organise:split"),
         "commit": Command("organise:commit"),
         "receipt": Command("organise:receipt"),
+        "heads": Command("organise:heads"),
         "reveal": Command("organise:reveal"),
     },
     "care": {

@@ -124,6 +124,7 @@ EXAMPLES: Mapping[str, tuple[str, ...]] = {
         "scorer receipt main/first-team/run.txt -o receipt.txt",
         "scorer receipt --all receipts --track main",
     ),
+    "heads": ("scorer heads", "scorer heads --challenge challenge"),
     "reveal": ("scorer reveal", "scorer reveal --track main --challenge challenge"),
     "export": (
         "scorer export challenge.zip",

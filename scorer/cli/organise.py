@@ -246,6 +246,20 @@ def _pick_over_service(
     return 0
 
 
+def heads(challenge: Path = of_challenge()) -> int:
+    """Print a line with the head of the public log, to publish where the organisers cannot change it later.
+
+    Such places are a repository of somebody else, a mailing list or a paper. The line has the index of the last public
+    event, the head, the time of this event, a signature by the key of receipts, and the name of the challenge. Whoever
+    has the line gives it to `scorer verify challenge --head LINE`: the log must have the head.
+    """
+    from scorer.organising.commitment import signed_head
+
+    with open_store(challenge) as (settings, _, store):
+        print_result(signed_head(settings, store))
+    return 0
+
+
 def receipt(
     entries: list[str] = argument(ENTRY_HELP, "ENTRY"),
     output: Path | None = option("-o, --output FILE", "write the receipt of one entry to this file"),

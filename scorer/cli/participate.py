@@ -432,11 +432,18 @@ def _sha256(text: str) -> str:
 
 
 def _known_head(text: str) -> KnownHead:
+    from scorer.store.log import head_statement
     from scorer.verification.log import KnownHead
 
+    if line := re.fullmatch(r"([1-9][0-9]{0,17}):([0-9a-f]{64}) (\S+) ([A-Za-z0-9+/=]{88}) (.+)", text.strip()):
+        index, head, time, signed, name = line.groups()
+        return KnownHead(bytes.fromhex(head), int(index), head_statement(int(index), head, time, name), signed)
     match = re.fullmatch("(?:([1-9][0-9]{0,17}):)?([0-9a-f]{64})", text.strip().lower())
     if match is None:
-        expected = "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., or the digits only"
+        expected = (
+            "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., the digits only, or a line of `scorer "
+            "heads`"
+        )
         raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
     return KnownHead(bytes.fromhex(match[2]), int(match[1]) if match[1] else None)
 
@@ -483,7 +490,8 @@ class Evidence:
     )
     head: Any = option(
         "--head [INDEX:]HEAD",
-        "log, challenge: a head that the site, its feed or a receipt showed; the log must have it",
+        "log, challenge: a head that the site, its feed or a receipt showed, or a line of `scorer heads`; the log must "
+        "have it",
         type=_known_head,
         required=False,
     )

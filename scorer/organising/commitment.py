@@ -4,6 +4,7 @@ teams.
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
@@ -13,7 +14,7 @@ from typing import Any
 from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
 from scorer.live.commitment import Commitment, commitments, receipt_name, receipts
-from scorer.live.now import Now, submissions_of
+from scorer.live.now import Now, published_log, submissions_of
 from scorer.live.phases import closing, is_revealed, recorded_key
 from scorer.live.rules import rules_of_settings
 from scorer.live.teams import slugs
@@ -23,10 +24,10 @@ from scorer.organising.rules import RuleSet
 from scorer.settings.rules import QuerySplit, share_text, split_of
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import EVERY_TRACK, new_basis
-from scorer.store.log import Kind, opening_of, public_key, sha256_of
+from scorer.store.log import Kind, head_statement, opening_of, public_key, sha256_of, signature
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from scorer.wording import utc_moment
+from scorer.wording import iso_time, utc_moment
 
 
 def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], names: Sequence[str]) -> list[str]:
@@ -36,6 +37,25 @@ def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
         indexes = [entry_named(view, tracks, name).index for name in names]
         texts = receipts(view, challenge.name, set(indexes))
         return [texts[index] for index in indexes]
+
+    return store.read(work)
+
+
+def signed_head(challenge: Challenge, store: Store) -> str:
+    """The line with the last public head of the log: its index, its time, a signature and the name of the challenge.
+
+    Raises ChallengeError without an event.
+    """
+
+    def work(view: Snapshot) -> str:
+        last = published_log(view, challenge.tracks).head
+        if last is None:
+            raise ChallengeError(f"{challenge.name}: nothing is recorded yet; `scorer run` records the first event")
+        at = view.all_events[last.index - 1].at
+        time = "-" if at is None else iso_time(at)
+        stated = head_statement(last.index, last.head.hex(), time, challenge.name)
+        signed = base64.b64encode(signature(view.secret("receipts"), stated.encode())).decode("ascii")
+        return f"{last.index}:{last.head.hex()} {time} {signed} {challenge.name}"
 
     return store.read(work)
 

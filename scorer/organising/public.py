@@ -266,6 +266,9 @@ class _Opened:
 def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | None) -> Iterator[Verified]:
     """What follows from the archive, whose bytes are verified."""
     yield from verified_log(documents / LOG, head=head)
+    if head is not None and head.statement:
+        found = forged(read_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
+        yield Verified("the line with the head is signed by the key of receipts", found)
     lines = read_log(documents / LOG)
     opened: dict[int, _Opened] = {}
     for row in bundle.rows(EVENTS):

@@ -104,6 +104,11 @@ def is_signed(key: bytes, message: bytes, signed: bytes) -> bool:
     return True
 
 
+def head_statement(index: int, head: str, time: str, challenge: str) -> str:
+    """What is signed about a head of the log."""
+    return f"scorer-head-v1 {index}:{head} {time} {challenge}\n"
+
+
 # Commitments
 
 

@@ -410,7 +410,7 @@ def forged(public: bytes, message: bytes, signed: bytes) -> str:
         decoded = b""
     # Several texts decode to the same bytes; only one of them is the receipt.
     is_genuine = base64.b64encode(decoded) == text and is_signed(public, message, decoded)
-    return "" if is_genuine else "the signature is wrong; the receipt was changed, or it was signed by another key"
+    return "" if is_genuine else "the signature is wrong; what was signed was changed, or it was signed by another key"
 
 
 def _read(path: Path, message: bytes) -> Receipt:

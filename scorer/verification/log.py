@@ -89,6 +89,10 @@ class KnownHead:
     head: bytes
     index: int | None = None
     """Of its event; None if it is not known."""
+    statement: str = ""
+    """What `scorer heads` signs; empty if the head was kept in another way."""
+    signature: str = ""
+    """In Base64."""
 
 
 def verified_log(path: Path, earlier: Path | None = None, head: KnownHead | None = None) -> Iterator[Verified]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from functools import partial
 from pathlib import Path
@@ -48,6 +49,24 @@ def test_a_head_is_in_the_log_or_not(site: Path) -> None:
 
     assert here("verify", "challenge", site, "--head", f"5:{head}").code == 0
     assert here("verify", "challenge", site, "--head", "0" * 64).code == 1
+
+
+def test_a_line_with_a_head_is_signed(tmp_path: Path) -> None:
+    """It holds for all later states of the challenge, and for no other challenge."""
+    live = decided(tmp_path / "live")
+    archive = archived(live, tmp_path / ARCHIVE)
+    line = here("heads", "--challenge", live.folder).out.strip()
+    place, time, signed, name = line.split(" ", 3)
+    last = json.loads((live.folder / "site" / "log.jsonl").read_text().splitlines()[-1])
+
+    assert (place, time, name) == (f"{last['index']}:{last['head']}", "2027-01-31T13:00:00Z", "Live")
+    found = here("verify", "challenge", archive, "--head", line)
+    assert (found.code, "ok      the line with the head is signed by the key of receipts" in found.out) == (0, True)
+    for wrong in (f"{place} 2027-01-30T13:00:00Z {signed} {name}", f"{place} {time} {signed} Other"):
+        assert "the signature is wrong" in failed(here("verify", "challenge", archive, "--head", wrong))[0]
+    other = f"{last['index']}:{'0' * 64} {time} {signed} {name}"
+    assert len(failed(here("verify", "challenge", archive, "--head", other))) == 2
+    assert here("verify", "log", live.folder / "site" / "log.jsonl", "--head", line).code == 0
 
 
 def test_another_file_of_the_site_is_found(site: Path, tmp_path: Path) -> None:
