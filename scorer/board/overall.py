@@ -231,7 +231,8 @@ class _Ranking:
             totals = self.totals(means, shown=False)
             ends = np.quantile(-totals if self.rules.rule == "rank" else totals, shares, axis=0)
         shown = self.scores(self.rules.measure)[:, : self.ranked]
-        better = self._better(shown, [np.nan_to_num(each - mean) for each, mean in zip(means, own[:, 0], strict=True)])
+        chance = [np.where(np.isnan(mean), 0.0, each - mean) for each, mean in zip(means, own[:, 0], strict=True)]
+        better = self._better(shown, chance)
         tier = np.empty(self.ranked)
         for number, tied in enumerate(tiers(np.argsort(-self.totals(list(shown)), kind="stable").tolist(), better)):
             tier[tied] = number
@@ -245,7 +246,8 @@ class _Ranking:
         ranks, equal teams would differ too often.
         """
         if self.rules.rule == "mean":
-            return _above(self.totals(list(scores)), self.totals(chance, shown=False), LEVEL)
+            together = (weight * each for weight, each in zip(self.rules.shares, chance, strict=True))
+            return _above(self.totals(list(scores)), np.asarray(sum(together)) / sum(self.rules.shares), LEVEL)
         least = np.zeros((self.ranked, self.ranked))
         for weight, of_track, each in zip(self.rules.shares, scores, chance, strict=True):
             above = _above(np.nan_to_num(of_track, nan=-np.inf), each, LEVEL / len(chance))
