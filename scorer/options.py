@@ -154,6 +154,16 @@ COUNTING_ENTRY = Option(
     },
 )
 
+Rows = Literal["team", "entry"]
+ROWS = Option(
+    "rows",
+    "what a row of the board is",
+    {
+        "team": "a team, with the entry that counts",
+        "entry": "an entry: all that may count, or as many of a team as rows_per_team says",
+    },
+)
+
 PerQuery = Literal["hidden", "public"]
 PER_QUERY = Option(
     "per_query",

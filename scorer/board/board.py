@@ -15,7 +15,7 @@ from scorer.live.ladder import ladder_rules
 from scorer.live.metadata import has_ended, metadata_rules, public_fields
 from scorer.live.overall import overall_rules
 from scorer.live.phases import Phases, phase_rules, split_rules
-from scorer.live.quotas import Left, pick_rules, quota_rules
+from scorer.live.quotas import Left, entry_rule, pick_rules, quota_rules
 from scorer.live.rules import SaltedDigest, TrackInForce, visibility_rules
 from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.options import SELF
@@ -200,8 +200,7 @@ class Row:
     certainty: tuple[RowCertainty | None, ...] = ()
     """Of the score on each measure of the board; None where the measure has no statistics. Empty without an entry."""
     judged_bounds: tuple[Interval | None, ...] = ()
-    """The lowest and the highest score on each measure that unjudged items allow; None where none are known. Empty
-    unless the track has them."""
+    """What unjudged items allow on each measure; None where it is not known. Empty unless the track has them."""
     best_queries: tuple[ExtremeQuery, ...] = ()
     """Those on which the team is the furthest above the field, and `worst_queries` the furthest below; empty where the
     scores of queries are hidden."""
@@ -212,9 +211,31 @@ class Row:
     """None where the score is not the best of several."""
     changes: tuple[str, ...] = ()
     """What changed for the team, and the gaps to others, in sentences; empty without a rank."""
+    tag: str = ""
+    """The name of the entry where each entry is a row; empty where the team is one."""
     left: tuple[Left, ...] = ()
     """What the team has left of its quota as of the time of its entries on the board; empty without a quota, for
     baselines, and once the last phase has closed."""
+
+    @property
+    def name(self) -> str:
+        """Different rows have different names."""
+        return f"{self.team.name}: {self.tag}" if self.tag else self.team.name
+
+    @property
+    def suffix(self) -> str:
+        """A dot and the index of the entry; empty where the team is a row."""
+        return f".{self.entry.index}" if self.tag and self.entry else ""
+
+    @property
+    def slug(self) -> str:
+        """Safe in paths and URLs; different rows have different ones, because slugs of teams have no dot."""
+        return f"{self.team.slug}{self.suffix}"
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder; different rows have different ones, because names of folders have no slash."""
+        return self.team.folder + self.suffix.replace(".", "/")
 
     @property
     def present_entries(self) -> tuple[Entry, ...]:
@@ -563,15 +584,7 @@ def _queries(board: Board) -> list[str]:
 
 def counting_rule(board: Board) -> str:
     """Which entry of a team counts."""
-    if board.track.entry == "last":
-        return "Of the entries of a team, the last scored one counts."
-    score = f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}"
-    if board.track.entry == "picks":
-        return (
-            f"Of the entries that a team picks, the one with the best {score} counts; of equal ones, the earliest. "
-            f"If a team picks none, or if none of its picks may count, its entry with the best {score} counts."
-        )
-    return f"Of the entries of a team, the one with the best {score} counts; of equal ones, the earliest."
+    return entry_rule(board.track, f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}")
 
 
 def _never_counting(board: Board) -> str:

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import chain, count
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -14,8 +15,9 @@ from scorer.board.board import Board, Curve, Row
 from scorer.board.statistics import ScoredRows, with_statistics
 from scorer.errors import MeasureError
 from scorer.files import code_digest
+from scorer.live.commitment import sent_name
 from scorer.live.entries import defined_queries, scored_entries
-from scorer.live.entry import Entry, are_queries_public, counting_entry, is_baseline, rounded, without_solution
+from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
 from scorer.live.now import Now
 from scorer.live.phases import published_split
 from scorer.live.quotas import Left
@@ -26,9 +28,12 @@ from scorer.options import EqualRanks
 from scorer.scoring.outcomes import aggregated
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot
+from scorer.wording import shortened
 
 TEAMS, BASELINES = 10, 4
 """The numbers of teams and of baselines that have curves at most: the eye cannot follow more lines in one picture."""
+
+LONGEST_TAG = 60
 
 POINTS = 40
 """The number of cut-offs at most."""
@@ -116,7 +121,9 @@ def board(now: Now, cache: Cache | None = None) -> Board:
     known = teams(view, (entry.team for entry in stored.all))
     baselines = {name for name in by_team if is_baseline(name, track)}
     rows = [
-        _row(
+        row
+        for name, own in by_team.items()
+        for row in _rows(
             known[name],
             own,
             track,
@@ -124,7 +131,6 @@ def board(now: Now, cache: Cache | None = None) -> Board:
             by_preliminary=preliminary_queries > 0,
             left=() if name in baselines else stored.quota.left(joined.members(name), view.now),
         )
-        for name, own in by_team.items()
     ]
     built = Board(
         track=track,
@@ -170,7 +176,7 @@ def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team])
     )
 
 
-def _row(
+def _rows(
     team: Team,
     entries: Sequence[Entry],
     track: TrackInForce,
@@ -178,22 +184,40 @@ def _row(
     baseline: bool,
     by_preliminary: bool,
     left: tuple[Left, ...],
-) -> Row:
-    """The unranked row of a team, given its entries, the earliest first.
+) -> list[Row]:
+    """The unranked row of a team, given its entries, the earliest first; or of each that counts, and of all others.
 
     `by_preliminary`: whether preliminary scores decide which entry is the best.
     """
-    counting = counting_entry(entries, track, by_preliminary)
-    marked = tuple(replace(entry, is_counting=True) if entry is counting else entry for entry in reversed(entries))
-    return Row(
-        rank=None,
-        preliminary_rank=None,
-        team=team,
-        baseline=baseline,
-        entry=next((entry for entry in marked if entry.is_counting), None),
-        entries=marked,
-        left=left,
+    counting = {entry.index for entry in counting_entries(entries, track, by_preliminary)}
+    marked = tuple(
+        replace(entry, is_counting=True) if entry.index in counting else entry for entry in reversed(entries)
     )
+    if track.rows == "team" or not counting:
+        entry = next((entry for entry in marked if entry.is_counting), None)
+        return [Row(None, None, team=team, baseline=baseline, entry=entry, entries=marked, left=left)]
+    tags = _tags(entries)
+    rows = [
+        Row(None, None, team, baseline, entry, (entry,), tag=tags[entry.index], left=left)
+        for entry in marked
+        if entry.is_counting
+    ]
+    others = Row(None, None, team, baseline, None, tuple(entry for entry in marked if not entry.is_counting), left=left)
+    if others.present_entries:
+        return [*rows, others]
+    # The page of the team lists those that are gone with its latest entry that counts.
+    listed = sorted((*rows[0].entries, *others.entries), key=lambda entry: entry.index, reverse=True)
+    return [replace(rows[0], entries=tuple(listed)), *rows[1:]]
+
+
+def _tags(entries: Sequence[Entry]) -> dict[int, str]:
+    """The name of each entry of a team, by its index: that of its file, with a number where an earlier one has it."""
+    tags: dict[str, int] = {}
+    for entry in entries:
+        name = shortened(sent_name(entry.file).partition(".")[0] or "run", LONGEST_TAG)
+        numbered = (f"{name} ({number})" for number in count(2))
+        tags[next(tag for tag in chain([name], numbered) if tag not in tags)] = entry.index
+    return {index: tag for tag, index in tags.items()}
 
 
 def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: EqualRanks) -> tuple[int | None, ...]:
@@ -236,9 +260,9 @@ def _position(row: Row, track: TrackInForce) -> tuple[bool, int, float, int, str
     """A sort key for the rows of a board."""
     excluded = row.team.is_excluded
     if row.entry is None:
-        return excluded, 2, 0.0, 0, row.team.name
+        return excluded, 2, 0.0, 0, row.name
     score = _primary_score(row, final=track.shows_final)
-    return excluded, 1 if score is None else 0, -(score or 0.0), row.entry.index, row.team.name
+    return excluded, 1 if score is None else 0, -(score or 0.0), row.entry.index, row.name
 
 
 def _primary_score(row: Row, *, final: bool) -> float | None:

@@ -22,7 +22,7 @@ def with_changes(board: Board) -> Board:
     That is since the end of the day before that of the newest scored entry of all teams, in UTC, and since the newest
     one of the team.
     """
-    teams = [row for row in (*board.rows, *board.gone) if not row.baseline]
+    teams = _rows_of(board)
     ranked = [own for own, row in enumerate(teams) if row.rank]
     last = {own: max(each.received for each in teams[own].entries if each.may_count) for own in ranked}
     if not last:
@@ -44,8 +44,17 @@ def with_changes(board: Board) -> Board:
     for own, when in last.items():
         thens = (*([of_day] if any(of_day[1]) else []), (f"its last scored entry, {exact_time(when)}", ranks_at(when)))
         moved = [f"Since {label}: {_moved(teams, own, then)}." for label, then in thens]
-        rows[places[own]] = replace(teams[own], changes=(*moved, *_gaps(board, places[own], pairs)))
+        rows[places[own]] = replace(rows[places[own]], changes=(*moved, *_gaps(board, places[own], pairs)))
     return replace(board, rows=tuple(rows))
+
+
+def _rows_of(board: Board) -> list[Row]:
+    """All rows but those of baselines; where entries are rows, also one for each entry that is gone, at the end."""
+    rows = [row for row in (*board.rows, *board.gone) if not row.baseline]
+    if board.track.rows == "team":
+        return rows
+    gone = (replace(row, rank=None, entries=(each,)) for row in rows for each in row.entries if each.gone_at)
+    return [*(replace(row, entries=(row.entry,) if row.entry else ()) for row in rows), *gone]
 
 
 def _moved(teams: Sequence[Row], own: int, ranks_then: Sequence[int | None]) -> str:
@@ -62,7 +71,7 @@ def _moved(teams: Sequence[Row], own: int, ranks_then: Sequence[int | None]) -> 
 
 
 def _names(rows: Sequence[Row]) -> str:
-    names = [shortened(row.team.name, LONGEST_NAME) for row in rows[:NAMED]]
+    names = [shortened(row.name, LONGEST_NAME) for row in rows[:NAMED]]
     return joined([*names, *([counted(len(rows) - NAMED, "other")] if rows[NAMED:] else [])] or ["no team"])
 
 

@@ -207,7 +207,7 @@ def _choices(scored: ScoredRows, kept: Kept) -> Sequence[Choice | None]:
     chosen = [
         place
         for place, row in enumerate(scored.rows)
-        if len(looks[place]) > 1 and not row.baseline and track.entry == "best" and not track.has_ladder
+        if len(looks[place]) > 1 and not row.baseline and track.entry == "best" and not (row.tag or track.has_ladder)
     ]
     split: Split = "preliminary" if board.preliminary_queries else track.shown_split
     inside = split_masks(scored.flagged)[split].inside

@@ -246,7 +246,12 @@ def column_scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals:
 
 
 def counting_entry(entries: Sequence[Entry], track: TrackInForce, by_preliminary: bool) -> Entry | None:
-    """The one of a team's entries that its place comes from; of equally good ones the earliest.
+    """The one of a team's entries that its place comes from; of equally good ones the earliest. None if none counts."""
+    return next(iter(counting_entries(entries, track, by_preliminary)), None)
+
+
+def counting_entries(entries: Sequence[Entry], track: TrackInForce, by_preliminary: bool) -> Sequence[Entry]:
+    """The one of a team's entries that its row is of, or those that have rows; of equally good ones the earliest first.
 
     None if none may count, and while the phase shows no scores.
 
@@ -255,14 +260,14 @@ def counting_entry(entries: Sequence[Entry], track: TrackInForce, by_preliminary
     the record. `by_preliminary` says whether preliminary scores decide which one is the best: the final scores decide
     only where there are no preliminary queries.
     """
-    entries = [] if track.hides_scores else [entry for entry in entries if entry.may_count]
+    entries, most = [] if track.hides_scores else [entry for entry in entries if entry.may_count], track.most_rows
     if track.has_ladder:
         released = [entry for entry in entries if entry.answer == "improvement"]
-        return max(released, key=lambda entry: _order(entry.preliminary[0]), default=None)
-    if track.entry == "last" or not entries:
-        return entries[-1] if entries else None
+        return sorted(released, key=lambda entry: _order(entry.preliminary[0]), reverse=True)[:most]
+    if track.entry == "last":
+        return entries[::-1][:most]
     chosen = [entry for entry in entries if entry.is_picked] or entries
-    return max(chosen, key=lambda entry: _order(entry.scores(final=not by_preliminary)[0]))
+    return sorted(chosen, key=lambda entry: _order(entry.scores(final=not by_preliminary)[0]), reverse=True)[:most]
 
 
 def _order(score: float | None) -> float:

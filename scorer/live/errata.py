@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import astuple, dataclass
+from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
@@ -96,9 +96,10 @@ class Placing:
 
 @dataclass(frozen=True, slots=True)
 class BeforeAfter:
-    """A team before and after an erratum."""
+    """A row before and after an erratum."""
 
     team: Team
+    """With another name where entries are rows."""
     baseline: bool
     before: Placing
     after: Placing
@@ -152,10 +153,17 @@ def changes_of_record(values: Mapping[str, Any], teams: Sequence[Team]) -> Chang
     known = {team.folder: team for team in teams}
     before, after = (Scale(*scale) for scale in values["scales"])
     rows = (
-        BeforeAfter(known.get(folder, Team(folder, "", folder)), baseline, Placing(*earlier), Placing(*later))
+        BeforeAfter(_named(folder, known), baseline, Placing(*earlier), Placing(*later))
         for folder, baseline, earlier, later in values["teams"]
     )
     return Changes(before, after, tuple(rows), values["hidden"])
+
+
+def _named(folder: str, known: Mapping[str, Team]) -> Team:
+    """The team of a row, given its folder, or that of a team and the index of an entry."""
+    name, _, index = folder.partition("/")
+    team = known.get(name, Team(name, "", name))
+    return replace(team, name=f"{team.name}: entry {index}") if index else team
 
 
 @dataclass(frozen=True, slots=True)

@@ -268,6 +268,32 @@ def picks(events: Iterable[Event]) -> Picks:
     return by_team
 
 
+def entry_rule(track: Track, score: str) -> str:
+    """Which entry of a team counts, or which are rows; `score` is what decides which one is the best."""
+    if track.rows == "entry":
+        return _rows_rule(track, score)
+    if track.entry == "last":
+        return "Of the entries of a team, the last scored one counts."
+    if track.entry == "picks":
+        return (
+            f"Of the entries that a team picks, the one with the best {score} counts; of equal ones, the earliest. "
+            f"If a team picks none, or if none of its picks may count, its entry with the best {score} counts."
+        )
+    return f"Of the entries of a team, the one with the best {score} counts; of equal ones, the earliest."
+
+
+def _rows_rule(track: Track, score: str) -> str:
+    rule = "Each entry is a row, and where rules and pages say team of a rank, a range or a tier, they mean a row."
+    if track.entry == "picks":
+        rule += " Of a team these are the entries that it picks, or all if it picks none."
+    if track.rows_per_team is not None:
+        which = (
+            "last scored ones" if track.entry == "last" else f"ones with the best {score}, of equal ones the earlier"
+        )
+        rule += f" A team has at most {counted(track.rows_per_team, 'row')}: the {which}."
+    return f"{rule} Rows of one team are not independent; the statistics treat them as those of different teams."
+
+
 def pick_rules(track: Track) -> tuple[str, ...]:
     """The rules on picks; none where the track has none."""
     if track.entry != "picks":

@@ -32,6 +32,8 @@ RULES = (
     "equal_ranks",
     "entry",
     "picks",
+    "rows",
+    "rows_per_team",
     "final",
     "trusted_times",
     "quota",
@@ -104,6 +106,11 @@ class TrackInForce(Track):
         return self.final_decimals if self.shows_final else self.preliminary_decimals
 
     @property
+    def most_rows(self) -> int | None:
+        """How many entries of a team may count; None: all."""
+        return 1 if self.rows == "team" else self.rows_per_team
+
+    @property
     def shown_stage(self) -> Stage:
         """Which scores the board shows and ranks by."""
         return "final" if self.shows_final else "preliminary"
@@ -174,6 +181,7 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     stored = recorded.settings or {}
     # Recorded settings have these only where they are not the defaults.
     defaults = {"trusted_times": False, "exclude": None, "unjudged": "nonrelevant", "overall": None}
+    defaults |= {"rows": "team", "rows_per_team": None}
     rules = {**defaults, **{name: stored[name] for name in RULES if name in stored}}
     if track.split is not None and isinstance(split := rules.get("split"), dict):
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule

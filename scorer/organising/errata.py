@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -219,19 +220,20 @@ def _event(number: int, state: str, reason: str, basis: Mapping[str, Any]) -> di
 
 def changes(before: Board, after: Board) -> Changes:
     """The boards of the same entries by two bases, side by side."""
-    earlier, later = ({row.team.slug: row for row in board.rows} for board in (before, after))
+    earlier, later = ({row.slug: row for row in board.rows} for board in (before, after))
     order = [*later, *(slug for slug in earlier if slug not in later)]
     return Changes(
         _scale(before),
         _scale(after),
         tuple(
             BeforeAfter(
-                team=(later.get(slug) or earlier[slug]).team,
-                baseline=(later.get(slug) or earlier[slug]).baseline,
+                team=replace(row.team, name=row.name, folder=row.folder),
+                baseline=row.baseline,
                 before=before.placing(earlier.get(slug)),
                 after=after.placing(later.get(slug)),
             )
             for slug in order
+            for row in [later.get(slug) or earlier[slug]]
         ),
         are_hidden=after.track.hides_scores,
     )

@@ -100,7 +100,7 @@ def _results(board: Board) -> Table:
         ranks = (certainty.rank_range if certainty else None) or ("", "")
         tier = letters(certainty.tier) if certainty and certainty.tier is not None else ""
         score = board.shown_scores(row.entry)[0]
-        rows.append([row.rank, row.team.name, *(Cell(each, decimals) for each in (score, low, high)), *ranks, tier])
+        rows.append([row.rank, row.name, *(Cell(each, decimals) for each in (score, low, high)), *ranks, tier])
     heads = ("rank", "team", board.track.primary_measure.kind.name, "from", "to", "best", "worst", "tier")
     return table_of(heads, rows, ("team", "tier"))
 
@@ -109,7 +109,7 @@ def _scores(board: Board) -> Table:
     """The scores on all measures."""
     decimals = board.track.shown_decimals
     rows: list[list[CellValue | Cell]] = [
-        [row.team.name, *(Cell(score, decimals) for score in board.shown_scores(row.entry))]
+        [row.name, *(Cell(score, decimals) for score in board.shown_scores(row.entry))]
         for row in board.rows
         if row.entry is not None
     ]
@@ -124,7 +124,7 @@ def _systems(board: Board) -> Table:
     fields = board.metadata_fields
     rows: list[list[CellValue]] = [
         [
-            row.team.name,
+            row.name,
             len(row.present_entries),
             entry.index,
             iso_time(entry.received),
@@ -213,7 +213,7 @@ def _data(shown: Sequence[Board], head: LogLine | None) -> dict[str, str]:
         if board.query_scores is not None:
             scores = board.query_scores
             ids = [printable(board.query_ids[query]) for query in scores.queries]
-            rows = [[board.rows[row].team.name, *values] for row, values in scores.of_rows.items()]
+            rows = [[board.rows[row].name, *values] for row, values in scores.of_rows.items()]
             files[f"{name}/queries.csv"] = csv_table(table_of(["team", *ids], rows, ("team",), all_digits=True)) + "\n"
     sums = (f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(files.items()))
     return files | {"SHA256SUMS": "".join(sums)}

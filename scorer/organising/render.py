@@ -132,8 +132,8 @@ def _computed_board(now: Now, phase: Phase) -> str:
     rows = tuple(
         PastRow(
             placing=closing.placing(row),
-            name=row.team.name,
-            folder=row.team.folder,
+            name=row.name,
+            folder=row.folder,
             status=row.team.status,
             baseline=row.baseline,
             entries=len(row.present_entries),
@@ -156,7 +156,7 @@ def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], Analysi
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
     if basis is None or len(ranked) < 2 or track.primary_measure.kind.aggregation != "mean" or not track.shows_queries:
         return None
-    rows = [[row.team.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]
+    rows = [[row.name, row.rank, row.entry.digest if row.entry else ""] for row in ranked]
     preliminary = split_masks(now.view.flags(basis))["preliminary"].digest
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
     shown = [track.stage, track.final, track.shown_decimals]
@@ -228,7 +228,7 @@ def track_task(
     left_out = int((~defined).sum())
     return Task(
         name=track.name,
-        algorithms=tuple(row.team.name for row in scored.rows),
+        algorithms=tuple(row.name for row in scored.rows),
         cases=tuple(query for query, kept in zip(inside_ids, defined.tolist(), strict=True) if kept),
         values=scores[:, defined],
         means=tuple(float("nan") if mean is None else mean for mean in means),
@@ -262,7 +262,7 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
     (board,) = boards(view, [track])
     if board.track.shows != "score":
         raise ScorerError(f"track {track.name} is not analysed: {HIDDEN}")
-    rows = {row.team.name: row for row in board.rows}
+    rows = {row.name: row for row in board.rows}
     for name in names:
         if name not in rows:
             more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""

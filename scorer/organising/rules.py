@@ -167,6 +167,8 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
         recorded["visibility"] = track.visibility.recorded()
     if track.unjudged == "nonrelevant":
         del recorded["unjudged"]
+    if track.rows == "team":
+        del recorded["rows"], recorded["rows_per_team"]
     if track.exclude is None:
         del recorded["exclude"]
     elif excluded is not None:

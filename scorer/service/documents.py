@@ -23,7 +23,7 @@ from scorer.board.site.captions import status_words
 from scorer.lists import for_participants
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Followed, entries, scored_entries
-from scorer.live.entry import Entry, are_queries_public, counting_entry, stays, without_solution
+from scorer.live.entry import Entry, are_queries_public, counting_entries, stays, without_solution
 from scorer.live.names import shown_names
 from scorer.live.now import Now
 from scorer.live.quotas import next_place
@@ -99,13 +99,12 @@ def entry_documents(
     scored = scored_entries(whole, for_team=True)
     published = published_board(challenge, track)
     shown = shown_names(view, challenge.tracks, followed.pseudonyms)
-    slug = followed.slug(now.merges.final(team), shown)
-    row = published.rows.get(slug, {})
+    rows = published.of_team(slug := followed.slug(now.merges.final(team), shown))
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
     members = now.merges.members(team)
     together = [entry for entry in scored.all if entry.team in members]
-    counting = counting_entry(together, scored.track, basis is not None and bool(view.flags(basis).any()))
+    counting = counting_entries(together, scored.track, basis is not None and bool(view.flags(basis).any()))
     states = {state.index: state for state in scored.stored}
     listed = {}
     for entry in scored.all:
@@ -113,18 +112,20 @@ def entry_documents(
             continue
         document = _entry_document(without_solution(entry, queries_are_public=queries_are_public), names)
         document["id"] = followed.arrivals[entry.index].body.get("delivery")
-        document["counts"] = entry is counting
+        document["counts"] = entry in counting
         has_closed = stays(states[entry.index].submission, now.phases, rules, view.now)
         if team in shown:
             document["shown_as"] = shown[team]
         if track.metadata:
             document["metadata"] = states[entry.index].metadata.values
         document["may_withdraw"] = entry.presence == "present" and not has_closed
-        if not entry.is_frozen and row:
-            document["rank_of_team"] = row["rank"]
+        if not entry.is_frozen and rows:
+            document["rank_of_team"] = min(row["rank"] for row in rows.values())
+        own = slug if rules.rows == "team" else f"{slug}.{entry.index}"
         score = document["scores"].get(published.stage, {}).get(names[0])
-        document["rank"] = None if rules.hides_scores else published.rank_of(score, slug)
-        has_range = entry is counting and row.get("rank from")
+        document["rank"] = None if rules.hides_scores else published.rank_of(score, own)
+        row = rows.get(own, {})
+        has_range = entry in counting and row.get("rank from")
         document["rank_range"] = (row["rank from"], row["rank to"]) if has_range else None
         listed[entry.index] = document
     return listed
@@ -166,13 +167,17 @@ def _are_queries_public(view: Snapshot, track: Track, basis: Basis) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PublishedBoard:
-    """What the published board of a track shows of the teams that have a rank, by their ids."""
+    """What the published board of a track shows of the rows that have a rank, by their ids."""
 
     stage: str = ""
     """Which scores it has: "preliminary" or "final"; empty if there is no board yet."""
     scores: Mapping[str, float] = field(default_factory=dict)
     rows: Mapping[str, Document] = field(default_factory=dict)
     """As leaderboard.json has them."""
+
+    def of_team(self, slug: str) -> Mapping[str, Document]:
+        """The rows of a team by their ids: the slug of the team, or with the index of an entry after a dot."""
+        return {name: row for name, row in self.rows.items() if name.partition(".")[0] == slug}
 
     def rank_of(self, score: float | None, own: str) -> int | None:
         """The rank that an entry of a team would have if it counted; None without a score."""

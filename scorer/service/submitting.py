@@ -101,8 +101,8 @@ async def _page(
             "new_token": new,
             "paused": paused_since(view, track.name),
             "best": max(published.scores.values(), default=None),
-            "row": (row := published.rows.get(slug, {})),
-            "axis": axis_for([*published.scores.values(), row.get("high") or 0.0]),
+            "rows": (rows := published.of_team(slug)),
+            "axis": axis_for([*published.scores.values(), *(row.get("high") or 0.0 for row in rows.values())]),
         }
 
     values = await service.read(read)

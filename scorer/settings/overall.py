@@ -62,6 +62,8 @@ class Overall(SettingsTable):
             if name not in known:
                 yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(known)}"
                 continue
+            if known[name].rows == "entry":
+                yield f'overall.tracks: found {name}, where rows = "entry"; an overall ranking needs one row a team'
             for key, measure in (("measure", self.measure), ("tie_break", self.tie_break or self.measure)):
                 if measure_column(known[name], measure) is None:
                     yield (

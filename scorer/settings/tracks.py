@@ -24,6 +24,7 @@ from scorer.options import (
     FORMATS_ALLOWED,
     JUDGED_BOUNDS,
     PER_QUERY,
+    ROWS,
     SELF,
     SLICES_PUBLIC,
     STAGE,
@@ -36,6 +37,7 @@ from scorer.options import (
     FinalSplit,
     JudgedBounds,
     PerQuery,
+    Rows,
     SlicesPublic,
     Stage,
     Statistics,
@@ -300,6 +302,8 @@ class Track(SettingsTable):
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
     entry: CountingEntry = Field("best", description=COUNTING_ENTRY.allowed)
     picks: int = Field(2, ge=1, description='a whole number from 1, with entry = "picks"')
+    rows: Rows = Field("team", description=ROWS.allowed)
+    rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
     stage: Stage | None = Field(None, description=STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
     final: FinalSplit = Field("all", description=FINAL_SPLIT.allowed)
@@ -388,6 +392,13 @@ class Track(SettingsTable):
             raise ValueError(f'has no effect with entry = "{validated.data["entry"]}"')
         return picks
 
+    @field_validator("rows_per_team")
+    @classmethod
+    def _only_of_entries(cls, most: int | None, validated: ValidationInfo) -> int | None:
+        if most is not None and validated.data.get("rows", "entry") != "entry":
+            raise ValueError('has no effect with rows = "team"')
+        return most
+
     @field_validator("baselines")
     @classmethod
     def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
@@ -401,6 +412,8 @@ class Track(SettingsTable):
         check_order(phases)
         names = [phase.name for phase in phases if phase.shows == "ladder"]
         if names:
+            if validated.data.get("rows") == "entry":
+                raise ValueError(f'{names[0]} shows the scores of the Ladder, which ranks teams, not rows = "entry"')
             check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
         if phases and validated.data.get("stage") is not None:
             raise ValueError(

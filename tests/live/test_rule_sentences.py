@@ -88,6 +88,7 @@ VARIANTS = (
     *(f'judged_bounds = "{value}"' for value in ("any", "list")),
     *(f'equal_ranks = "{value}"' for value in ("shared", "earlier")),
     *(f'entry = "{value}"' for value in ("best", "last", "picks")),
+    *(f'entry = "{value}"\nrows = "entry"\nrows_per_team = 2' for value in ("best", "last", "picks")),
     *(f'final = "{value}"' for value in ("all", "rest")),
     *(f'exclude = "{value}"' for value in ("self", "solutions/main.txt")),
     'baselines = ["popular"]',

@@ -29,6 +29,8 @@ CHANGES = {
     "equal_ranks": ("decimals = 3", 'decimals = 3\nequal_ranks = "earlier"'),
     "entry": ("decimals = 3", 'decimals = 3\nentry = "last"'),
     "picks": ('entry = "picks"', 'entry = "picks"\npicks = 1'),
+    "rows": ("decimals = 3", 'decimals = 3\nrows = "entry"'),
+    "rows_per_team": ('rows = "entry"', 'rows = "entry"\nrows_per_team = 1'),
     "final": ("decimals = 3", 'decimals = 3\nfinal = "rest"'),
     "trusted_times": ("decimals = 3", "decimals = 3\ntrusted_times = true"),
     "quota": ("decimals = 3", "decimals = 3\nquota = {total = 1}"),
@@ -38,6 +40,9 @@ CHANGES = {
     "submission_format": ("decimals = 3", 'decimals = 3\nsubmission_format = "vlnet"'),
 }
 """By key: a text of challenge.toml and what replaces it."""
+
+FROM = {"picks": 'entry = "picks"', "rows_per_team": 'rows = "entry"'}
+"""The settings in which a key has an effect."""
 
 OF_SEVERAL = {"overall", "visibility"}
 """Rules of several tracks, which `test_overall` and `test_names` change."""
@@ -94,7 +99,7 @@ def test_every_rule_is_tested() -> None:
 @pytest.mark.parametrize("key", CHANGES)
 def test_a_rule_that_changes_after_the_start_does_not_move_the_board(tmp_path: Path, key: str) -> None:
     """The run says which key differs, and scores later files by the recorded rules. Restored, the note is gone."""
-    live = started(tmp_path, 'entry = "picks"' if key == "picks" else "")
+    live = started(tmp_path, FROM.get(key, ""))
     before, text = ranks_of(live), (live.folder / "challenge.toml").read_text()
     set_rule(live, key)
     work = live.run(START + 3 * HOUR)
@@ -115,7 +120,7 @@ def test_a_rule_that_changes_after_the_start_does_not_move_the_board(tmp_path: P
 @pytest.mark.parametrize("key", CHANGES)
 def test_before_the_start_a_changed_rule_is_in_force_at_once(tmp_path: Path, key: str) -> None:
     """Without a note; from the start on it is the recorded one."""
-    live = make(tmp_path, 'entry = "picks"' if key == "picks" else "")
+    live = make(tmp_path, FROM.get(key, ""))
     set_rule(live, key)
     if key == "split":
         live.write_solution(solution(0))

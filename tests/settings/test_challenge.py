@@ -96,6 +96,8 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         equal_ranks="shared",
         entry="best",
         picks=2,
+        rows="team",
+        rows_per_team=None,
         stage=None,
         split=None,
         final="all",
@@ -128,6 +130,8 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "unjudged": "drop",
         "equal_ranks": "earlier",
         "entry": "last",
+        "rows": "entry",
+        "rows_per_team": 3,
         "stage": "preliminary",
         "final": "rest",
         "baselines": ["random", "007"],
@@ -272,8 +276,8 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
             "exclude, submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, unjudged, "
-            "judged_bounds, equal_ranks, entry, picks, stage, split, final, baselines, phases, late_board, "
-            "trusted_times, quota, per_query, statistics, slices, slices_public, reveal_solution, "
+            "judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, split, final, baselines, phases, "
+            "late_board, trusted_times, quota, per_query, statistics, slices, slices_public, reveal_solution, "
             "solution_format, submission_format",
         ),
     ],

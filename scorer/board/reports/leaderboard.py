@@ -225,7 +225,7 @@ def _why_misdated(entry: Entry) -> str:
 
 _PRELIMINARY = "preliminary "
 
-_TEXTS = ("team", "baseline", "last entry", "tier")
+_TEXTS = ("team", "run", "baseline", "last entry", "tier")
 """The columns that are not numbers."""
 
 
@@ -238,9 +238,10 @@ def export_columns(board: Board) -> tuple[str, ...]:
     score on the primary measure and the rank are.
     """
     looks = ("looks",) if board.shows_looks else ()
+    run = ("run",) if board.track.rows == "entry" else ()
     scores, metadata = _named_scores(board, None), _metadata(board, None)
     bounds = UNJUDGED_ENDS if board.track.judged_bounds else ()
-    return ("rank", "team", "baseline", *scores, "entries", *looks, "last entry", *_CERTAINTY, *bounds, *metadata)
+    return ("rank", "team", *run, "baseline", *scores, "entries", *looks, "last entry", *_CERTAINTY, *bounds, *metadata)
 
 
 _METADATA = "metadata "
@@ -259,6 +260,7 @@ def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
         {
             "rank": row.rank,
             "team": row.team.name,
+            **({"run": row.tag or None} if board.track.rows == "entry" else {}),
             "baseline": row.baseline,
             **_named_scores(board, row.entry),
             "entries": len(row.present_entries),
@@ -332,7 +334,7 @@ def _slices(board: Board) -> list[dict[str, Any]]:
     def values(each: SliceRow) -> dict[str, CellValue]:
         row = board.rows[each.row]
         ends = (*(each.interval or (None, None)), *(each.rank_range or (None, None)))
-        named = {"id": row.team.slug, "rank": each.rank, "team": row.team.name, "baseline": row.baseline}
+        named = {"id": row.slug, "rank": each.rank, "team": row.name, "baseline": row.baseline}
         return {**named, "score": each.score, **dict(zip(_CERTAINTY, ends, strict=False))}
 
     parts = ((part, list(map(values, part.rows))) for part in board.slices)
@@ -371,7 +373,7 @@ def to_json(board: Board, head: LogLine | None = None) -> str:
     track = board.track
     rows = [
         {
-            "id": row.team.slug,
+            "id": row.slug,
             "status": row.team.status,
             **values,
             **({"choice": asdict(row.choice)} if row.choice else {}),
@@ -429,7 +431,7 @@ def _phase(board: Board) -> dict[str, Any] | None:
 def _late(board: Board, row: Row, entry: Entry) -> dict[str, Any]:
     """Return an entry of the late board."""
     return {
-        "id": row.team.slug,
+        "id": row.slug,
         "team": row.team.name,
         "file": entry.file,
         "received": iso_time(entry.received),
@@ -443,8 +445,7 @@ def _statistics(board: Board, column: int) -> dict[str, Any]:
     """Return the certainty of the ranking by a measure, or of its means only; empty without both."""
     decimals = board.track.shown_decimals
     teams = {
-        row.team.slug: _row(of_row, decimals)
-        | ({"judged_bounds": row.judged_bounds[column]} if row.judged_bounds else {})
+        row.slug: _row(of_row, decimals) | ({"judged_bounds": row.judged_bounds[column]} if row.judged_bounds else {})
         for row in board.rows
         if row.certainty and (of_row := row.certainty[column]) is not None
     }
@@ -455,7 +456,7 @@ def _statistics(board: Board, column: int) -> dict[str, Any]:
         "queries": certainty.queries,
         "smallest_difference": rounded(certainty.smallest_difference, decimals),
         "separable_neighbours": certainty.separable_neighbours,
-        "tiers": [[board.rows[row].team.slug for row in tier.rows] for tier in certainty.tiers],
+        "tiers": [[board.rows[row].slug for row in tier.rows] for tier in certainty.tiers],
         "teams": teams,
     }
 

@@ -235,7 +235,7 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
 def analysis_page(view: BoardView, analysis: AnalysisView, cache: Cache | None) -> Page:
     """The page of the analysis of a track by its primary measure."""
     board = view.board
-    of_team = {row.row.team.name: row for row in view.rows}
+    of_team = {row.row.name: row for row in view.rows}
     values = {
         "board": board,
         "table": view,

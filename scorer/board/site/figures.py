@@ -383,7 +383,7 @@ def _resource(board: Board, field: MetadataField, cache: Cache | None) -> Figure
         score = board.shown_scores(row.entry)[0]
         if isinstance(amount, int | float) and score is not None:
             low, high = (row.primary_certainty.interval if row.primary_certainty else None) or (score, score)
-            teams.append(Spent(row.team.name, float(amount), score, low, high))
+            teams.append(Spent(row.name, float(amount), score, low, high))
     if len(teams) < 2:
         return None
     lacking = sum(row.rank is not None for row in board.rows) - len(teams)
@@ -401,16 +401,16 @@ def _history(board: Board, row: Row) -> History:
         (entry.received, board.shown_scores(entry)[0]) for entry in reversed(row.entries) if entry.state == "scored"
     )
     entries = tuple((received, score) for received, score in scores if score is not None)
-    return History(row.team.name, counting_scores(board, row), row.baseline, entries)
+    return History(row.name, counting_scores(board, row), row.baseline, entries)
 
 
 def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> Curve:
-    return Curve(board.rows[row].team.name, values, board.rows[row].baseline)
+    return Curve(board.rows[row].name, values, board.rows[row].baseline)
 
 
 def _moves(board: Board) -> list[Moved]:
     return [
-        Moved(row.team.name, row.entry.preliminary[0], row.entry.final[0], row.preliminary_rank, row.rank)
+        Moved(row.name, row.entry.preliminary[0], row.entry.final[0], row.preliminary_rank, row.rank)
         for row in board.rows
         if row.entry is not None
         and row.rank is not None

@@ -43,7 +43,7 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
     for row in view.ranked[:ROWS]:
         places = (row.strip.mean, *(row.strip.interval or ())) if row.strip else ()
         score = f"{row.scores[0] or 0.0:.{track.shown_decimals}f}"
-        name = _drawable(row.row.team.name, _drawable(row.row.team.slug, "(a name in other letters)"))
+        name = _drawable(row.row.name, _drawable(row.row.slug, "(a name in other letters)"))
         rows.append(((row.rank, name, score), [float(at.rstrip("%")) for at in places]))
     ticks = [([label], [float(at.rstrip("%"))]) for at, label in view.axis.ticks if rows]
     draw = partial(_drawn, words, rows, ticks, (challenge.branding.accents or (ACCENT,))[0])

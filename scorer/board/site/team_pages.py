@@ -121,7 +121,7 @@ def summary(field: Field, position: int) -> str:
 
 def _name(field: Field, position: int) -> Markup:
     row = field.board.rows[position]
-    name = Markup("<bdi>{}</bdi>").format(shortened(row.team.name, LONGEST_NAME))
+    name = Markup("<bdi>{}</bdi>").format(shortened(row.name, LONGEST_NAME))
     return Markup("the baseline {}").format(name) if row.baseline else name
 
 
@@ -316,7 +316,7 @@ def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterat
         ranks = [(past, {row.folder: row.placing.rank for row in past.rows}) for past in table.board.past]
         for position, view in enumerate(table.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
-            past = [(past, rank) for past, of_past in ranks if (rank := of_past.get(view.row.team.folder))]
+            past = [(past, rank) for past, of_past in ranks if (rank := of_past.get(view.row.folder))]
             parts.append(TeamInTrack(table, table.field, marks, view, position, _entries(table, view), past))
     for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
         count = max(_page_of(len(part.entries) - 1) for part in parts)

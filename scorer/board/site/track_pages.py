@@ -124,7 +124,7 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
         about = f"Entries of {title} that were received before the first phase or after the end of one. "
         about += "They have no rank."
         yield Page(f"{folder}/{LATE}", "late.html", about, {**values, "entries": late_entries(board)})
-    slugs = {row.team.folder: row.team.slug for row in board.rows}
+    slugs = {row.folder: row.team.slug for row in board.rows}
     for past in board.past:
         about = f"The board of {title} as it was when the phase {past.phase.name} closed."
         yield Page(_past_path(board, past.phase), "phase.html", about, {**values, "past": past, "slugs": slugs})
