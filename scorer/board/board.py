@@ -418,7 +418,7 @@ def counting_entries(board: Board, row: Row, *, gone: bool = False) -> tuple[tup
     listed = reversed(row.entries)
     if gone:
         listed = (replace(entry, presence="present") if entry.gone_at else entry for entry in listed)
-    entries = [entry for entry in listed if entry.may_count]
+    entries = [entry for entry in listed if entry.may_count and (row.tag or board.track.rows == "team")]
     changes: list[tuple[datetime, int, Entry | str]] = [
         *((entry.received, 0, entry) for entry in entries),
         *((at, 1, "picked") for at in {at for entry in row.entries for at, _ in entry.picks}),

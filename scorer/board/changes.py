@@ -53,7 +53,9 @@ def _rows_of(board: Board) -> list[Row]:
     rows = [row for row in (*board.rows, *board.gone) if not row.baseline]
     if board.track.rows == "team":
         return rows
-    gone = (replace(row, rank=None, entries=(each,)) for row in rows for each in row.entries if each.gone_at)
+    gone = (
+        replace(row, rank=None, tag=each.file, entries=(each,)) for row in rows for each in row.entries if each.gone_at
+    )
     return [*(replace(row, entries=(row.entry,) if row.entry else ()) for row in rows), *gone]
 
 

@@ -118,6 +118,10 @@ def test_a_team_has_at_most_so_many_rows(tmp_path: Path, entry: str, kept: list[
     assert [row["run"] for row in rows] == [*kept, None]
     assert rows[-1]["rank"] is None
     assert rows[-1]["id"] == "alder"
+    board = live.page("main/index.html")
+    assert "Four rows in " in board
+    assert ">alder: first<" not in board
+    assert ">alder <" not in board  # no line of the figure is of entries that do not count
     assert "at most 2 rows" in live.page("main/rules.html")
 
 

@@ -279,7 +279,7 @@ def table_caption(board: Board) -> str:
     ranked = ranked_positions(board)
     if not ranked:
         return _without_ranks(board)
-    teams = sentence(counted_in_words(len(ranked), "team"))
+    teams = sentence(counted_in_words(len(ranked), "team" if board.track.rows == "team" else "row"))
     by = "" if board.track.shows_final else " by preliminary scores"
     certainty = board.primary_certainty
     if certainty is None:
@@ -511,7 +511,8 @@ def _teams(board: Board) -> Count:
     ]
     parts = "" if board.track.hides_scores else _parts(listed)
     besides = f"; {counted(baselines, 'baseline')}" if baselines else ""
-    return Count(len(teams), _noun(len(teams), "team", "teams"), f"{parts}{besides}".removeprefix("; "))
+    noun = "team" if board.track.rows == "team" else "row"
+    return Count(len(teams), _noun(len(teams), noun, f"{noun}s"), f"{parts}{besides}".removeprefix("; "))
 
 
 def _entries(board: Board) -> Count:
