@@ -117,8 +117,10 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         found |= {name: solved[name] for name in solved if name.removeprefix(SOLUTIONS) in used}
         submitted = submitted_files(view, challenge, archive, kept, everything=True)
         needed = {f"{SUBMISSIONS}{digest}" for digest in present_digests(view)}
-        if missing := listed("the bytes are gone of", sorted(needed - submitted.keys())):
-            raise ChallengeError(f"{missing}; the public archive has the bytes of every submission")
+        gone = (name for name in needed - submitted.keys() if view.has_result(name.removeprefix(SUBMISSIONS)))
+        if missing := listed("the bytes are gone of", sorted(gone)):
+            raise ChallengeError(f"{missing}; the public archive has the bytes of every submission that was scored")
+        needed &= submitted.keys()
         found |= {name: submitted[name] for name in needed}
         arrived = {f"{SUBMISSIONS}{event.body['digest']}" for event in opened if event.kind == "arrival"}
         found[RESULTS] = partial(_results, view, {name.removeprefix(SUBMISSIONS) for name in arrived - needed})
@@ -294,7 +296,7 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
     with Store.open(challenge.database_address, create=False, clock=lambda: max(times)) as store:
         yield Verified(f"{counted(len(lines), 'event')} can be imported")
         store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), None)
-        yield _submissions(bundle, store.read(present_digests))
+        yield from _submissions(bundle, store.read(present_digests))
         plans = store.read(lambda view: [Now.of(view, track).phases.all for track in challenge.tracks])
         times += [plan[-1].closes for plan in plans if plan]
         for track in challenge.tracks:
@@ -318,11 +320,11 @@ def _loaded(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch:
             for track in challenge.tracks if place == scratch else ():
                 for rules in store.read(partial(_all_rules, track=track, store=store)):
                     rules.store_solution(store, rules.read_solution())
+            present = store.read(present_digests)
             rows["solution"] = store.read(lambda view: list(dumped(view, "solution")))
         known = {row["digest"] for row in rows["solution"]}
-        unproven = [
-            row for row in bundle.rows(RESULTS) if f"{SUBMISSIONS}{row['submission_digest']}" not in bundle.members
-        ]
+        proven = {name.removeprefix(SUBMISSIONS) for name in bundle.names(SUBMISSIONS)} | present
+        unproven = [row for row in bundle.rows(RESULTS) if row["submission_digest"] not in proven]
         rows[RESULT_TABLE] = [row for row in unproven if row["solution_digest"] in known]
     if count := len({row["submission_digest"] for row in unproven}):
         withdrawn = counted(count, "submission that was withdrawn", "submissions that were withdrawn")
@@ -381,11 +383,15 @@ def _row(line: LogLine, opened: Mapping[int, _Opened]) -> dict[str, Any]:
     return {"index": line.index, "track": EVERY_TRACK, "kind": "token", "at": None, "body": body}
 
 
-def _submissions(bundle: Bundle, needed: frozenset[str]) -> Verified:
-    """Whether the archive has the bytes of every submission, and no others."""
+def _submissions(bundle: Bundle, needed: frozenset[str]) -> Iterator[Verified]:
+    """Whether the archive has the bytes of submissions that have arrived; others have no score."""
     found = {name.removeprefix(SUBMISSIONS) for name in bundle.names(SUBMISSIONS)}
-    differing = listed("missing:", sorted(needed - found)) or listed("unknown:", sorted(found - needed))
-    return Verified(f"the archive has the bytes of {counted(len(needed), 'submission')}", differing)
+    unknown = listed("unknown:", sorted(found - needed))
+    yield Verified(f"the archive has the bytes of {counted(len(found), 'submission')}", unknown)
+    if lacking := len(needed - found):
+        yield Verified(
+            f"{counted(lacking, 'submission')} without bytes: no score follows from the archive", is_note=True
+        )
 
 
 def _scored(challenge: Challenge, store: Store, track: Track, documents: Path) -> Iterator[Verified]:
