@@ -60,6 +60,9 @@ SPLIT = Option(
 )
 SPLITS: tuple[Split, ...] = ("all", "preliminary", "rest")
 
+UNJUDGED_ENDS = ("if unjudged worst", "if unjudged best")
+"""The heads of the bounds for unjudged items, after the name of the measure."""
+
 Missing = Literal["zero", "reject", "skip"]
 MISSING = Option(
     "missing",

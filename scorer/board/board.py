@@ -556,8 +556,8 @@ def _ties(board: Board) -> str:
 
 def _ranked_by(board: Board) -> str:
     if board.track.hides_scores:
-        phase = board.phases.current(board.now)
-        return f"The board shows no scores and no ranks during the phase {phase.name if phase else ''}."
+        name = phase.name if (phase := board.phases.current(board.now)) else ""
+        return board.track.why_hidden or f"The board shows no scores and no ranks during the phase {name}."
     if board.track.shows_final:
         return f"The board is ranked by the final {board.columns[0]}."
     return f"The board is ranked by the preliminary {board.columns[0]}. Final scores are not shown yet."

@@ -149,7 +149,7 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
         by_column = {column: as_shown(shown, primary_scores, decimals) for column, shown in by_column.items()}
     # The ids of queries with preliminary scores would show which queries a secret key selects.
     is_secret = board.split is not None and not board.split.key
-    ids = view.queries(basis.solution).ids if track.per_query == "public" and not is_secret else ()
+    ids = view.queries(basis.solution).ids if track.shows_ids and not is_secret else ()
     rows = list(board.rows)
     no_rows = (None,) * len(places)
     of_columns = [by_column[column].rows if column in by_column else no_rows for column in range(len(measures))]

@@ -80,17 +80,19 @@ def entries(now: Now) -> Entries:
     return listed
 
 
-def scored_entries(now: Now, cache: Cache | None = None, *, for_team: bool = False) -> Entries:
+def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
     """The entries of a track with the scores that may be seen; `cache` has those that the Ladder released before.
 
-    They are those that visitors may see, or what a team may see of those that it handed in.
+    They are those that the viewer of `now` may see: visitors, or the own team. No entry is left while the
+    board is hidden.
 
     Without a basis, no entry has a result. Raises ChallengeError if the Ladder has too few preliminary queries, and
     StoreError.
     """
     scored = _entries(now, now.track, now.track.all_measures, cache)
-    are_hidden = now.track.hides_scores and not (for_team and now.track.shows == "own")
-    visible = (_visible(entry, now, scored.track, are_hidden=are_hidden) for entry in scored.all)
+    if "board" in now.track.hidden:
+        return replace(scored, all=(), stored=(), track=now.track)
+    visible = (_visible(entry, now, scored.track) for entry in scored.all)
     return replace(
         scored,
         all=_with_public_metadata(tuple(visible), now, scored) if scored.track.metadata else tuple(visible),
@@ -111,17 +113,18 @@ def _with_public_metadata(entries: tuple[Entry, ...], now: Now, scored: Entries)
     )
 
 
-def _visible(entry: Entry, now: Now, track: TrackInForce, *, are_hidden: bool) -> Entry:
+def _visible(entry: Entry, now: Now, track: TrackInForce) -> Entry:
     """The entry with the scores that may be seen now. Boards, pages and the service show what this function leaves.
 
-    An entry has no scores while a phase shows nothing, or if it was recorded since a freeze: only its team sees it.
+    An entry has no scores while a phase or the table [visibility] hides them from the viewer, or if it was recorded
+    since a freeze: only its team sees it.
     An early or late entry has scores once the late board is shown. Final scores are shown at the final stage.
     """
     blank = (None,) * len(entry.final)
     since = None if now.hides_nothing else now.frozen_since
     is_frozen = since is not None and (entry.recorded or now.view.now) >= since
     is_admitted = entry.admission == "ok" or (entry.is_late and track.late_board and now.phases.is_over(now.view.now))
-    if are_hidden or is_frozen or not is_admitted:
+    if track.hides_scores or is_frozen or not is_admitted or not now.shows("score", entry.phase):
         return replace(entry, final=blank, preliminary=blank, is_frozen=is_frozen)
     return entry if track.shows_final else replace(entry, final=blank)
 

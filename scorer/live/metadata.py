@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from scorer.live.phases import Phases
+from scorer.live.rules import TrackInForce
 from scorer.settings.metadata import Value
 from scorer.settings.rules import PUBLICITIES, MetadataField, Publicity
 from scorer.settings.tracks import Track
@@ -54,12 +55,14 @@ def has_ended(phases: Phases, track: Track, moment: datetime) -> bool:
     return phases.is_over(moment) if phases.all else track.stage != "preliminary"
 
 
-def public_fields(track: Track, *, ended: bool) -> tuple[MetadataField, ...]:
+def public_fields(track: TrackInForce, *, ended: bool) -> tuple[MetadataField, ...]:
     """The fields that visitors see now."""
+    if "metadata" in track.hidden:
+        return ()
     return tuple(each for each in track.metadata if PUBLICITIES.index(each.public) <= ended)
 
 
-def public_values(metadata: Metadata, track: Track, *, ended: bool) -> dict[str, Value]:
+def public_values(metadata: Metadata, track: TrackInForce, *, ended: bool) -> dict[str, Value]:
     """The values that visitors see now. Boards, pages and exports show only these.
 
     A value stays hidden as long as its team read that it would, also if challenge.toml says something else now.
@@ -75,7 +78,7 @@ Correction = tuple[datetime | None, str, Value | None]
 """When a value was corrected, its field, and the value before."""
 
 
-def corrections(metadata: Metadata, track: Track, *, ended: bool) -> tuple[Correction, ...]:
+def corrections(metadata: Metadata, track: TrackInForce, *, ended: bool) -> tuple[Correction, ...]:
     """What visitors see of corrections now, the latest first."""
     found: list[Correction] = []
     after = public_values(metadata, track, ended=ended)

@@ -17,7 +17,7 @@ from scorer.live.teams import Merges, merges
 from scorer.scoring.outcomes import Rules
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Track, public_lists
-from scorer.settings.visibility import Moment
+from scorer.settings.visibility import Moment, Viewer, Visibility
 from scorer.store.events import Basis, Event, RecordedBasis, recorded_basis
 from scorer.store.log import LogLine, log_lines
 from scorer.store.snapshot import Snapshot
@@ -38,6 +38,8 @@ class Now:
     """Rules and their basis in the place of those in force; see `by`."""
     hides_nothing: bool = False
     """Whether a phase that shows nothing hides no scores, as for the organiser and after its close."""
+    viewer: Viewer = "everyone"
+    """Whose part of the table [visibility] applies."""
     is_public: bool = False
     """Whether the snapshot is the record from before a freeze, so that nothing in it is frozen."""
     derived: dict[object, Any] = field(default_factory=dict, init=False)
@@ -60,15 +62,31 @@ class Now:
         """The same moment with the scores that a phase hides which shows nothing."""
         return replace(self, hides_nothing=True)
 
-    def has_reached(self, moment: Moment) -> bool:
-        """Whether a moment has come.
+    def seen_by(self, viewer: Viewer) -> Now:
+        """The same moment for another viewer: for the own team, what it sees of its entries."""
+        return replace(self, viewer=viewer)
 
-        A track without phases closes when its final scores are shown. Without a commitment that is opened, the reveal
-        never comes.
+    def shows(self, name: str, phase: str | None = None) -> bool:
+        """Whether the table [visibility] lets the viewer see something now; of an entry, if `phase` is its phase."""
+        if name == "names":
+            return not self.view.hides_names
+        table = self.rules.visibility
+        return table is None or self.has_reached(table.moment(name, self.viewer), phase)
+
+    def has_reached(self, moment: Moment, phase: str | None = None) -> bool:
+        """Whether a moment has come, for an entry of a phase or, without one, for what concerns all entries.
+
+        Then no phase may be open. A track without phases closes when its final scores are shown. Without a commitment
+        that is opened, the reveal never comes.
         """
         plan, at = self.phases, self.view.now
         if moment in ("now", "never"):
             return moment == "now"
+        if moment == "close" and plan.all:
+            is_open = plan.current(at) is not None and not self.hides_nothing
+            if phase:
+                return plan.has_closed(phase, at)
+            return not is_open and (self.hides_nothing or plan.has_closed(None, at))
         is_final = plan.is_over(at) if plan.all else self.rules.stage != "preliminary"
         return is_final and (
             moment != "reveal" or any("commitment" in event.body for event in self.events if event.kind == "reveal")
@@ -140,9 +158,12 @@ class Now:
         time where there are no preliminary queries.
         """
         phases, moment = self.phases, self.view.now
-        hidden = frozenset({"names"} if self.view.hides_names else ())
+        keys = Visibility.keys() if self.rules.visibility else ["names"]
+        # Of a team, each entry decides: those of the first phase are the first to be shown.
+        first = phases.all[0].name if self.viewer == "team" and phases.all else None
+        hidden = frozenset(name for name in keys if not self.shows(name, first))
         if not phases.all:
-            return TrackInForce.of(self.rules, hidden=hidden)
+            return TrackInForce.of(self.rules, viewer=self.viewer, hidden=hidden)
         last = self.chosen[1] if self.chosen is not None else self._recorded_basis
         is_final = phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
         deciding = phases.deciding(moment)
@@ -151,7 +172,7 @@ class Now:
             changed["measures"] = ()
         if self.hides_nothing and deciding is not None and deciding.hides_scores:
             deciding = phases.deciding_between(moment)
-        return TrackInForce.of(self.rules, **changed, deciding_phase=deciding, hidden=hidden)
+        return TrackInForce.of(self.rules, **changed, deciding_phase=deciding, viewer=self.viewer, hidden=hidden)
 
     @cached_property
     def basis(self) -> Basis | None:

@@ -14,7 +14,7 @@ from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
-from scorer.settings.visibility import Moment
+from scorer.settings.visibility import OWN, Moment, Viewer
 from scorer.store.events import Event, RecordedBasis
 from scorer.store.log import content_of
 from scorer.store.snapshot import Snapshot
@@ -52,14 +52,15 @@ of the solution, of the list of candidate items and of that of excluded ones are
 class TrackInForce(Track):
     """A track by the rules in force, with what its board shows of the scores at a moment."""
 
-    not_keys: ClassVar[frozenset[str]] = Track.not_keys | {"deciding_phase", "auto_decimals", "hidden"}
+    not_keys: ClassVar[frozenset[str]] = Track.not_keys | {"deciding_phase", "auto_decimals", "viewer", "hidden"}
 
     deciding_phase: Phase | None = None
     """The phase that decides what the board shows of its scores; None: the board shows the scores of the stage."""
     auto_decimals: int = 0
     """The decimals of preliminary scores with ``decimals = "auto"``, which depend on the results."""
+    viewer: Viewer = "everyone"
     hidden: frozenset[str] = frozenset()
-    """What the table [visibility] hides from visitors now, by its keys."""
+    """What the table [visibility] hides from the viewer now, by its keys."""
 
     @classmethod
     def of(cls, rules: Track, **changed: Any) -> TrackInForce:
@@ -69,14 +70,26 @@ class TrackInForce(Track):
 
     @property
     def shows(self) -> PhaseShows:
-        """What the board shows of its scores now."""
-        if self.deciding_phase is None:
-            return "score"
-        return "nothing" if self.deciding_phase.lacks_step else self.deciding_phase.shows
+        """What the viewer sees of the scores now: the own team those of its entries, everyone those of the board."""
+        phase = self.deciding_phase
+        if self.hidden & {"score", "board"} or (phase is not None and phase.lacks_step):
+            return "nothing"
+        return "score" if phase is None or (phase.shows == "own" and self.viewer == "team") else phase.shows
+
+    @property
+    def why_hidden(self) -> str:
+        """What the table [visibility] hides of the board now, and until when, in a sentence; empty if nothing."""
+        name = next((name for name in ("board", "score") if name in self.hidden), None)
+        if name is None or self.visibility is None:
+            return ""
+        what = "The board is" if name == "board" else "Scores and ranks are"
+        moment = self.visibility.moment(name, self.viewer)
+        until = "" if moment == "never" else _ONCE[moment].replace("once", " until", 1)
+        return f"{what} not shown{until}."
 
     @property
     def hides_scores(self) -> bool:
-        """Whether the board shows no scores now, because its phase shows nothing."""
+        """Whether the viewer sees no scores now, by the phase or by the table [visibility]."""
         return self.shows in ("own", "nothing")
 
     @property
@@ -126,9 +139,15 @@ class TrackInForce(Track):
         return self.shows_final or (self.slices_public == "now" and self.shows == "score")
 
     @property
+    def shows_ids(self) -> bool:
+        """Whether pages name single queries."""
+        return self.per_query == "public" and "per_query" not in self.hidden
+
+    @property
     def shows_queries(self) -> bool:
         """Whether pages show how the scores of single queries are distributed."""
-        return self.shows_final or (self.per_query == "public" and self.shows == "score")
+        are_public = self.per_query == "public" and self.shows == "score"
+        return "per_query" not in self.hidden and (self.shows_final or are_public)
 
 
 _ONCE: Mapping[Moment, str] = {
@@ -141,23 +160,41 @@ _ONCE: Mapping[Moment, str] = {
 """From when something is shown."""
 
 
+_SHOWN = {
+    "score": "Scores",
+    "rank": "Ranks",
+    "board": "The teams and their entries",
+    "names": "Names of teams and files",
+    "per_query": "Scores of single queries, as far as other rules show them",
+    "metadata": "Metadata, as far as the fields are public",
+}
+
+
 def shown_from(moment: Moment | None) -> str:
     """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
     return "" if moment is None or moment == "never" else _ONCE[moment].replace("once", " until", 1)
 
 
 def visibility_rules(track: Track) -> tuple[str, ...]:
-    """Who sees what, in sentences."""
-    row = track.visibility and track.visibility.names
-    if not row:
+    """Who sees what, a sentence for each row of the table [visibility] that is set."""
+    if track.visibility is None:
         return ()
-    shown = f"Names of teams and files: shown to everyone {_ONCE[row.everyone]}."
-    if row.everyone == "now":
-        return (shown,)
+    rows = {name: row for name in _SHOWN if (row := getattr(track.visibility, name)) is not None}
+    names = rows.get("names")
     return (
-        shown,
-        "While names are not shown, each team has a pseudonym, which only the team itself and the organisers know."
-        + " Names are shown once all tracks have reached that time." * (row.everyone != "never"),
+        *(
+            f"{_SHOWN[name]}: shown to everyone {_ONCE[row.everyone]}"
+            f"{f', to the own team {_ONCE[row.team]}' if name in OWN else ''}."
+            for name, row in rows.items()
+        ),
+        *(
+            [
+                "While names are not shown, each team has a pseudonym, which only the team itself and the organisers "
+                "know." + " Names are shown once all tracks have reached that time." * (names.everyone != "never")
+            ]
+            if names and names.everyone != "now"
+            else []
+        ),
     )
 
 
@@ -181,7 +218,7 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     stored = recorded.settings or {}
     # Recorded settings have these only where they are not the defaults.
     defaults = {"trusted_times": False, "exclude": None, "unjudged": "nonrelevant", "overall": None}
-    defaults |= {"rows": "team", "rows_per_team": None}
+    defaults |= {"rows": "team", "rows_per_team": None, "visibility": None}
     rules = {**defaults, **{name: stored[name] for name in RULES if name in stored}}
     if track.split is not None and isinstance(split := rules.get("split"), dict):
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
@@ -280,13 +317,3 @@ def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
     if not track.reveal_solution:
         return SaltedDigest(salted)
     return SaltedDigest(salted, digest, view.secret("solutions").hex())
-
-
-def publication_rules(licence: str) -> tuple[str, ...]:
-    """What may become public at the end, under a licence."""
-    return (
-        "When all tracks are over and their keys are revealed, every event that decides a board may become public with "
-        "its text, and so may the solutions.",
-        f"The submissions may then become public under the licence {licence}; of those that were withdrawn, the judged "
-        "items that they had.",
-    )

@@ -67,7 +67,9 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
     what concerns all tracks stops while any of them is.
     """
     shown_to_all = public_to_all(view, tracks)
-    happenings = [*_teams(shown_to_all), *_commitments(shown_to_all)]
+    happenings = [*_commitments(shown_to_all)]
+    if all(Now.of(view, track).shows("board") for track in tracks):
+        happenings += _teams(shown_to_all)
     upcoming: list[Happening] = []
     errata = {}
     for track in tracks:
@@ -76,7 +78,8 @@ def timeline(view: Snapshot, tracks: Sequence[Track]) -> Timeline:
         happenings += _decisions(track.name, plan)
         happenings += _passed(track.name, plan, view.now)
         upcoming += (date for phase in plan.all for date in _dates(track.name, phase) if date.at > view.now)
-        happenings += (*_scoring(shown, track.name), *_on_entries(shown, track.name))
+        happenings += _scoring(shown, track.name)
+        happenings += _on_entries(shown, track.name) if now.shows("board") else ()
         published = published_errata(shown, track, now.public.errata.applied)
         if published:
             errata[track.name] = published

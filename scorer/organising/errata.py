@@ -108,7 +108,7 @@ def pending_changes(view: Snapshot, rules: RuleSet, *, as_shown: bool = False) -
     after = before.by(new.track, new.basis)
     if as_shown:
         return changes(board(before), board(after))
-    return changes(board(before.without_hiding()), board(after.without_hiding()))
+    return changes(*(board(each.without_hiding().seen_by("organiser")) for each in (before, after)))
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:

@@ -100,10 +100,12 @@ def at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
     """The last moment of a phase that has closed, with the primary measure only.
 
     It has what was received and decided until then, also what was hidden by a freeze or by the phase: what a phase
-    hides that shows nothing is shown as soon as it has closed.
+    hides that shows nothing is shown as soon as it has closed; what the table [visibility] hides, once it is shown.
     """
+    present = Now.of(view, track)
     closing = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
-    return closing.by(TrackInForce.of(closing.rules, measures=()), closing.basis).without_hiding()
+    closing = closing.by(TrackInForce.of(closing.rules, measures=()), closing.basis).without_hiding()
+    return closing.seen_by("organiser") if present.shows("board") and present.shows("score", phase.name) else closing
 
 
 def _parts(now: Now, phase: Phase) -> list[object]:
@@ -114,6 +116,7 @@ def _parts(now: Now, phase: Phase) -> list[object]:
         *("past board", code_digest(), view.identity, track.name, view.hides_names),
         *(phase.recorded(), [stated.recorded() for stated in track.phases], dict(settings(track))),
         [event.index for event in events],
+        *([sorted(track.hidden)] if track.hidden else []),
     ]
     if basis is None:
         return parts

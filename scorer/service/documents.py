@@ -19,6 +19,7 @@ from typing import Any
 
 import anyio
 
+from scorer.board.build import board
 from scorer.board.site.captions import status_words
 from scorer.lists import for_participants
 from scorer.live.commitment import sent_name
@@ -92,14 +93,17 @@ def entry_documents(
 
     Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
     """
-    now = followed.now(view, track, team)
+    now = followed.now(view, track, team).seen_by("team")
     rules, basis = now.track, now.basis
     # Automatic decimals depend on the results of all teams.
-    whole = now if rules.decimals is not None or basis is None else Now.of(view, track)
-    scored = scored_entries(whole, for_team=True)
-    published = published_board(challenge, track)
+    whole = now if rules.decimals is not None or basis is None else Now.of(view, track).seen_by("team")
+    scored = scored_entries(whole)
+    published, is_hidden = published_board(challenge, track), Now.of(view, track).track.hides_scores
+    ranks = published
+    if is_hidden:
+        ranks = _own_board(view, track) if rules.visibility and rules.visibility.rank else NO_BOARD
     shown = shown_names(view, challenge.tracks, followed.pseudonyms)
-    rows = published.of_team(slug := followed.slug(now.merges.final(team), shown))
+    rows = published.of_team(slug := followed.slug(now.merges.final(team), {} if is_hidden else shown))
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
     names = tuple(map(str, rules.all_measures))
     members = now.merges.members(team)
@@ -122,8 +126,8 @@ def entry_documents(
         if not entry.is_frozen and rows:
             document["rank_of_team"] = min(row["rank"] for row in rows.values())
         own = slug if rules.rows == "team" else f"{slug}.{entry.index}"
-        score = document["scores"].get(published.stage, {}).get(names[0])
-        document["rank"] = None if rules.hides_scores else published.rank_of(score, own)
+        score = document["scores"].get(ranks.stage, {}).get(names[0]) if now.shows("rank", entry.phase) else None
+        document["rank"] = ranks.rank_of(score, own)
         row = rows.get(own, {})
         has_range = entry in counting and row.get("rank from")
         document["rank_range"] = (row["rank from"], row["rank to"]) if has_range else None
@@ -184,6 +188,22 @@ class PublishedBoard:
         if score is None:
             return None
         return 1 + sum(other > score for team, other in self.scores.items() if team != own)
+
+
+NO_BOARD = PublishedBoard()
+
+
+def _own_board(view: Snapshot, track: Track) -> PublishedBoard:
+    """What teams may see of the scores of a board that is hidden: only the rank of an own entry among them."""
+    key = "own board", track.name, id(track)
+    if key not in view.derived:
+        built = board(Now.of(view, track).seen_by("team"))
+        scores = {row.slug: built.shown_scores(row.entry)[0] for row in built.rows if row.rank is not None}
+        view.derived[key] = PublishedBoard(
+            built.track.shown_stage, {slug: score for slug, score in scores.items() if score is not None}
+        )
+    kept: PublishedBoard = view.derived[key]
+    return kept
 
 
 def published_board(challenge: Challenge, track: Track) -> PublishedBoard:

@@ -85,7 +85,7 @@ async def _page(
             "shown_as": shown.get(token.team, ""),
             "names_until": shown_from(names_until(view, tracks)),
             "token_label": token.label,
-            "track": now.track,
+            "track": now.seen_by("team").track,
             "where": track_document(view, track, service.challenge),
             "phase": phase,
             "grace": with_grace(phase) if phase else "",

@@ -45,7 +45,7 @@ FROM = {"picks": 'entry = "picks"', "rows_per_team": 'rows = "entry"'}
 """The settings in which a key has an effect."""
 
 OF_SEVERAL = {"overall", "visibility"}
-"""Rules of several tracks, which `test_overall` and `test_names` change."""
+"""Rules of several tracks, which `test_overall` and `test_visibility` change."""
 
 Ranking = list[tuple[int | None, str, float | None]]
 

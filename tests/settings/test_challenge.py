@@ -554,7 +554,7 @@ def test_every_key_is_documented() -> None:
         *Overall.keys(),
         *Visibility.keys(),
     }
-    assert listed == keys - {"overall", "limits", "metadata", "visibility"}
+    assert listed == keys - {"overall", "limits", "visibility"}
 
 
 def track_with(stage: str | None) -> Track:

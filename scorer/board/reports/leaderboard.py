@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from scorer.board.board import Board, Row, RowCertainty, SliceRow, rules
-from scorer.board.reports.scores import UNJUDGED_ENDS
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
 from scorer.live.metadata import value_text
 from scorer.live.phases import FIRST_RECEIPT
-from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.options import LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
 from scorer.settings.tracks import Challenge
 from scorer.store.documents import Document
 from scorer.store.log import LogLine

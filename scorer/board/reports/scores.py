@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from scorer.measures.matched import Ints
-from scorer.options import JudgedBounds
+from scorer.options import UNJUDGED_ENDS, JudgedBounds
 from scorer.scoring.evaluation import Evaluation
 from scorer.scoring.outcomes import Scored, aggregated
 from scorer.wording import DECIMALS, TABLES, Cell, Column, Table, printable
@@ -121,9 +121,6 @@ def tabulated(report: ScoreReport) -> Table:
 
 
 NO_SCORE = Cell(None)
-
-UNJUDGED_ENDS = ("if unjudged worst", "if unjudged best")
-"""The heads of the bounds for unjudged items, after the name of the measure."""
 
 
 def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:

@@ -83,7 +83,9 @@ def _scores(board: Board) -> Markup:
     plan = board.phases
     phase, last = plan.current(board.now), plan.all[-1]
     sentences = []
-    if board.track.hides_scores and phase is not None:
+    if board.track.why_hidden:
+        sentences.append(escape(board.track.why_hidden))
+    elif board.track.hides_scores and phase is not None:
         sentences.append(Markup("<b>No scores</b> are shown until the phase has closed; the board lists the teams."))
     elif board.lacks_preliminary and not plan.is_over(board.now):
         sentences.append(Markup("<b>Scores over all queries</b>: the track has no preliminary queries."))
@@ -119,8 +121,8 @@ def _frozen(board: Board) -> Markup:
 def without_scores(board: Board) -> str:
     """Why the board of a track with phases has no scores now, in one sentence; empty if nothing hides them."""
     plan = board.phases
-    if not plan.all:
-        return ""
+    if board.track.why_hidden or not plan.all:
+        return board.track.why_hidden
     if board.track.hides_scores and (phase := plan.current(board.now)) is not None:
         return f"Scores are not shown until phase {phase.name} has closed, {closing(phase)}."
     phase = plan.upcoming(board.now)
