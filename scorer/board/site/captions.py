@@ -104,7 +104,7 @@ def _received(board: Board) -> str:
     teams = [row for row in board.rows if not row.baseline]
     entries = sum(len(row.present_entries) for row in teams)
     if not entries:
-        return "No entries yet"
+        return "Entries are not shown" if "board" in board.track.hidden else "No entries yet"
     return f"{counted(entries, 'entry', 'entries')} of {counted(len(teams), 'team')}"
 
 
@@ -491,7 +491,8 @@ class Count:
 def counts(board: Board) -> tuple[Count, ...]:
     """The numbers of teams without baselines, of entries with those of baselines, and of queries of the solution."""
     queries = Count(board.queries, _noun(board.queries, "query", "queries"), _query_parts(board))
-    return _teams(board), _entries(board), *([queries] if board.queries else [])
+    teams = () if "board" in board.track.hidden else (_teams(board), _entries(board))
+    return (*teams, *([queries] if board.queries else []))
 
 
 def _noun(count: int, singular: str, plural: str) -> str:
