@@ -442,5 +442,4 @@ class Tabular:
         return table_of(heads, rows, ("measure", "submission", "first", "second"), note=note)
 
     def _repr_html_(self) -> str:
-        """The table that a notebook shows."""
         return html_table(*self._printed())

@@ -152,7 +152,6 @@ def main() -> None:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    """Run the command with these arguments and return the exit code."""
     if not arguments or arguments[0] not in COMMANDS:
         return _run_without_command(arguments)
     name, *rest = arguments

@@ -172,7 +172,6 @@ def _of_files(
     settings: Settings,
     slices: str | None,
 ) -> Report:
-    """The report of submissions."""
     from scorer.scoring.analysis.analysis import analysed_tasks
     from scorer.scoring.evaluation import measures_named
 

@@ -141,6 +141,9 @@ def fuse(
     """
     if methods:
         return _list_methods()
+    from scorer.runs.aligned import runs_of
+    from scorer.runs.fuse import Fusion, fuse_to, target_format
+
     given = _parameters(parameters, weights)
     check_standard_input(*runs, *([tuning.solution] if tuning.solution else []))
     tuning.check()
@@ -167,15 +170,23 @@ def fuse(
             )
             _report(tuned, tuning.trials)
             given = _spelled(tuned)
-        return _fused(runs, submission_format, method, norm, given, depth, output, to_format)
+        named = runs_of(runs, submission_format)
+        fusion = Fusion.named(method, norm, given, len(named))
+        check_format(to_format, "--to")
+        form = target_format(output, to_format)
+        sys.stdout.flush()
+        target = sys.stdout.buffer if output == STANDARD_OUTPUT else Path(output)
+        counts = fuse_to(named, fusion, depth, target, form)
     except MeasureError as error:
         raise WrongCallError(f"--measure: {error}") from error
     except FusionError as error:
         raise WrongCallError(str(error)) from error
+    sys.stdout.buffer.flush()
+    print_message(*_fusion_notes(named, counts))
+    return 0
 
 
 def _parameters(parameters: Sequence[tuple[str, str]], weights: str | None) -> dict[str, str]:
-    """The parameters of the method by name."""
     given = [*parameters, *([("weights", weights)] if weights is not None else [])]
     names = [name for name, _ in given]
     twice = next((name for name in names if names.count(name) > 1), None)
@@ -184,34 +195,7 @@ def _parameters(parameters: Sequence[tuple[str, str]], weights: str | None) -> d
     return dict(given)
 
 
-def _fused(
-    runs: list[str],
-    run_format: str | None,
-    method: str,
-    norm: str | None,
-    given: dict[str, str],
-    depth: int | None,
-    output: str,
-    to_format: str | None,
-) -> int:
-    """Write the fused run, and print what was fused."""
-    from scorer.runs.aligned import runs_of
-    from scorer.runs.fuse import Fusion, fuse_to, target_format
-
-    named = runs_of(runs, run_format)
-    fusion = Fusion.named(method, norm, given, len(named))
-    check_format(to_format, "--to")
-    form = target_format(output, to_format)
-    sys.stdout.flush()
-    target = sys.stdout.buffer if output == STANDARD_OUTPUT else Path(output)
-    counts = fuse_to(named, fusion, depth, target, form)
-    sys.stdout.buffer.flush()
-    print_message(*_fusion_notes(named, counts))
-    return 0
-
-
 def _fusion_notes(runs: Sequence[Run], counts: Counts) -> list[str]:
-    """What a reader should know about the runs."""
     lines = []
     for run, lists, repeated in zip(runs, counts.lists.tolist(), counts.repeated.tolist(), strict=True):
         if repeated:
@@ -250,7 +234,6 @@ def _spelled(tuned: Tuning) -> dict[str, str]:
 
 
 def _list_methods() -> int:
-    """Print the methods and the normalisations."""
     from scorer.runs.fuse import METHODS, NORMALISATIONS
 
     methods = [[f"--method {method.usage}", method.summary] for method in METHODS]
@@ -387,7 +370,6 @@ def _overlap_notes(overlaps: Overlaps) -> list[str]:
 
 
 def _explained() -> str:
-    """Return what each measure is."""
     from scorer.runs.overlap import SIMILARITIES
 
     parts = []

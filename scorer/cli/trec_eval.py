@@ -122,7 +122,6 @@ def trec_eval(
 
 
 def _refuse(given: Mapping[str, str | None], error: type[Exception]) -> None:
-    """Raise the error for an option that cannot be had."""
     for flag, value in given.items():
         harmless, reason = _REFUSED[flag]
         if value != harmless:

@@ -235,7 +235,6 @@ def format_of(path: str) -> DetectedFormat | None:
 
 
 def _kind_of(target: object) -> Kind | None:
-    """The kind that the name of a file means, if any."""
     return _KINDS.get(_suffix(os.fspath(target))) if isinstance(target, str | os.PathLike) else None
 
 

@@ -317,3 +317,13 @@ def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
     if not track.reveal_solution:
         return SaltedDigest(salted)
     return SaltedDigest(salted, digest, view.secret("solutions").hex())
+
+
+def publication_rules(licence: str) -> tuple[str, ...]:
+    """What may become public at the end, under a licence."""
+    return (
+        "When all tracks are over and their keys are revealed, every event that decides a board may become public with "
+        "its text, and so may the solutions.",
+        f"The submissions may then become public under the licence {licence}; of those that were withdrawn, the judged "
+        "items that they had.",
+    )

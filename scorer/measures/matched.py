@@ -598,7 +598,6 @@ def checked_cutoff(name: str, rule: CutoffRule, cutoff: float | Sequence[float] 
 
 
 def _whole_cutoff(cutoff: float) -> int:
-    """Return `cutoff` as a number of items."""
     if not 1 <= cutoff <= LARGEST_CUTOFF or cutoff != int(cutoff):
         raise MeasureError(f"takes a whole number from 1 to {LARGEST_CUTOFF:,} as a cut-off; found {cutoff:g}")
     return int(cutoff)

@@ -419,7 +419,6 @@ class Registry:
         return dict(zip(map(spelling.cut_at, written), numbers, strict=True))
 
     def _find(self, name: str) -> _Meaning:
-        """Return the kind with this name, and the parameters that the name sets."""
         try:
             return self._named[_key(name)]
         except KeyError:

@@ -83,7 +83,7 @@ class SkippedFile:
     """The file, if it states metadata."""
 
     def __str__(self) -> str:
-        return f"{printable_name(self.file)}: {self.reason}; skipped"
+        return f"{printable_name(self.file)}: {self.reason}{'' if self.metadata else '; skipped'}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Any
 from scorer import __version__
 from scorer.board.overall import overall_board, overall_json
 from scorer.board.site.pages import LOG, commitment_files, track_data
+from scorer.board.site.templates import STATIC_FOLDER
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, most_expanded
@@ -73,7 +74,8 @@ from scorer.verification.log import KnownHead, Verified, listed, read_log, verif
 from scorer.wording import counted, quoted
 
 ARCHIVE = "challenge-archive.zip"
-"""The name of the archive on the site."""
+PLACE = f"{STATIC_FOLDER}/{ARCHIVE}"
+"""Where the site has the archive: an organiser writes it into the folder of files that a render copies."""
 
 EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
 
@@ -135,7 +137,9 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         documents[SIGNED] = "".join(f"{encoded({'receipt': signed[index]})}\n" for index in sorted(signed))
         return found | {name: partial(_bytes, text) for name, text in documents.items()}
 
-    return write_members(challenge, store, target, members)
+    exported = write_members(challenge, store, target, members)
+    target.chmod(0o644)
+    return exported
 
 
 def _results(view: Snapshot, digests: set[str]) -> Iterator[bytes]:
@@ -215,10 +219,10 @@ def verified_challenge(source: str, head: KnownHead | None = None) -> Iterator[V
     with temporary_folder(Path(tempfile.gettempdir())) as folder:
         path, is_site = folder / ARCHIVE, not source.endswith(".zip")
         if "://" in source:
-            download(f"{source.rstrip('/')}/{ARCHIVE}" if is_site else source, path, LARGEST)
+            download(f"{source.rstrip('/')}/{PLACE}" if is_site else source, path, LARGEST)
         else:
             is_site = Path(source).is_dir()
-            path = Path(source, ARCHIVE) if is_site else Path(source)
+            path = Path(source, PLACE) if is_site else Path(source)
         with opened_bundle(path) as bundle:
             for verified in verified_members(bundle):
                 yield verified
@@ -402,7 +406,9 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path) -
     if split.exists():
         yield from verified_split(split, queries=solution.queries.to_pylist())
     queue = Queue(store, rules)
-    outcomes = list(score(queue, queue.unscored(), sources, solution, None))
+    # All at once, also what is over a quota: its result has no effect, and waves would take longer.
+    every = store.read(rules.entries).stored
+    outcomes = list(score(queue, every, sources, solution, None))
     failed = listed("failed:", (entry.file for entry, outcome in outcomes if isinstance(outcome, Failed)))
     complete_means(store, rules)
     count = store.read(lambda view: len(submissions_of(view, [track])))

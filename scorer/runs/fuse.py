@@ -220,7 +220,6 @@ def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
 
 
 def _check_ids(ids: pa.StringArray, unfit: re.Pattern[str], what: str) -> None:
-    """Raise UnwritableError for the first id that TREC's format cannot hold."""
     offsets, content = text_buffers(ids)
     if (np.diff(offsets) == 0).any() or UNFIT[content].any():
         fitting(ids.to_pylist(), unfit, what, trec.NAME)

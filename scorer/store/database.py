@@ -283,7 +283,6 @@ def _check_place(path: Path, create: bool) -> None:
 
 
 def _server(url: URL, where: str, wait: float) -> Server | None:
-    """The server of the database; None for SQLite."""
     if url.get_backend_name() != "postgresql":
         return None
     try:

@@ -12,24 +12,7 @@ from datetime import UTC
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import (
-    JSON,
-    Boolean,
-    Column,
-    Connection,
-    DateTime,
-    Double,
-    Integer,
-    LargeBinary,
-    MetaData,
-    Row,
-    String,
-    Table,
-    delete,
-    inspect,
-    select,
-    text,
-)
+import sqlalchemy as sa
 
 from scorer import __version__
 from scorer.errors import MeasureError, StoreError
@@ -53,55 +36,55 @@ from scorer.store.schema import (
 )
 
 
-def _texts(*names: str) -> Iterable[Column[str]]:
-    return [Column(name, String) for name in names]
+def _texts(*names: str) -> Iterable[sa.Column[str]]:
+    return [sa.Column(name, sa.String) for name in names]
 
 
-_old = MetaData()
+_old = sa.MetaData()
 """The tables of schema 1. Those whose names the current tables have, too, are renamed during this step."""
 
-_track = Table("track", _old, *_texts("name", "solution_digest", "settings_digest"))
-_submission = Table(
+_track = sa.Table("track", _old, *_texts("name", "solution_digest", "settings_digest"))
+_submission = sa.Table(
     "submission",
     _old,
     *_texts("track", "file", "digest", "team"),
-    Column("received", DateTime),
-    Column("present", Boolean),
+    sa.Column("received", sa.DateTime),
+    sa.Column("present", sa.Boolean),
 )
-_solution = Table(
+_solution = sa.Table(
     "solution_1",
     _old,
     *_texts("digest"),
-    *(Column(name, LargeBinary) for name in ("queries", "flagged", "ideal")),
+    *(sa.Column(name, sa.LargeBinary) for name in ("queries", "flagged", "ideal")),
 )
-_result = Table(
+_result = sa.Table(
     "result_1",
     _old,
     *_texts("digest", "submission_digest", "solution_digest", "settings_digest", "status"),
-    Column("counts", JSON(none_as_null=True)),
-    Column("findings", JSON),
-    Column("hits", LargeBinary),
+    sa.Column("counts", sa.JSON(none_as_null=True)),
+    sa.Column("findings", sa.JSON),
+    sa.Column("hits", sa.LargeBinary),
 )
-_mean = Table(
+_mean = sa.Table(
     "mean_1",
     _old,
     *_texts("result_digest", "split", "measure"),
-    Column("value", Double),
-    Column("undefined", Integer),
+    sa.Column("value", sa.Double),
+    sa.Column("undefined", sa.Integer),
 )
 
 _Values = dict[str, Any]
 
 
-def from_1(connection: Connection) -> None:
+def from_1(connection: sa.Connection) -> None:
     """Turn submissions and bases into events, and key results by matching rules and means by masks.
 
     Results keep their digests, which cover all settings of schema 1. A lookup falls back to the digest that schema 1
     has for the current settings. The new table of the schema has no row yet.
     """
     for table in (_solution, _result, _mean):
-        connection.execute(text(f"ALTER TABLE {table.name.removesuffix('_1')} RENAME TO {table.name}"))
-    connection.execute(text("DROP TABLE scorer_schema"))
+        connection.execute(sa.text(f"ALTER TABLE {table.name.removesuffix('_1')} RENAME TO {table.name}"))
+    connection.execute(sa.text("DROP TABLE scorer_schema"))
     tables.create_all(connection)
     insert_all(connection, event_table, list(_events(connection)))
     _copy(connection, _solution, solution_table, lambda _: {})
@@ -111,13 +94,13 @@ def from_1(connection: Connection) -> None:
         table.drop(connection)
 
 
-def _events(connection: Connection) -> Iterable[_Values]:
+def _events(connection: sa.Connection) -> Iterable[_Values]:
     """The rows of the record: arrivals by time of receipt, then withdrawals, then bases."""
     submissions = sorted(
-        connection.execute(select(_submission)).all(),
+        connection.execute(sa.select(_submission)).all(),
         key=lambda row: (row.received, row.track, row.team, row.file, row.digest),
     )
-    bases = connection.execute(select(_track).order_by(_track.c.name)).all()
+    bases = connection.execute(sa.select(_track).order_by(_track.c.name)).all()
     bodies: list[tuple[str, str, _Values]] = []
     for row in submissions:
         body = {
@@ -144,15 +127,15 @@ def _events(connection: Connection) -> Iterable[_Values]:
         yield {"index": index, "track": track, "kind": kind, "at": None, "body": encoded(body)}
 
 
-def _copy(connection: Connection, old: Table, new: Table, changed: Callable[[Row[Any]], _Values]) -> None:
+def _copy(connection: sa.Connection, old: sa.Table, new: sa.Table, changed: Callable[[sa.Row[Any]], _Values]) -> None:
     """Copy all rows of a table, with changed values and a checksum."""
     names = [column.name for column in new.columns if column.name in old.columns]
-    for part in connection.execute(select(old).execution_options(yield_per=AT_A_TIME)).partitions():
+    for part in connection.execute(sa.select(old).execution_options(yield_per=AT_A_TIME)).partitions():
         rows = [{**{name: row._mapping[name] for name in names}, **changed(row)} for row in part]
         insert_all(connection, new, rows)
 
 
-def _result_values(row: Row[Any]) -> _Values:
+def _result_values(row: sa.Row[Any]) -> _Values:
     return {
         "matching_digest": row.settings_digest,
         "counts": None if row.counts is None else json.dumps(row.counts),
@@ -162,16 +145,16 @@ def _result_values(row: Row[Any]) -> _Values:
     }
 
 
-def _means(connection: Connection) -> Iterable[_Values]:
+def _means(connection: sa.Connection) -> Iterable[_Values]:
     """The rows of the means, without those of measures that no longer exist."""
     masks = {}
-    for row in connection.execute(select(_solution)):
+    for row in connection.execute(sa.select(_solution)):
         flagged = unpack_flags(row.flagged, len(unpack_ids(row.queries)))
         masks[row.digest] = {split: mask.digest for split, mask in split_masks(flagged).items()}
-    solutions = {row.digest: row.solution_digest for row in connection.execute(select(_result))}
+    solutions = {row.digest: row.solution_digest for row in connection.execute(sa.select(_result))}
     full_names: dict[str, str | None] = {}
     means: dict[tuple[str, str, str], _Values] = {}
-    for row in connection.execute(select(_mean)):
+    for row in connection.execute(sa.select(_mean)):
         if row.measure not in full_names:
             full_names[row.measure] = _full_name(row.measure)
         measure = full_names[row.measure]
@@ -239,9 +222,9 @@ def back_up(file: Path, target: Path, needed_by: str) -> None:
         raise StoreError(f"{target}: cannot write the backup that {needed_by} needs ({error})") from error
 
 
-def version_of(connection: Connection, database: Database) -> int | None:
+def version_of(connection: sa.Connection, database: Database) -> int | None:
     """The schema version of the tables; None without tables. Raises StoreError as `prepare`."""
-    names = inspect(connection).get_table_names()
+    names = sa.inspect(connection).get_table_names()
     if not names and _has_pages(connection):
         raise database.damaged()
     if not names:
@@ -252,7 +235,7 @@ def version_of(connection: Connection, database: Database) -> int | None:
             f"({', '.join(sorted(names)[:3])}); name another as `database` in challenge.toml"
         )
     with database.decoding():
-        rows = connection.execute(text("SELECT * FROM scorer_schema")).mappings().all()
+        rows = connection.execute(sa.text("SELECT * FROM scorer_schema")).mappings().all()
         versions = [row["version"] for row in rows]
         if any("checksum" in row or row["version"] not in WITHOUT_CHECKSUM for row in rows):
             # One flipped bit makes another version.
@@ -278,7 +261,7 @@ def version_of(connection: Connection, database: Database) -> int | None:
     return int(versions[0])
 
 
-def _has_pages(connection: Connection) -> bool:
+def _has_pages(connection: sa.Connection) -> bool:
     """Whether the file of an SQLite database without tables has content: a new one has one page at most."""
     if connection.dialect.name != "sqlite":
         return False
@@ -299,30 +282,30 @@ def _bring_forward(database: Database) -> None:
             _insert_schema(connection, row, SCHEMA_VERSION)
 
 
-def _from_4(connection: Connection) -> None:
+def _from_4(connection: sa.Connection) -> None:
     """Add the table of scans of folders."""
     look_table.create(connection)
     add_scans(connection)
     set_version(connection, SCHEMA_VERSION)
 
 
-def add_scans(connection: Connection) -> None:
+def add_scans(connection: sa.Connection) -> None:
     """Take the end of the last run of each track to be the last scan of its folder."""
-    runs = connection.execute(text("SELECT track, at FROM last_run"))
+    runs = connection.execute(sa.text("SELECT track, at FROM last_run"))
     scans = [{"track": run.track, "at": run.at, "unread": "{}"} for run in runs]
     insert_all(connection, look_table, scans)
 
 
-def set_version(connection: Connection, version: int) -> None:
+def set_version(connection: sa.Connection, version: int) -> None:
     """Set the version in the row of the schema, and the package that wrote it."""
-    (row,) = connection.execute(select(schema_table)).mappings()
-    connection.execute(delete(schema_table))
+    (row,) = connection.execute(sa.select(schema_table)).mappings()
+    connection.execute(sa.delete(schema_table))
     _insert_schema(connection, dict(row), version)
 
 
-def _insert_schema(connection: Connection, row: Mapping[str, Any], version: int) -> None:
+def _insert_schema(connection: sa.Connection, row: Mapping[str, Any], version: int) -> None:
     insert_all(connection, schema_table, [{**row, "version": version, "scorer": __version__}])
 
 
-STEPS: Mapping[int, Callable[[Connection], None]] = {1: from_1, 4: _from_4}
+STEPS: Mapping[int, Callable[[sa.Connection], None]] = {1: from_1, 4: _from_4}
 """By the version that the step starts from. A step makes the current tables, so a new version of them changes each."""

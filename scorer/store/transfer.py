@@ -17,19 +17,7 @@ from types import SimpleNamespace
 from typing import Any, get_args
 
 import numpy as np
-from sqlalchemy import (
-    BigInteger,
-    Column,
-    ColumnElement,
-    Connection,
-    Integer,
-    LargeBinary,
-    Table,
-    delete,
-    literal_column,
-    null,
-    select,
-)
+import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import TypeEngine
 
@@ -132,7 +120,9 @@ def derived_problems(store: Store) -> Iterator[str]:
 
 def unreadable_rows(view: Snapshot) -> Iterator[str]:
     """Solutions and results that cannot be read although their checksums are right."""
-    results = select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=AT_A_TIME)
+    results = (
+        sa.select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=AT_A_TIME)
+    )
     for digest in view.solution_digests():
         solution = None
         try:
@@ -185,7 +175,7 @@ def _checksum_problems(database: Database, names: Collection[str]) -> Iterator[s
                 yield f"the table {table.name} cannot be read ({error})"
 
 
-def _wrong_checksums(database: Database, table: Table) -> list[str]:
+def _wrong_checksums(database: Database, table: sa.Table) -> list[str]:
     remedy = _CAN if table.name in DERIVED else _CANNOT
     with database.reading() as connection, _any_text(connection):
         damaged = _damaged(connection, table)
@@ -214,46 +204,46 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
         for table in (mean_table, scanned_file_table):
             # These are made again as a whole at little cost, and a damaged key cannot be found in an order of keys.
             if any(_damaged(connection, table)):
-                deleted[table.name] += connection.execute(delete(table)).rowcount
+                deleted[table.name] += connection.execute(sa.delete(table)).rowcount
         for table in (cached_table, failure_table, last_run_table, result_table, solution_table):
             for place, (key, *_) in list(_damaged(connection, table)):
                 deleted[table.name] += _delete(connection, table, place, key)
-        solutions = select(solution_table.c.digest)
+        solutions = sa.select(solution_table.c.digest)
         deleted[result_table.name] += delete_results(connection, result_table.c.solution_digest.not_in(solutions))
-        results = select(result_table.c.digest)
-        orphans = delete(mean_table).where(mean_table.c.result_digest.not_in(results))
+        results = sa.select(result_table.c.digest)
+        orphans = sa.delete(mean_table).where(mean_table.c.result_digest.not_in(results))
         deleted[mean_table.name] += connection.execute(orphans).rowcount
     return backup, {name: count for name, count in deleted.items() if count}
 
 
-def _damaged(connection: Connection, table: Table) -> Iterator[tuple[int | None, Sequence[Any]]]:
+def _damaged(connection: sa.Connection, table: sa.Table) -> Iterator[tuple[int | None, Sequence[Any]]]:
     """The place and the values of each row with the wrong checksum.
 
     The place is where SQLite has it; None elsewhere, and for means, whose rows are in the order of their keys.
     """
     has_rowid = connection.dialect.name == "sqlite" and table is not mean_table
-    rowid: ColumnElement[Any] = literal_column("rowid") if has_rowid else null()
-    statement = select(rowid, *all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
+    rowid: sa.ColumnElement[Any] = sa.literal_column("rowid") if has_rowid else sa.null()
+    statement = sa.select(rowid, *all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
     for place, *values in connection.execute(statement):
         if not is_whole(table, values):
             yield place, values
 
 
-def _delete(connection: Connection, table: Table, place: int | None, key: Any) -> int:
+def _delete(connection: sa.Connection, table: sa.Table, place: int | None, key: Any) -> int:
     """Delete a damaged row, and on a server what refers to it."""
     if place is not None:
         # A damaged key is not found. What referred to it is deleted afterwards.
-        return connection.execute(delete(table).where(literal_column("rowid") == place)).rowcount
+        return connection.execute(sa.delete(table).where(sa.literal_column("rowid") == place)).rowcount
     if table is solution_table:
         delete_results(connection, result_table.c.solution_digest == key)
     if table is result_table:
         return delete_results(connection, result_table.c.digest == key)
     (column,) = table.primary_key
-    return connection.execute(delete(table).where(column == key)).rowcount
+    return connection.execute(sa.delete(table).where(column == key)).rowcount
 
 
 @contextmanager
-def _any_text(connection: Connection) -> Iterator[None]:
+def _any_text(connection: sa.Connection) -> Iterator[None]:
     """Let SQLite return text that is not UTF-8, which a damaged row may have."""
     driver = connection.connection.dbapi_connection
     if connection.dialect.name != "sqlite" or driver is None:
@@ -266,7 +256,7 @@ def _any_text(connection: Connection) -> Iterator[None]:
         driver.text_factory = before
 
 
-TABLES: Mapping[str, Table] = {
+TABLES: Mapping[str, sa.Table] = {
     table.name: table
     for table in (schema_table, event_table, solution_table, result_table, failure_table, last_run_table, look_table)
 }
@@ -311,7 +301,7 @@ def _plain(value: Any) -> Any:
     return base64.b64encode(value).decode("ascii") if isinstance(value, bytes) else value
 
 
-def _columns(table: Table) -> list[Column[Any]]:
+def _columns(table: sa.Table) -> list[sa.Column[Any]]:
     return [column for column in table.columns if column.name not in _LEFT_OUT]
 
 
@@ -362,7 +352,7 @@ def unload(database: Database) -> None:
         database.file.unlink()
 
 
-def _check_same(connection: Connection, database: Database, rows: RowsOf) -> None:
+def _check_same(connection: sa.Connection, database: Database, rows: RowsOf) -> None:
     """Refuse a database that does not have exactly the record of the bundle."""
     row = Snapshot(connection, database).schema_row
     bundled = next(iter(rows(SCHEMA)), {})
@@ -380,7 +370,7 @@ def _check_same(connection: Connection, database: Database, rows: RowsOf) -> Non
         )
 
 
-def _entering(table: Table, row: Mapping[str, Any], number: int, most: int) -> Row:
+def _entering(table: sa.Table, row: Mapping[str, Any], number: int, most: int) -> Row:
     """The values of a row as the database has them. Raises InvalidRowsError."""
     columns = _columns(table)
     if row.keys() != {column.name for column in columns}:
@@ -402,7 +392,7 @@ def _entering(table: Table, row: Mapping[str, Any], number: int, most: int) -> R
     return values
 
 
-def _check_row(table: Table, row: Any) -> None:
+def _check_row(table: sa.Table, row: Any) -> None:
     """Check what the type and the value of one column do not show. Raises an error of `INVALID`."""
     if table is event_table:
         check_body(row.kind, read_json(row.body))
@@ -441,12 +431,12 @@ _COMPRESSED = {"queries": 0, "ideal": 4, "hits": 4}
 """By the name of a column: where the compressed bytes of a value begin."""
 
 
-def _value(column: Column[Any], value: Any, most: int) -> Any:
+def _value(column: sa.Column[Any], value: Any, most: int) -> Any:
     """The value of a column as the database has it. Raises an error of `INVALID`."""
     if value is None:
         need(column.nullable)
         return None
-    if isinstance(column.type, LargeBinary):
+    if isinstance(column.type, sa.LargeBinary):
         value = base64.b64decode(value, validate=True)
         if column.name in _COMPRESSED:
             check_expansion(value[_COMPRESSED[column.name] :], most)
@@ -460,8 +450,8 @@ def _value(column: Column[Any], value: Any, most: int) -> Any:
 
 def _is_possible(kind: TypeEngine[Any], value: Any) -> bool:
     """Whether a column of this type can have a value, which is a number or text."""
-    if isinstance(kind, Integer):
-        limit = 1 << (63 if isinstance(kind, BigInteger) else 31)
+    if isinstance(kind, sa.Integer):
+        limit = 1 << (63 if isinstance(kind, sa.BigInteger) else 31)
         return type(value) is int and -limit <= value < limit
     return (
         isinstance(value, str)
@@ -470,5 +460,5 @@ def _is_possible(kind: TypeEngine[Any], value: Any) -> bool:
     )
 
 
-def _invalid(table: Table, number: int, found: str) -> InvalidRowsError:
+def _invalid(table: sa.Table, number: int, found: str) -> InvalidRowsError:
     return InvalidRowsError(f"table {table.name}, row {number:,}: {found}; export it again")

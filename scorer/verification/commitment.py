@@ -263,7 +263,6 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
 
 
 def _errata(document: CommitmentDocument, track: str, name: str) -> list[str]:
-    """The errata that changed a rule or a file of a track."""
     return [f"erratum {each.number}" for each in document.errata if each.track == track and name in each.changed]
 
 
@@ -279,7 +278,6 @@ def _unchanged(subject: str, committed: object, present: object, changes: Sequen
 
 
 def _committed_split(committed: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The committed split of a track; empty without one."""
     return committed.get("split") or {}
 
 

@@ -198,6 +198,7 @@ class TestFolder:
         told = sorted(map(str, work.skipped))
         assert "amber/1.txt: the metadata are invalid: system: is missing; expected a text; skipped" in told[0]
         assert 'blue/1.txt: the metadata are invalid: line 2: seconds: found "fast"' in " ".join(told)
+        assert "main/blue/1.txt.meta.yaml: the metadata of a submission" in told
 
     def test_its_own_file_comes_before_that_of_the_folder_and_before_the_head(self, live: Live) -> None:
         live.put("amber/1.run", HEAD + RUN, START)

@@ -198,3 +198,18 @@ def test_the_default_is_not_recorded(tmp_path: Path) -> None:
         recorded.append(basis.body["settings"])
     assert recorded[0] == recorded[1]
     assert recorded[2] == {**recorded[0], "rows": "entry", "rows_per_team": 3}
+
+
+def test_hidden_names_hide_those_of_rows(tmp_path: Path) -> None:
+    """The name of a file may say whose it is, so rows have the pseudonyms of files until names are shown."""
+    live = Live.graded(tmp_path, rules=ROWS.replace('stage = "final"', 'stage = "preliminary"'), phases="")
+    live.edit('name = "Live"\n', 'name = "Live"\n[visibility]\nnames = "final"\n')
+    live.put("alder/alders-best.txt", GOOD, BEFORE)
+    live.put("alder/alders-other.txt", OTHER, BEFORE + timedelta(minutes=1))
+    live.run_and_render(day(6))
+    rows = document(live)["rows"]
+    assert {row["run"] for row in rows} == {"file 1", "file 2"}
+    assert len({row["id"] for row in rows}) == 2
+    for path in live.challenge.site_path.rglob("*"):
+        assert "alder" not in path.name
+        assert path.is_dir() or b"alder" not in path.read_bytes(), path

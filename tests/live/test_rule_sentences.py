@@ -169,6 +169,7 @@ RULES = (
 
 NOT_HERE = (
     *("with_rules", "split_rules", "rule_sections", "_change_rules", "_file_rules", "_limit_rules"),
+    "publication_rules",
     *("slice_rules", "overall_rules", "metadata_rules", "visibility_rules"),
 )
 """Those of other sections of the rules page and of other boards: the tests of slices, the overall ranking and metadata

@@ -618,6 +618,20 @@ class TestSecrets:
                 texts.append([found.get("amber", path).text for path in paths])
         assert texts[0] == texts[1]
 
+    def test_each_entry_has_the_rank_of_its_row(self, tmp_path: Path) -> None:
+        """Where entries are rows: that on the board, and the team has the best of its ranks."""
+        with served(Live.graded(tmp_path, rules='rows = "entry"\n')) as found:
+            for team, text in (("amber", POOR), ("birch", OTHER), ("amber", GOOD)):
+                found.put(team, text)
+            found.run()
+            found.live.render(found.now)
+            entries = found.get("amber", "/entries").json()["entries"]
+            rows = json.loads(found.live.page("main/leaderboard.json"))["rows"]
+            ranks = {row["id"].partition(".")[2]: row["rank"] for row in rows}
+            assert [entry["rank"] for entry in entries] == [ranks[str(entry["index"])] for entry in entries]
+            assert {entry["rank_of_team"] for entry in entries} == {1}
+            assert all(entry["counts"] for entry in entries)
+
     def test_hidden_names_of_others_are_in_no_answer(self, tmp_path: Path) -> None:
         """The team sees its pseudonym, and its rank on the published board."""
         texts = []

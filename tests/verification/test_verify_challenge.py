@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from scorer.organising.public import ARCHIVE
+from scorer.organising.public import ARCHIVE, PLACE
 from scorer.store.log import Purpose
 from scorer.store.snapshot import Snapshot
 from tests.bundles import members
 from tests.commands import failed, here
 from tests.committed import whole
-from tests.public_archives import archived, decided
+from tests.public_archives import END, archived, decided
 from tests.verification.test_published import Quiet, http
 
 BOARDS = ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json", "lists/leaderboard.csv")
@@ -26,21 +26,34 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site of a challenge that is over, with its archive."""
     folder = tmp_path_factory.mktemp("over")
     live = decided(folder / "live")
-    archived(live, folder / ARCHIVE)
-    shutil.copyfile(folder / ARCHIVE, live.folder / "site" / ARCHIVE)
-    return live.folder / "site"
+    static = live.folder / "templates" / "static"
+    static.mkdir(parents=True)
+    archived(live, static / ARCHIVE)
+    return live.rendered(END)
 
 
 def test_the_boards_follow_from_the_archive(site: Path) -> None:
     """From the file, from a folder, and from an address."""
     with http(partial(Quiet, directory=site)) as address:
-        for source in (site / ARCHIVE, site, address):
+        for source in (site / PLACE, site, address):
             found = here("verify", "challenge", source)
 
             assert (found.code, failed(found)) == (0, []), found
             for name in BOARDS:
                 assert f"ok      {name}: the derived board is the published one, byte for byte" in found.out
-            assert ("files of the site are those of the archive" in found.out) == (source != site / ARCHIVE)
+            assert ("files of the site are those of the archive" in found.out) == (source != site / PLACE)
+
+
+def test_the_site_has_the_command_and_the_licence(site: Path, tmp_path: Path) -> None:
+    """A site without a licence and an archive has neither."""
+    page, rules = (site / "verification.html").read_text(), (site / "main" / "rules.html").read_text()
+    other = whole(tmp_path / "live").folder / "site"
+
+    assert f'href="{PLACE}"' in page
+    assert "scorer verify challenge" in page
+    assert "under the licence CC BY 4.0" in rules
+    assert "verify challenge" not in (other / "verification.html").read_text()
+    assert "licence" not in (other / "main" / "rules.html").read_text()
 
 
 def test_a_head_is_in_the_log_or_not(site: Path) -> None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from scorer.board.board import Board, Row, SliceBoard, SliceRow, rule_sections
+from scorer.board.board import Board, Row, RuleSection, SliceBoard, SliceRow, rule_sections
 from scorer.board.site.captions import table_caption
 from scorer.board.site.figures import Axis, axis_for
 from scorer.board.site.neighbours import neighbours, p_decimals, p_text
@@ -15,6 +15,7 @@ from scorer.board.site.templates import Page, to_text
 from scorer.board.site.views import BoardView
 from scorer.live.entry import Entry
 from scorer.live.errata import PublishedErratum
+from scorer.live.rules import publication_rules
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge
 from scorer.wording import counted
@@ -115,6 +116,8 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
     yield Page(f"{folder}/embed.html", "embed.html", f"The first teams of {title}.", values)
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
     sections = rule_sections(board, challenge.limits, by_service=bool(challenge.branding.service))
+    if challenge.licence:
+        sections += (RuleSection("publication", "What becomes public", publication_rules(challenge.licence)),)
     yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, "sections": sections})
     if board.slices:
         about = f"The teams of {title} on slices of the queries: scores, intervals and ranks on each."

@@ -289,7 +289,6 @@ class Members:
 
 
 def _flag(value: object, line: int, findings: Findings) -> bool | None:
-    """Return the flag of a query; None if the row has no flag."""
     if value is None:
         return None
     word = json.dumps(value) if not isinstance(value, str) else value.strip().lower()
@@ -299,7 +298,6 @@ def _flag(value: object, line: int, findings: Findings) -> bool | None:
 
 
 def _subtopic(value: object, line: int, findings: Findings) -> str | None:
-    """Return the subtopic of a row; None if the row has none."""
     found = None if value is None else "" if value == "" else identity(value)
     if value is not None and found is None:
         findings.add(line, f"found {shown(value)} as the subtopic; expected text or a whole number")

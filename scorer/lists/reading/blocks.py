@@ -562,7 +562,6 @@ class Ranked:
         return self._chosen(keep(self.query, kept), keep(self.item, items), kept, items)
 
     def _chosen(self, query: pa.StringArray, item: pa.StringArray, rows: slice | Bools, items: slice | Bools) -> Ranked:
-        """Return some rows and their items, whose ids are `query` and `item`."""
         lengths = None if self.lengths is None else self.lengths[rows]
         run_score = None if self.run_score is None else self.run_score[items]
         rank = None if self.rank is None else self.rank[items]

@@ -298,7 +298,6 @@ def analysed_tasks(
 
 
 def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
-    """Return the consensus of the algorithms that are in every task, ranked among each other."""
     common = sorted(set.intersection(*(set(task.names) for task in tasks)))
     if not common or not all(task.rules[rule].is_defined for task in tasks):
         return None
@@ -378,7 +377,6 @@ def defined(value: float) -> float | None:
 
 
 def _interval(ends: Floats) -> list[float] | None:
-    """Return the ends of an interval; None where it is undefined."""
     return None if np.isnan(ends).any() else [float(end) for end in ends]
 
 

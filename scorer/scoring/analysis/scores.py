@@ -15,23 +15,9 @@ import numpy as np
 from scorer.measures.matched import Bools, Floats, Ints, rows_of
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task
-from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics import blocks, in_threads, resampling
 from scorer.scoring.statistics.paired_tests import holm_matrix, outcomes, t_test, wilcoxon_greater
 from scorer.scoring.statistics.rankings import means as means_of
-from scorer.scoring.statistics.resampling import (
-    FLIPS,
-    SignFlips,
-    Sums,
-    bca_intervals,
-    difference_intervals,
-    mean_intervals,
-    p_values_of_sums,
-    pair_p_values,
-    percentile_intervals,
-    resampled_means,
-    sign_flips,
-    unit_of,
-)
 
 MOST_FLIPS = 100_000
 """The largest number of random sign flips of the randomisation test."""
@@ -90,7 +76,7 @@ class TaskScores:
         """[row, resample]: the means over the resamples."""
 
         def means(rows: Ints) -> Floats:
-            return resampled_means(self.scores[rows], self.resamples, self.seed).T
+            return resampling.resampled_means(self.scores[rows], self.resamples, self.seed).T
 
         return self._values("means", self.resamples, means)
 
@@ -99,7 +85,7 @@ class TaskScores:
         """[row, 2]: the percentile intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            return percentile_intervals(rows_of(self.resampled, rows).T)
+            return resampling.percentile_intervals(rows_of(self.resampled, rows).T)
 
         return self._values(f"percentile of {self.resamples}", 2, intervals)
 
@@ -108,7 +94,7 @@ class TaskScores:
         """[row, 2]: the intervals of the means that are shown."""
         if not self.bounded:
             return self.percentile
-        return self._values("intervals", 2, lambda rows: mean_intervals(self.scores[rows]))
+        return self._values("intervals", 2, lambda rows: resampling.mean_intervals(self.scores[rows]))
 
     @cached_property
     def bca(self) -> Floats:
@@ -118,20 +104,22 @@ class TaskScores:
             resampled = self.resampled  # before threads need it
 
             def of_block(block: slice) -> Floats:
-                return bca_intervals(resampled[rows[block]].T, self.scores[rows[block]])
+                return resampling.bca_intervals(resampled[rows[block]].T, self.scores[rows[block]])
 
             return np.concatenate(in_threads(of_block, blocks(max(len(rows), 1), _AT_ONCE)))
 
         return self._values(f"bca of {self.resamples}", 2, intervals)
 
     @cached_property
-    def sums(self) -> Sums:
+    def sums(self) -> resampling.Sums:
         """Of the scores, which are all defined."""
-        flips = max(self.flips, FLIPS)
-        if self._kept is not None and flips > FLIPS:
+        flips = max(self.flips, resampling.FLIPS)
+        if self._kept is not None and flips > resampling.FLIPS:
             flips = MOST_FLIPS  # as for any other size of the ranking that needs more flips
-        values = self._values(_SUMS, flips + 2, lambda rows: _in_one(Sums.of(self.scores[rows], flips, self.seed)))
-        return Sums(values[:, -2], values[:, -1], values[:, :-2])
+        values = self._values(
+            _SUMS, flips + 2, lambda rows: _in_one(resampling.Sums.of(self.scores[rows], flips, self.seed))
+        )
+        return resampling.Sums(values[:, -2], values[:, -1], values[:, :-2])
 
     def release(self) -> None:
         """Forget the largest arrays that are kept. `sums` and `resampled` are loaded again when they are read again;
@@ -164,25 +152,25 @@ class TaskScores:
     def p_values(self, first: Ints, second: Ints) -> Floats:
         """Return the p-values of the randomisation test of pairs of rows, [pair]."""
         if not self.is_complete:
-            return pair_p_values(self.scores[first] - self.scores[second], self.flips, self.seed)
+            return resampling.pair_p_values(self.scores[first] - self.scores[second], self.flips, self.seed)
 
         def computed(rows: Ints, others: Ints) -> Floats:
-            return p_values_of_sums(self.sums.with_flips(self.flips), rows, others)[:, None]
+            return resampling.p_values_of_sums(self.sums.with_flips(self.flips), rows, others)[:, None]
 
         return self.of_pairs(f"p-values of {self.flips}", 1, first, second, computed)[:, 0]
 
     @cached_property
-    def tests(self) -> SignFlips:
+    def tests(self) -> resampling.SignFlips:
         """Of all pairs of ranked rows."""
         scores = rows_of(self.scores, self.ranked)
         if not self.is_complete:
-            return sign_flips(scores, seed=self.seed)
-        sums = self.sums.with_flips(FLIPS).of_rows(self.ranked)
-        if self._kept is None or unit_of(scores) != 1:
-            return sign_flips(scores, seed=self.seed, sums=sums)
+            return resampling.sign_flips(scores, seed=self.seed)
+        sums = self.sums.with_flips(resampling.FLIPS).of_rows(self.ranked)
+        if self._kept is None or resampling.unit_of(scores) != 1:
+            return resampling.sign_flips(scores, seed=self.seed, sums=sums)
         width = self.sums.flipped.shape[1] + 2
         pairs = self._kept.of(self.ranked.tolist()).all_pairs(_SUMS, width, scores, sums.flipped)
-        return sign_flips(scores, seed=self.seed, sums=sums, pairs=pairs)
+        return resampling.sign_flips(scores, seed=self.seed, sums=sums, pairs=pairs)
 
     @cached_property
     def above(self) -> Bools:
@@ -210,7 +198,7 @@ class TaskScores:
 
         def of_block(block: slice) -> Floats:
             differences = self.scores[first[block]] - self.scores[second[block]]
-            intervals = difference_intervals(differences, bounded=self.bounded)
+            intervals = resampling.difference_intervals(differences, bounded=self.bounded)
             return np.column_stack([means_of(differences), intervals, outcomes(differences)])
 
         return np.concatenate(in_threads(of_block, blocks(max(len(first), 1), _AT_ONCE)))
@@ -265,7 +253,7 @@ def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
     return medians
 
 
-def _in_one(sums: Sums) -> Floats:
+def _in_one(sums: resampling.Sums) -> Floats:
     """[row, value]: the flipped sums, the observed sum and the absolute sum."""
     return np.column_stack([sums.flipped, sums.observed, sums.absolute])
 
@@ -305,8 +293,8 @@ def sign_flips_of(count: int) -> int:
     With it, the smallest adjusted p-value of all pairs is at most half the level. Where that would need more than
     `MOST_FLIPS`, no adjusted p-value can be significant, and the fewest flips are enough.
     """
-    needed = max(math.ceil(2 * math.comb(count, 2) / LEVEL), FLIPS)
-    return needed if needed <= MOST_FLIPS else FLIPS
+    needed = max(math.ceil(2 * math.comb(count, 2) / LEVEL), resampling.FLIPS)
+    return needed if needed <= MOST_FLIPS else resampling.FLIPS
 
 
 def sign_flips_for(task: Task) -> int:

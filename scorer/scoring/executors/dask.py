@@ -217,7 +217,6 @@ class _Batch:
         return done
 
     def _outcome(self, task: Any, index: int) -> Iterator[tuple[int, FileOutcome]]:
-        """The outcome of a task that is done."""
         try:
             yield index, task.result(timeout=RESULT_TIMEOUT)
         except (TimeoutError, CancelledError):
