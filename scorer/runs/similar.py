@@ -160,7 +160,8 @@ def _common(samples: Floats, team: Ints) -> Floats:
 
     run, place = np.nonzero(samples != EMPTY)
     _, pair = np.unique(samples[run, place], return_inverse=True)
-    of_team = np.unique(np.stack([pair, team[run]]), axis=1)[0]
+    teams = team.max(initial=0) + 1
+    of_team = np.unique(pair * teams + team[run]) // teams
     sharing = np.bincount(of_team, minlength=pair.max(initial=-1) + 1)[pair]
     kept = (sharing >= 2) & (sharing <= MOST_SHARING)
     weight = np.sqrt(1 / np.maximum(sharing[kept] - 1, 1))
