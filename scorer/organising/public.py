@@ -169,6 +169,11 @@ def _check_public(view: Snapshot, challenge: Challenge) -> None:
         split = split_of(track)
         if (split is not None and not is_revealed(view, split)) or not revealed.issuperset(committed):
             raise ChallengeError(f"{track.name}: something is not revealed yet; `scorer reveal` reveals it")
+        if hidden := sorted(Now.of(view, track).track.hidden):
+            raise ChallengeError(
+                f"{track.name}: the table [visibility] hides {', '.join(hidden)} from visitors, which the archive "
+                "would show; so this challenge has no public archive"
+            )
     if until := names_until(view, challenge.tracks):
         raise ChallengeError(
             f"the names of teams {'never become' if until == 'never' else 'are not'} public{shown_from(until)}, and "

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from scorer.errors import ChallengeError
 from scorer.organising.public import ARCHIVE, PLACE
 from scorer.store.log import Purpose
 from scorer.store.snapshot import Snapshot
@@ -126,3 +127,12 @@ def test_what_is_not_public_is_refused(tmp_path: Path) -> None:
     assert "licence: is missing" in here("export", target, *arguments).err
     assert not target.exists()
     assert "leave out the other options" in here("export", target, *arguments, "--files").err
+
+
+def test_what_visitors_never_see_is_in_no_archive(tmp_path: Path) -> None:
+    """Solutions and submissions have the scores."""
+    live = decided(tmp_path / "live", table='[visibility]\nscore = "never"\n')
+
+    with pytest.raises(ChallengeError, match="hides score from visitors"):
+        archived(live, tmp_path / ARCHIVE)
+    assert not (tmp_path / ARCHIVE).exists()
