@@ -167,6 +167,21 @@ def test_open_files_and_file_sizes_are_limited() -> None:
     assert disk == errno.EFBIG
 
 
+def test_a_system_that_refuses_limits_scores_too() -> None:
+    """As macOS does with those of memory: the child starts, and the parent watches its memory."""
+    script = (
+        "import resource, tempfile\n"
+        "from scorer.limits import Limits\n"
+        "from scorer.scoring.executors import isolation\n"
+        "def refuse(*_): raise ValueError('current limit exceeds maximum limit')\n"
+        "resource.setrlimit = refuse\n"
+        "isolation._confine(Limits(), tempfile.gettempdir())\n"
+        "print('started')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (0, "started\n"), done.stderr
+
+
 def test_temporary_files_are_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of jobs that are done, and those of killed children; they are in a folder of the parent."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))

@@ -11,12 +11,14 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import SERVICE
 from scorer.live.teams import sha256_of
+from scorer.organising.files import move
 from scorer.organising.phases import extend
 from scorer.organising.teams import InvalidTokenError, issue, redeem, revoke
 from scorer.service.refusals import RefusedError
@@ -820,3 +822,20 @@ def test_a_folder_on_another_machine_is_refused(tmp_path: Path) -> None:
     live.edit('title = "Main"\n', 'title = "Main"\nsubmissions = "memory://submissions"\n')
     with live.store() as store, pytest.raises(ChallengeError, match="only to a folder of this machine"):
         Service.open(live.challenge, store)
+
+
+def test_a_delivery_gets_its_name_where_folders_are_not_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows, where opening a folder fails."""
+    opened = os.open
+
+    def refuse(path: str, flags: int, *more: int, **others: int) -> int:
+        if os.path.isdir(path) and not others:  # noqa: PTH112
+            raise PermissionError(13, "Permission denied", str(path))
+        return opened(path, flags, *more, **others)
+
+    monkeypatch.setattr("scorer.organising.files.sys", SimpleNamespace(platform="win32"))
+    monkeypatch.setattr("scorer.organising.files.os.open", refuse)
+    received = tmp_path / "received"
+    received.write_text("q1:a\n")
+    move(received, tmp_path / "new" / "1.txt")
+    assert (tmp_path / "new" / "1.txt").read_text() == "q1:a\n"

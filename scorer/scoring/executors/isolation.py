@@ -326,7 +326,9 @@ def _confine(limits: Limits, folder: str) -> None:
     for which, value in wanted.items():
         _, most = resource.getrlimit(which)
         bounded = value if most == resource.RLIM_INFINITY else min(value, most)
-        resource.setrlimit(which, (bounded, most))
+        # macOS refuses limits of memory; the parent looks at the memory of its children everywhere.
+        with suppress(ValueError, OSError):
+            resource.setrlimit(which, (bounded, most))
 
 
 def _end_with(sentinel: int) -> None:
