@@ -115,8 +115,10 @@ class Cluster:
     def _started(self, kind: str, *options: str, source: Path = SOURCE) -> subprocess.Popen[bytes]:
         """Start a program that imports scorer from the folder `source`."""
         command = [sys.executable, "-m", "dask", kind, *options]
+        # A command that was run in this process has set PYTHONSAFEPATH: nothing comes from the current folder then.
+        environment = {**os.environ, "PYTHONPATH": str(source)}
         with (self._folder / f"{kind}.log").open("ab") as log:
-            return subprocess.Popen(command, stdout=log, stderr=log, cwd=source)
+            return subprocess.Popen(command, stdout=log, stderr=log, cwd=source, env=environment)
 
     @property
     def address(self) -> str:
