@@ -7,12 +7,12 @@ that has used Arrow can deadlock, because it copies locks that threads hold.
 from __future__ import annotations
 
 import atexit
+import logging
 import multiprocessing
 import multiprocessing.process
 import os
 import shutil
 import signal
-import sys
 import tempfile
 import threading
 import time
@@ -35,6 +35,8 @@ from scorer.lists.match import MAX_PARTITIONS
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.executors.base import too_slow, unexpected
 from scorer.scoring.outcomes import Failed
+
+log = logging.getLogger(__name__)
 
 PRELOADED = [
     "scorer.scoring.executors.fork_server",
@@ -211,6 +213,7 @@ class _Crew:
             return self._lost(child, f"died ({_ending(child.process.exitcode)})")
         if child.job is None:
             self._broken_starts = 0
+            _say_unlimited(answer)
             child.memory = child.resident
             return _STARTED
         return answer
@@ -291,9 +294,9 @@ def _serve(
     connection: Connection, function: Callable[[Any, Any], Any], shared: Any, limits: Limits, folder: str
 ) -> None:
     """In a child: say that it has started, then answer one job after the other, until the parent closes the pipe."""
-    _confine(limits, folder)
+    unlimited = _confine(limits, folder)
     with suppress(EOFError, OSError):  # the parent has closed the pipe, or is gone
-        connection.send(None)
+        connection.send(unlimited)
         while True:
             job = connection.recv()
             try:
@@ -303,8 +306,11 @@ def _serve(
             connection.send(answer)
 
 
-def _confine(limits: Limits, folder: str) -> None:
-    """In a child: limit what it can do to the machine, and end it when its parent ends, however that happens."""
+def _confine(limits: Limits, folder: str) -> tuple[str, ...]:
+    """In a child: limit what it can do to the machine, and end it when its parent ends, however that happens.
+
+    Returns what the system does not limit.
+    """
     tempfile.tempdir = folder
     parent = multiprocessing.parent_process()
     if parent is not None:
@@ -312,23 +318,34 @@ def _confine(limits: Limits, folder: str) -> None:
             threading.Thread(target=_end_with, args=(parent.sentinel,), daemon=True).start()
         except RuntimeError:
             os._exit(1)  # the system starts no more threads; the parent sees a child that does not start
-    if sys.platform == "win32":
-        return
-    import resource
-
     used = getattr(psutil.Process().memory_info(), "data", 0)
     wanted = {
-        resource.RLIMIT_DATA: used + limits.memory_mb * MB + SPARE_MEMORY,
-        resource.RLIMIT_FSIZE: limits.temporary_mb * MB,
-        resource.RLIMIT_NOFILE: OPEN_FILES,
-        resource.RLIMIT_CORE: 0,
+        "RLIMIT_DATA": (used + limits.memory_mb * MB + SPARE_MEMORY, "memory that is allocated at once"),
+        "RLIMIT_FSIZE": (limits.temporary_mb * MB, "size of temporary files"),
+        "RLIMIT_NOFILE": (OPEN_FILES, "number of open files"),
+        "RLIMIT_CORE": (0, "core dumps"),
     }
-    for which, value in wanted.items():
+    return tuple(what for name, (value, what) in wanted.items() if not _is_limited(name, value))
+
+
+def _is_limited(name: str, value: int) -> bool:
+    """Limit this process; False where the system has no such limit, or refuses it, as macOS does some."""
+    try:
+        import resource
+
+        which = getattr(resource, name)
         _, most = resource.getrlimit(which)
-        bounded = value if most == resource.RLIM_INFINITY else min(value, most)
-        # macOS refuses limits of memory; the parent looks at the memory of its children everywhere.
-        with suppress(ValueError, OSError):
-            resource.setrlimit(which, (bounded, most))
+        resource.setrlimit(which, (value if most == resource.RLIM_INFINITY else min(value, most), most))
+    except (ImportError, AttributeError, OSError, ValueError):
+        return False
+    return True
+
+
+@cache
+def _say_unlimited(what: tuple[str, ...]) -> None:
+    """Warn once."""
+    if what:
+        log.warning("this system does not limit, for a process that scores: %s", ", ".join(what))
 
 
 def _end_with(sentinel: int) -> None:
