@@ -13,6 +13,8 @@ from scorer.files import RefusedError, files_in
 from scorer.live.teams import slugs
 from scorer.settings.tracks import RESERVED
 from tests.commands import process
+from tests.live_challenges import GOOD, Live
+from tests.served import served
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="takes away calls that only POSIX has")
 
@@ -97,3 +99,26 @@ def test_pages_of_teams_have_names_on_every_system() -> None:
     assert len({name.lower() for name in found}) == len(names)
     assert not RESERVED.intersection(found)
     assert all(name == name.lower() and len(name) <= 60 for name in found)
+
+
+def test_no_file_is_read_or_written_in_the_code_page_of_the_system(tmp_path: Path) -> None:
+    """Python warns of each that is opened without an encoding; here the code page is ASCII."""
+    environment = {"PYTHONWARNDEFAULTENCODING": "1", "PYTHONUTF8": "0", "LC_ALL": "C"}
+    folder = tmp_path / "challenge"
+    file = folder / "submissions" / "main" / "new.txt"
+    for arguments in (("init", folder), ("run", folder), ("check", "-C", folder, file), ("doctor", "-C", folder)):
+        answer = process(*arguments, environment=environment)
+        own = [line for line in answer.err.splitlines() if "EncodingWarning" in line and "/scorer/" in line]
+        assert own == []
+        file.write_text("q1:apple,pear\nq2:fig\nq3:lemon\nq4:pear,é\n", encoding="utf-8")
+    assert "Main track" in (folder / "site" / "main" / "index.html").read_text(encoding="utf-8")
+
+
+def test_a_delivery_is_accepted_without_folders_that_are_open(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With lines that end as on Windows; the bytes stay as they are, and the next run scores them."""
+    monkeypatch.setattr("scorer.files.BY_DESCRIPTOR", False)
+    with served(Live.graded(tmp_path / "live")) as challenge:
+        answer = challenge.put("Alpha", GOOD.replace("\n", "\r\n"))
+        assert answer.status_code in (201, 202), answer.text
+        challenge.run()
+        assert challenge.entry("Alpha", answer.json()["id"])["state"] == "scored"
