@@ -19,8 +19,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import psutil
-
 from scorer.board.reports.leaderboard import misdated_lines
 from scorer.errors import ChallengeError, FileError
 from scorer.files.writing import replace_content
@@ -334,6 +332,8 @@ def _make_stoppable(loop: Loop, parent: int | None) -> None:
 
 def _stop_with(parent: int, stopped: threading.Event) -> None:
     """Stop when the parent ends, however that happens: then POSIX systems give this process another parent."""
+    import psutil  # noqa: PLC0415 (only a process that another one started needs it)
+
     while os.getppid() == parent and psutil.pid_exists(parent):
         time.sleep(0.5)
     stopped.set()
