@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import heapq
+import hmac
 import threading
+import uuid
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -358,12 +360,13 @@ class Followed:
     tokens: dict[str, Token] = field(default_factory=dict)
     """Of all teams, by their SHA-256."""
     deliveries: dict[tuple[str, str, str], Event] = field(default_factory=dict)
-    """The arrivals of files that were handed in, by track, team and id of the delivery."""
+    """The arrivals of files that were handed in, by track, team and what the record has as the id of the delivery."""
     arrivals: dict[int, Event] = field(default_factory=dict)
     """By index."""
     teams: dict[str, None] = field(default_factory=dict)
     """Of all tracks, in the order in which their first submissions were recorded."""
     pseudonyms: Pseudonyms = field(default_factory=lambda: Pseudonyms(b""))
+    _delivery_key: bytes = b""
     _events: dict[tuple[str, str], list[Event]] = field(default_factory=lambda: defaultdict(list))
     """Without those on tokens, by track and team."""
     _team_of: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -375,7 +378,8 @@ class Followed:
     def of(cls, view: Snapshot, challenge: str) -> Self:
         """What is known after a snapshot of the challenge with this name."""
         issuer = Issuer(challenge, view.secret("log"), view.secret("receipts"))
-        followed = cls(issuer, pseudonyms=Pseudonyms(view.secret("names")))
+        keys = view.secret("names"), view.secret("deliveries")
+        followed = cls(issuer, pseudonyms=Pseudonyms(keys[0]), _delivery_key=keys[1])
         followed.follow(view)
         return followed
 
@@ -413,6 +417,15 @@ class Followed:
             team = None
         if team is not None:  # an event about a submission that never arrived says nothing
             self._events[track, team].append(event)
+
+    def delivery(self, track: str, team: str, name: str) -> tuple[str, str, str]:
+        """The key in `deliveries`, by the id that the sender chose, or by what the record has in its place.
+
+        That is a keyed hash: events become public, and an id is the sender's.
+        """
+        digest = hmac.digest(self._delivery_key, "\0".join((track, team, name)).encode(), "sha256")
+        known = track, team, name
+        return known if known in self.deliveries else (track, team, str(uuid.UUID(bytes=digest[:16])))
 
     def settings(self, team: str) -> Team:
         """What is set for a team."""

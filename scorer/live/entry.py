@@ -378,7 +378,7 @@ def key_of(submission: Submission) -> Key:
 def arrival(submission: Submission, source: str = FOLDER, delivery: str | None = None) -> dict[str, Any]:
     """The body of the arrival of a submission. Its names are as they are, which those of schema 1 and 2 are not.
 
-    `delivery` is the id by which it was handed in; None: it was found in the folder.
+    `delivery` is what the record has as the id by which it was handed in; None: it was found in the folder.
     """
     body = {
         "team": submission.team,

@@ -134,6 +134,8 @@ class Delivery:
 class Accepted:
     """A delivery that is in the record. It was received; that does not say whether it counts."""
 
+    id: str
+    """That of the delivery."""
     event: Event
     """Its arrival."""
     receipt: str
@@ -172,7 +174,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
     with refusing_metadata():
         head = of_head(ready, challenge.limits) if track.metadata else {}
         values = checked(track.metadata, {**head, **delivery.stated})
-    key = delivery.track, delivery.team, delivery.id
+    key = followed.delivery(delivery.track, delivery.team, delivery.id)
     solutions = solution_digests(store, challenge)
     is_new = True
 
@@ -193,7 +195,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         stated: Added = [("metadata", body(track, key_of(submission), values, SERVICE))] if track.metadata else []
-        return [("arrival", arrival(submission, SERVICE, delivery.id)), *stated]
+        return [("arrival", arrival(submission, SERVICE, key[-1])), *stated]
 
     store.record(track.name, decide)
     store.read(followed.follow)
@@ -201,7 +203,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
     if any(state.index == event.index and state.present for state in followed.submissions(track.name, delivery.team)):
         _place(track, event, ready)
     ready.unlink(missing_ok=True)
-    return Accepted(event, followed.issuer.receipt(event), is_new)
+    return Accepted(delivery.id, event, followed.issuer.receipt(event), is_new)
 
 
 def _place(track: Track, event: Event, received: Path) -> None:

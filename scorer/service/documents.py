@@ -75,7 +75,7 @@ def accepted_document(accepted: Accepted) -> Document:
     """A delivery that is in the record."""
     body = accepted.event.body
     return {
-        "id": body["delivery"],
+        "id": accepted.id,
         "index": accepted.event.index,
         "track": accepted.event.track,
         "file": printable(body["file"]),

@@ -99,7 +99,8 @@ class Deliveries(RuleBasedStateMachine):
             for tab, file in zip(reversed(tabs), reversed(held), strict=True):
                 assert tab.post(action="hand-in", track="main", file=file).status_code in (303, 429)
         for file in held:
-            event = self.found.service.followed.deliveries.get(("main", team, file))
+            followed = self.found.service.followed
+            event = followed.deliveries.get(followed.delivery("main", team, file))
             if event is not None:
                 self.receipts[team, file] = self.found.service.followed.issuer.receipt(event)
 
@@ -186,7 +187,8 @@ class Deliveries(RuleBasedStateMachine):
         self.found.store.read(self.found.service.followed.follow)
         files = set(self.found.files())
         for team, delivery in self.receipts:
-            event = self.found.service.followed.deliveries["main", team, delivery]
+            followed = self.found.service.followed
+            event = followed.deliveries[followed.delivery("main", team, delivery)]
             (state,) = [
                 state for state in self.found.service.followed.submissions("main", team) if state.index == event.index
             ]

@@ -21,6 +21,7 @@ from typing import Any
 import psutil
 import pytest
 
+from scorer.live.entries import Followed
 from scorer.organising.teams import issue
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
@@ -150,10 +151,9 @@ def token_of(folder: Path, team: str = "amber") -> str:
 
 
 def arrivals(folder: Path) -> list[tuple[str, str]]:
-    """The team and the id of each delivery in the record."""
+    """The team and the recorded id of each delivery."""
     with opened(folder) as store:
-        events = store.read(lambda view: view.all_events)
-    return [(event.body["team"], event.body["delivery"]) for event in events if "delivery" in event.body]
+        return [(team, delivery) for _, team, delivery in store.read(lambda view: Followed.of(view, "Live")).deliveries]
 
 
 def delivered_files(folder: Path) -> list[Path]:
@@ -194,7 +194,8 @@ class TestKilled:
         with serving(folder, "--no-runner") as server:
             status, document = server.put(token, delivery, GOOD)
         assert status in (200, 201)
-        assert arrivals(folder) == [("amber", delivery)]
+        ((team, recorded),) = arrivals(folder)
+        assert (team, recorded != delivery) == ("amber", True)
         (file,) = delivered_files(folder)
         assert file.read_text() == GOOD
         assert file.name.endswith(f"-{document['index']:06}.txt")
