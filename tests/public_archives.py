@@ -16,13 +16,14 @@ END = day(31, 13)
 """When all is over."""
 
 
-def decided(folder: Path, secret: str = "", table: str = "") -> Committed:
+def decided(folder: Path, secret: str = "", table: str = "", entries: str = "") -> Committed:
     """A committed challenge that is over and revealed, with its site; an erratum changed the solution of `main`.
 
-    `secret` is in everything that nobody may see; `table` is one more table of challenge.toml.
+    `secret` is in everything that nobody may see; `table` is one more table of challenge.toml, and `entries` one
+    more key.
     """
     live = Committed.create(folder)
-    live.edit('name = "Live"\n', f'name = "Live"\nlicence = "CC BY 4.0"\n# {secret}\n')
+    live.edit('name = "Live"\n', f'name = "Live"\nlicence = "CC BY 4.0"\n{entries}# {secret}\n')
     live.edit("[tracks.main]", f"{table}[tracks.main]")
     live.edit('title = "Main"\n', 'title = "Main"\nquota = {per_day = 2}\n')
     live.run(day(5))

@@ -15,6 +15,7 @@ import math
 import sys
 import tomllib
 import zipfile
+import zlib
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -58,21 +59,6 @@ class Entry:
     state: str = ""
     scores: dict[str, float] = field(default_factory=dict)
     """The preliminary and the final score; empty for a rejected submission."""
-
-
-@dataclass
-class Phase:
-    """A phase."""
-
-    name: str
-    start: datetime
-    end: datetime
-    grace: timedelta
-
-    @property
-    def closes(self) -> datetime:
-        """When it receives no more."""
-        return self.end + self.grace
 
 
 class Archive:
@@ -254,19 +240,17 @@ class Board:
         need(sorted(lists["preliminary"]) == sorted(self.flagged), f"{self.name}: the preliminary queries")
         need(sorted(lists["rest"]) == sorted(self.solution.keys() - self.flagged), f"{self.name}: the other queries")
 
-    def phases(self) -> list[Phase]:
-        """The phases by the record."""
-        found: list[Phase] = []
+    def phases(self) -> list[list[Any]]:
+        """The name, the start, the end and the grace of each phase by the record."""
+        found: list[list[Any]] = []
         for event in self.archive.of(self.name, "phases", "extension"):
             body = event["body"]
             if event["kind"] == "phases":
-                found = [
-                    Phase(each["name"], at(each["start"]), at(each["end"]), timedelta(seconds=each["grace"]))
-                    for each in body["phases"]
-                ]
+                times = [(at(each["start"]), at(each["end"]), timedelta(0, each["grace"])) for each in body["phases"]]
+                found = [[each["name"], *time] for each, time in zip(body["phases"], times, strict=True)]
             for phase in found:
-                if event["kind"] == "extension" and phase.name == body["phase"]:
-                    phase.end = at(body["end"])
+                if event["kind"] == "extension" and phase[0] == body["phase"]:
+                    phase[2] = at(body["end"])
         return found
 
     def entries(self) -> list[Entry]:
@@ -312,16 +296,10 @@ class Board:
             full = [kind for kind, most in limits.items() if most is not None and taken[keys[kind]] >= most]
             if not entry.state and full and not is_baseline:
                 entry.state = "over-quota"
-            if f"submissions/{entry.digest}" in self.archive.members:
-                entry.scores = self.scored(self.archive.members[f"submissions/{entry.digest}"])
-            if not entry.state and (entry.scores or self.was_scored(entry.digest)):
+            entry.scores = self.scored(self.archive.members.get(f"submissions/{entry.digest}"), entry.digest)
+            if not entry.state and entry.scores:
                 taken.update(keys.values())
-                entry.state = "counts" if entry.present and entry.scores else "withdrawn"
-
-    def was_scored(self, digest: str) -> bool:
-        """Whether a withdrawn submission, whose bytes are not there, has a result by the solution in force."""
-        rows = self.archive.lines("tables/result.jsonl")
-        return any(row["submission_digest"] == digest and row["status"] == "scored" for row in rows)
+                entry.state = "counts" if entry.present else "withdrawn"
 
     def counting(self, team: str, entries: list[Entry]) -> Entry | None:
         """The entry that counts of a team."""
@@ -335,28 +313,53 @@ class Board:
             return entries[-1] if entries else None
         return max(entries, key=lambda entry: entry.scores["preliminary"], default=None)
 
-    def scored(self, content: bytes) -> dict[str, float]:
-        """The scores of a submission; empty if it is rejected."""
-        lists: dict[str, list[str]] = {}
-        for line in content.decode().splitlines():
+    def scored(self, content: bytes | None, digest: str) -> dict[str, float]:
+        """The scores of a submission from its bytes, or else from its judged items; empty if it is rejected."""
+        lists = self.judged(digest) if content is None else {}
+        for line in content.decode().splitlines() if content is not None else ():
             query, colon, items = line.partition(":")
             if not colon or query in lists:
                 return {}
-            lists[query] = list(dict.fromkeys(items.split(",")[: self.settings["list_length"]]))
+            listed = dict.fromkeys(items.split(",")[: self.settings["list_length"]])
+            lists[query] = [self.solution.get(query, {}).get(item, 0) for item in listed]
         values = {query: self.measured(lists.get(query, []), grades) for query, grades in self.solution.items()}
         means: dict[str, float] = defaultdict(float)
         for part, queries in (("all", values.keys()), ("preliminary", self.flagged)):
             means[part] = round(math.fsum(values[query] for query in queries) / len(queries), self.settings["decimals"])
-        return means
+        return means if lists else {}
 
-    def measured(self, items: list[str], grades: dict[str, float]) -> float:
-        """The score of a list, by nDCG or P with a cut-off."""
+    def judged(self, digest: str) -> dict[str, list[float]]:
+        """The grades of the lists of a submission by its result, if it has one that is scored."""
+        for row in self.archive.lines("tables/result.jsonl"):
+            known = row["submission_digest"], row["solution_digest"], row["status"]
+            if known == (digest, self.basis["solution"], "scored"):
+                counts, lengths, ranks, positions = (iter(column) for column in unpacked(row["hits"]))
+                lists = {query: [0.0] * next(lengths) for query in self.solution}
+                for (query, found), count in zip(lists.items(), counts, strict=True):
+                    for _ in range(count):
+                        found[next(ranks) - 1] = sorted(self.solution[query].values())[::-1][next(positions)]
+                return lists
+        return {}
+
+    def measured(self, found: list[float], grades: dict[str, float]) -> float:
+        """The score of a list with these grades, by nDCG or P with a cut-off."""
         name, _, text = self.settings["primary"].partition("@")
         cutoff = int(text)
         if name == "P":
-            return sum(grades.get(item, 0) > 0 for item in items[:cutoff]) / cutoff
+            return sum(grade > 0 for grade in found[:cutoff]) / cutoff
         need(name == "nDCG", f"{self.name}: this program does not know the measure {name}")
-        return dcg([grades.get(item, 0) for item in items[:cutoff]]) / dcg(sorted(grades.values())[::-1][:cutoff])
+        return dcg(found[:cutoff]) / dcg(sorted(grades.values())[::-1][:cutoff])
+
+
+def unpacked(text: str) -> list[list[int]]:
+    """The columns of packed judged items."""
+    body, columns = zlib.decompress(base64.b64decode(text)[4:]), []
+    while body:
+        width, count = int(chr(body[2])), int.from_bytes(body[3:7], "little")
+        planes = [body[7 + count * place :][:count] for place in range(width)]
+        columns.append([int.from_bytes(bytes(each), "little") for each in zip(*planes, strict=True)])
+        body = body[7 + count * width :]
+    return columns
 
 
 def dcg(gains: list[float]) -> float:
@@ -364,12 +367,12 @@ def dcg(gains: list[float]) -> float:
     return math.fsum(gain / math.log2(rank + 1) for rank, gain in enumerate(gains, 1))
 
 
-def place(phases: list[Phase], moment: datetime) -> tuple[int, str]:
+def place(phases: list[list[Any]], moment: datetime) -> tuple[int, str]:
     """The last phase that has started, and whether it has closed."""
-    begun = [number for number, phase in enumerate(phases) if phase.start <= moment]
+    begun = [number for number, phase in enumerate(phases) if phase[1] <= moment]
     if not begun:
         return -1, "early"
-    return begun[-1], "ok" if moment < phases[begun[-1]].closes else "late"
+    return begun[-1], "ok" if moment < phases[begun[-1]][2] + phases[begun[-1]][3] else "late"
 
 
 def at(text: str) -> datetime:

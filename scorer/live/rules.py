@@ -319,11 +319,19 @@ def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
     return SaltedDigest(salted, digest, view.secret("solutions").hex())
 
 
-def publication_rules(licence: str) -> tuple[str, ...]:
-    """What may become public at the end, under a licence."""
+def publication_rules(licence: str, *, submissions: bool) -> tuple[str, ...]:
+    """What may become public at the end, under a licence, with submissions or without."""
+    of_entries = (
+        f"The submissions may then become public under the licence {licence}; of those that were withdrawn, the judged "
+        "items that they had."
+    )
+    if not submissions:
+        of_entries = (
+            "The submissions do not become public. The judged items in them and their ranks may then become public "
+            f"under the licence {licence}; the scores follow from these."
+        )
     return (
         "When all tracks are over and their keys are revealed, every event that decides a board may become public with "
         "its text, and so may the solutions.",
-        f"The submissions may then become public under the licence {licence}; of those that were withdrawn, the judged "
-        "items that they had.",
+        of_entries,
     )

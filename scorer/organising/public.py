@@ -84,7 +84,7 @@ RESULTS = f"tables/{RESULT_TABLE}.jsonl"
 
 LARGEST = 100_000 * MB
 
-KEYS = ("name", "licence", "limits", "metadata", "overall", "visibility", "tracks")
+KEYS = ("name", "licence", "publish_submissions", "limits", "metadata", "overall", "visibility", "tracks")
 PRIVATE_KEYS = ("description", "submissions", "ignore", "slices", "slices_public")
 """Keys of challenge.toml that the archive has, and keys of a track that it leaves out, because no score depends on
 them.
@@ -100,8 +100,9 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
     """
     if not challenge.licence:
         raise ChallengeError(
-            f"{settings}: licence: is missing; the public archive has the submissions, so it needs the licence under "
-            'which they become public, as in licence = "CC BY 4.0"; say so to the teams before the start'
+            f"{settings}: licence: is missing; the public archive needs the licence under which the submissions become "
+            'public, or with publish_submissions = false the judged items in them, as in licence = "CC BY 4.0"; say so '
+            "to the teams before the start"
         )
     moved = portable(settings, challenge)
     archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
@@ -115,8 +116,9 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         found: dict[str, Content] = {name: files[name] for name in files if name.removeprefix(CHALLENGE) in places}
         solved = solution_files(archive)
         found |= {name: solved[name] for name in solved if name.removeprefix(SOLUTIONS) in used}
-        submitted = submitted_files(view, challenge, archive, kept, everything=True)
-        needed = {f"{SUBMISSIONS}{digest}" for digest in present_digests(view)}
+        published = challenge.publish_submissions
+        submitted = submitted_files(view, challenge, archive, kept, everything=True) if published else {}
+        needed = {f"{SUBMISSIONS}{digest}" for digest in present_digests(view) if published}
         gone = (name for name in needed - submitted.keys() if view.has_result(name.removeprefix(SUBMISSIONS)))
         if missing := listed("the bytes are gone of", sorted(gone)):
             raise ChallengeError(f"{missing}; the public archive has the bytes of every submission that was scored")
@@ -143,9 +145,7 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
 
 
 def _results(view: Snapshot, digests: set[str]) -> Iterator[bytes]:
-    """The results of submissions that were withdrawn, whose bytes need not be there, but which have their places of a
-    quota.
-    """
+    """The results of submissions without bytes; those that were withdrawn have their places of a quota."""
     used = {recorded_basis(event.body, event.at).basis.solution for event in view.all_events if event.kind == "basis"}
     for row in dumped(view, RESULT_TABLE):
         if row["submission_digest"] in digests and row["solution_digest"] in used:
@@ -301,7 +301,8 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
     with Store.open(challenge.database_address, create=False, clock=lambda: max(times)) as store:
         yield Verified(f"{counted(len(lines), 'event')} can be imported")
         store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), None)
-        yield from _submissions(bundle, store.read(present_digests))
+        if challenge.publish_submissions:
+            yield from _submissions(bundle, store.read(present_digests))
         plans = store.read(lambda view: [Now.of(view, track).phases.all for track in challenge.tracks])
         times += [plan[-1].closes for plan in plans if plan]
         for track in challenge.tracks:
@@ -314,7 +315,7 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
 
 def _loaded(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: Path) -> Iterator[Verified]:
     """Import the rows into the database of the challenge, with the solutions as their bytes have them, and the results
-    of withdrawn submissions.
+    of submissions without bytes.
     """
     most = most_expanded(bundle.size)
     for place in (scratch, challenge.database_address):
@@ -325,15 +326,16 @@ def _loaded(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch:
             for track in challenge.tracks if place == scratch else ():
                 for rules in store.read(partial(_all_rules, track=track, store=store)):
                     rules.store_solution(store, rules.read_solution())
-            present = store.read(present_digests)
+            present = store.read(present_digests) if challenge.publish_submissions else frozenset()
             rows["solution"] = store.read(lambda view: list(dumped(view, "solution")))
         known = {row["digest"] for row in rows["solution"]}
         proven = {name.removeprefix(SUBMISSIONS) for name in bundle.names(SUBMISSIONS)} | present
         unproven = [row for row in bundle.rows(RESULTS) if row["submission_digest"] not in proven]
         rows[RESULT_TABLE] = [row for row in unproven if row["solution_digest"] in known]
     if count := len({row["submission_digest"] for row in unproven}):
-        withdrawn = counted(count, "submission that was withdrawn", "submissions that were withdrawn")
-        yield Verified(f"nothing binds the results of {withdrawn} to their bytes", is_note=True)
+        which = ("submission that was withdrawn", "submissions that were withdrawn")
+        unbound = counted(count, *(which if challenge.publish_submissions else ("submission",)))
+        yield Verified(f"nothing binds the results of {unbound} to their bytes", is_note=True)
 
 
 def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:

@@ -480,7 +480,9 @@ class Challenge(SettingsTable):
     visibility: Visibility | None = Field(None, description="a table, as in [visibility]")
     limits: Limits = Field(Limits(), description="a table, as in [limits]")
     licence: str = Field("", description='a text, as in "CC BY 4.0"')
-    """Under which the submissions become public with `scorer export --public`; empty: they do not."""
+    """Under which the public archive of `scorer export --public` is published; empty: no archive."""
+    publish_submissions: bool = Field(True, description="true or false")
+    """Whether the public archive has the submissions, or only the judged items in them."""
     keep_submissions: bool = Field(True, description="true or false")
     """Whether the bytes of submissions that are scored are kept next to the database."""
     database: PathText = Field("scores.db", description="the path of a file, or the URL of a database")

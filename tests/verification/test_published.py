@@ -29,6 +29,7 @@ name = "Lists <&> \\"quoted\\""
 description = "About {SECRET}"
 database = "{SECRET}.db"
 licence = "{SECRET}"
+publish_submissions = false
 keep_submissions = false
 
 [site]

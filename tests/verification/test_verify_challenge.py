@@ -13,10 +13,12 @@ from scorer.errors import ChallengeError
 from scorer.organising.public import ARCHIVE, PLACE
 from scorer.store.log import Purpose
 from scorer.store.snapshot import Snapshot
-from tests.bundles import members
+from tests.bundles import archive as sealed
+from tests.bundles import lines_of, members, with_manifest
 from tests.commands import failed, here
 from tests.committed import whole
 from tests.public_archives import END, archived, decided
+from tests.second_verifier import problems
 from tests.verification.test_published import Quiet, http
 
 BOARDS = ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json", "lists/leaderboard.csv")
@@ -117,6 +119,27 @@ def _secrets(view: Snapshot) -> list[str]:
     tokens = [event.body["sha256"] for event in view.all_events if event.kind == "token"]
     assert tokens
     return [*(view.secret(purpose).hex() for purpose in purposes), *tokens]
+
+
+def test_without_submissions_the_boards_follow_from_their_judged_items(tmp_path: Path) -> None:
+    """No byte of a submission is in the archive; both programs find a result that was changed."""
+    live = decided(tmp_path / "live", entries="publish_submissions = false\n")
+    archive = archived(live, tmp_path / ARCHIVE)
+    content = members(archive)
+    found = here("verify", "challenge", archive)
+
+    assert (found.code, failed(found), problems(archive)) == (0, [], [])
+    assert "note    nothing binds the results of 8 submissions to their bytes" in found.out
+    assert "The submissions do not become public." in (live.folder / "site" / "main" / "rules.html").read_text()
+    assert not [name for name in content if name.startswith("submissions/")]
+    rows = [json.loads(line) for line in content["tables/result.jsonl"].splitlines()]
+    (one, two, *_) = [row for row in rows if row["hits"] and row["solution_digest"] == rows[-1]["solution_digest"]]
+    one["hits"], two["hits"] = two["hits"], one["hits"]
+    content["tables/result.jsonl"] = lines_of(rows)
+    manifest = json.loads(content["manifest.json"])
+    archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    assert "leaderboard.json: the derived board" in failed(here("verify", "challenge", archive))[0]
+    assert problems(archive)
 
 
 def test_what_is_not_public_is_refused(tmp_path: Path) -> None:

@@ -117,7 +117,8 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
     sections = rule_sections(board, challenge.limits, by_service=bool(challenge.branding.service))
     if challenge.licence:
-        sections += (RuleSection("publication", "What becomes public", publication_rules(challenge.licence)),)
+        published = publication_rules(challenge.licence, submissions=challenge.publish_submissions)
+        sections += (RuleSection("publication", "What becomes public", published),)
     yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, "sections": sections})
     if board.slices:
         about = f"The teams of {title} on slices of the queries: scores, intervals and ranks on each."
