@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
@@ -293,8 +293,6 @@ DECISIONS: tuple[Decision, ...] = ("merged_into", "disqualified", "withdrawn")
 
 class TeamSettings(SettingsTable):
     """The table of a team in teams.toml."""
-
-    not_keys: ClassVar[frozenset[str]] = frozenset()
 
     name: Name | None = Field(None, description=_A_NAME)
     affiliation: Line | None = Field(None, description=_A_TEXT)

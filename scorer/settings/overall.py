@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator, Field
 
@@ -29,8 +29,6 @@ Weight = Annotated[
 
 class Overall(SettingsTable):
     """How several tracks are ranked as one."""
-
-    not_keys: ClassVar[frozenset[str]] = frozenset()
 
     tracks: tuple[Stated, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
     rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)

@@ -9,7 +9,7 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
@@ -49,8 +49,18 @@ class SettingsTable(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root"})
+    not_keys: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not come from a key of the table."""
+    checks: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], object]]] = {}
+    """By field: what is wrong with its value, if anything is, given the values of the fields before it."""
+
+    @field_validator("*")
+    @classmethod
+    def _checked(cls, value: Any, validated: ValidationInfo) -> Any:
+        check = cls.checks.get(validated.field_name or "")
+        if check is not None and (wrong := check(value, validated.data)):
+            raise ValueError(wrong)
+        return value
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -58,7 +68,7 @@ class SettingsTable(BaseModel):
         return [name for name in cls.model_fields if name not in cls.not_keys]
 
 
-def _valid(is_valid: Callable[[str], object], wrong: str) -> AfterValidator:
+def valid(is_valid: Callable[[str], object], wrong: str) -> AfterValidator:
     """Refuses a text that is not valid; `wrong` says what it is."""
 
     def check(text: str) -> str:
@@ -82,43 +92,43 @@ def absolute(root: Path, path: str) -> Path:
 IGNORED = ("README", "README.*", "LICENSE", "LICENSE.*", "metadata.json", "Thumbs.db", "desktop.ini", "__MACOSX")
 """Names of files and folders, in upper or lower case, that people and systems add to submissions."""
 
-Stated = Annotated[str, _valid(str.strip, "is blank")]
-PathText = Annotated[str, _valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
-FormatText = Annotated[str, _valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
+Stated = Annotated[str, valid(str.strip, "is blank")]
+PathText = Annotated[str, valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
+FormatText = Annotated[str, valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
 
 
 # Measures
 
 
-def parsed(name: str, validated: ValidationInfo) -> tuple[Measure, ...]:
+def parsed(name: str, known: Mapping[str, Any]) -> tuple[Measure, ...]:
     """The measures that a name means with the track's cut-offs.
 
     Invalid cut-offs are a separate error, so the measures that would use them count as valid.
     """
     from scorer.measures import parse  # noqa: PLC0415 (whoever verifies a document needs no arrays)
 
-    return parse(name, validated.data.get("cutoffs", (1,)))
+    return parse(name, known.get("cutoffs", (1,)))
 
 
 def _measure_name(name: str, validated: ValidationInfo) -> str:
-    parsed(name, validated)
+    parsed(name, validated.data)
     return name
 
 
 def _one_measure_name(name: str, validated: ValidationInfo) -> str:
-    measures = parsed(name, validated)
+    measures = parsed(name, validated.data)
     if len(measures) > 1:
         raise ValueError(f"means {' and '.join(map(str, measures))}")
     return name
 
 
-def check_unit_mean(validated: ValidationInfo, what: str) -> None:
-    """Raise ValueError unless the primary measure is a mean of scores from 0 to 1; `what` says what needs one."""
-    name = validated.data.get("primary")
-    for measure in parsed(name, validated) if name else ():
+def no_unit_mean(known: Mapping[str, Any], what: str) -> str:
+    """Why the primary measure is no mean of scores from 0 to 1, which `what` needs; empty if it is one."""
+    for measure in parsed(known["primary"], known) if "primary" in known else ():
         if measure.kind.aggregation != "mean" or not measure.bounded:
-            raise ValueError(f"{what}, but {measure} is not a mean of scores from 0 to 1")
+            return f"{what}, but {measure} is not a mean of scores from 0 to 1"
+    return ""
 
 
 MeasureName = Annotated[str, AfterValidator(_measure_name)]
@@ -192,18 +202,11 @@ Share = Annotated[Decimal, BeforeValidator(share), PlainSerializer(share_text, w
 class KeySplit(SettingsTable):
     """The table `split` of a track."""
 
-    not_keys: ClassVar[frozenset[str]] = frozenset()
-
     preliminary: Share = Field(description="a number between 0 and 1, as in 0.2")
     key_file: PathText = Field(KEY_FILE, description="the path of a file")
-    key_sha256: str = Field("", description="the SHA-256 of the key, as `scorer split` prints it")
-
-    @field_validator("key_sha256")
-    @classmethod
-    def _digest(cls, text: str) -> str:
-        if text and not SHA256.fullmatch(text):
-            raise ValueError("is not a SHA-256")
-        return text
+    key_sha256: Annotated[str, valid(lambda text: not text or SHA256.fullmatch(text), "is not a SHA-256")] = Field(
+        "", description="the SHA-256 of the key, as `scorer split` prints it"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,9 +368,15 @@ MetadataType = Literal["text", "choice", "number", "yes-no", "url"]
 class MetadataField(SettingsTable):
     """A table [[metadata]]: a fact that teams state about a submission."""
 
-    not_keys: ClassVar[frozenset[str]] = frozenset()
+    checks: ClassVar = {
+        "choices": lambda choices, known: (
+            (bool(choices) != (known.get("type") == "choice") and ("has no effect" if choices else "is empty"))
+            or (len({choice.casefold() for choice in choices}) < len(choices) and "names a choice twice")
+        ),
+        "unit": lambda unit, known: unit and known.get("type") != "number" and "has no effect",
+    }
 
-    name: Annotated[str, _valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
+    name: Annotated[str, valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
         description="a-z, 0-9, _ and -, at most 40 characters, beginning with a letter"
     )
     title: Stated = Field(description=TEXT)
@@ -379,22 +388,6 @@ class MetadataField(SettingsTable):
     required: bool = Field(False, description="true or false")
     public: Publicity = Field("now", description='"now", "end" or "never"')
     ir_metadata: str = Field("", description='a path of keys in ir-metadata, as in "method.automatic"')
-
-    @field_validator("choices")
-    @classmethod
-    def _of_choice(cls, choices: tuple[str, ...], validated: ValidationInfo) -> tuple[str, ...]:
-        if bool(choices) != (validated.data.get("type") == "choice"):
-            raise ValueError("has no effect" if choices else "is empty")
-        if len({choice.casefold() for choice in choices}) < len(choices):
-            raise ValueError("names a choice twice")
-        return choices
-
-    @field_validator("unit")
-    @classmethod
-    def _of_number(cls, unit: str, validated: ValidationInfo) -> str:
-        if unit and validated.data.get("type") != "number":
-            raise ValueError("has no effect")
-        return unit
 
     def choice_of(self, text: str) -> str | bool | None:
         """The choice that a text means, or whether it says yes; None for another text."""

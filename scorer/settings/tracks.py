@@ -5,46 +5,19 @@ lists.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, BeforeValidator, Field
 
+from scorer import options
 from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
 from scorer.measures import Measure, parse
-from scorer.options import (
-    COUNTING_ENTRY,
-    EQUAL_RANKS,
-    FINAL_SPLIT,
-    FORMATS_ALLOWED,
-    JUDGED_BOUNDS,
-    PER_QUERY,
-    ROWS,
-    SELF,
-    SLICES_PUBLIC,
-    STAGE,
-    STATISTICS,
-    TIES,
-    TRACK_MISSING,
-    UNJUDGED,
-    CountingEntry,
-    EqualRanks,
-    FinalSplit,
-    JudgedBounds,
-    PerQuery,
-    Rows,
-    SlicesPublic,
-    Stage,
-    Statistics,
-    Ties,
-    TrackMissing,
-    Unjudged,
-)
 from scorer.settings.overall import Overall
 from scorer.settings.rules import (
     AUTO,
@@ -66,9 +39,10 @@ from scorer.settings.rules import (
     Stated,
     absolute,
     check_order,
-    check_unit_mean,
     located_in,
+    no_unit_mean,
     parsed,
+    valid,
 )
 from scorer.settings.visibility import Visibility
 from scorer.wording import quoted, suggestion
@@ -111,84 +85,75 @@ def split_url(url: str) -> SplitResult | None:
         return None
 
 
+def _leads(url: str) -> bool:
+    parts = split_url(url)
+    return parts is not None and parts.scheme in SCHEMES and bool(parts.netloc or parts.scheme == "mailto")
+
+
 class Link(SettingsTable):
     """A link in the footer."""
 
-    not_keys: ClassVar[frozenset[str]] = frozenset()
-
     title: Stated = Field(description=TEXT)
-    url: str = Field(description="a URL that begins with http://, https:// or mailto:")
+    url: Annotated[str, valid(_leads, "is not a URL of this kind")] = Field(
+        description="a URL that begins with http://, https:// or mailto:"
+    )
 
-    @field_validator("url")
-    @classmethod
-    def _safe(cls, url: str) -> str:
-        parts = split_url(url)
-        if parts is None or parts.scheme not in SCHEMES or not (parts.netloc or parts.scheme == "mailto"):
-            raise ValueError("is not a URL of this kind")
+
+def _address_of_site(url: str) -> str:
+    parts = split_url(url)
+    if not url:
         return url
+    if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
+        raise ValueError("is not the address of a folder")
+    return url if url.endswith("/") else f"{url}/"
+
+
+def _reaches(contact: str) -> bool:
+    parts = split_url(contact)
+    is_url = parts is not None and parts.scheme == "https" and bool(parts.netloc)
+    return not contact or is_url or re.fullmatch(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", contact, re.ASCII) is not None
+
+
+def _is_in_static(path: str) -> bool:
+    return not (path.startswith("/") or "\\" in path or any(part.startswith(".") for part in PurePosixPath(path).parts))
+
+
+SiteAddress = Annotated[str, AfterValidator(_address_of_site)]
 
 
 class Branding(SettingsTable):
     """The table [site]: the folder of the pages, and what the organiser adds to them."""
 
-    not_keys: ClassVar[frozenset[str]] = frozenset()
+    checks: ClassVar = {
+        "accent": lambda colour, _: _contrast_wrong(colour, LIGHT),
+        "accent_dark": lambda colour, known: (
+            "needs accent, the colour of light pages"
+            if colour and known.get("accent") == ""
+            else _contrast_wrong(colour, DARK)
+        ),
+    }
 
     folder: PathText = Field("site", description="the path of a folder for the site only")
-    url: str = Field("", description="the address of the published site, as in https://example.org/challenge/")
-    service: str = Field("", description="the address of the service for files, as in https://example.org/challenge/")
-    contact: str = Field(
+    url: SiteAddress = Field("", description="the address of the published site, as in https://example.org/challenge/")
+    service: SiteAddress = Field(
+        "", description="the address of the service for files, as in https://example.org/challenge/"
+    )
+    contact: Annotated[str, valid(_reaches, "is neither an email address nor such a URL")] = Field(
         "", description="an email address, as in lists@example.org, or a URL that begins with https://"
     )
     accent: str = Field("", description=f"{COLOUR} the backgrounds of light pages: {', '.join(LIGHT)}")
     accent_dark: str = Field("", description=f"{COLOUR} the backgrounds of dark pages: {', '.join(DARK)}")
-    logo: str = Field("", description=f"the path of an image in {STATIC}/ ({', '.join(IMAGES)})")
+    logo: Annotated[
+        str,
+        valid(_is_in_static, f"is not the path of a file in {STATIC}/"),
+        valid(lambda path: not path or path.lower().endswith(IMAGES), "is not the name of an image"),
+    ] = Field("", description=f"the path of an image in {STATIC}/ ({', '.join(IMAGES)})")
     footer: str = Field("", description=MARKDOWN)
     links: tuple[Link, ...] = Field(
         (),
         strict=False,
         description='links to http://, https:// or mailto:, as in [{ title = "Us", url = "mailto:us@example.org" }]',
     )
-
-    @field_validator("url", "service")
-    @classmethod
-    def _address(cls, url: str) -> str:
-        parts = split_url(url)
-        if not url:
-            return url
-        if parts is None or parts.scheme not in {"http", "https"} or not parts.netloc or parts.query or parts.fragment:
-            raise ValueError("is not the address of a folder")
-        return url if url.endswith("/") else f"{url}/"
-
-    @field_validator("contact")
-    @classmethod
-    def _reachable(cls, contact: str) -> str:
-        parts = split_url(contact)
-        is_url = parts is not None and parts.scheme == "https" and bool(parts.netloc)
-        if contact and not is_url and not re.fullmatch(r"[\w.+-]+@[\w-]+(\.[\w-]+)+", contact, re.ASCII):
-            raise ValueError("is neither an email address nor such a URL")
-        return contact
-
-    @field_validator("accent")
-    @classmethod
-    def _readable(cls, colour: str) -> str:
-        return _contrasting(colour, LIGHT)
-
-    @field_validator("accent_dark")
-    @classmethod
-    def _readable_on_dark_pages(cls, colour: str, validated: ValidationInfo) -> str:
-        if colour and validated.data.get("accent") == "":
-            raise ValueError("needs accent, the colour of light pages")
-        return _contrasting(colour, DARK)
-
-    @field_validator("logo")
-    @classmethod
-    def _image(cls, path: str) -> str:
-        parts = PurePosixPath(path).parts
-        if path and (path.startswith("/") or any(part.startswith(".") for part in parts) or "\\" in path):
-            raise ValueError(f"is not the path of a file in {STATIC}/")
-        if path and not path.lower().endswith(IMAGES):
-            raise ValueError("is not the name of an image")
-        return path
 
     @property
     def accents(self) -> tuple[str, str] | None:
@@ -202,16 +167,15 @@ NO_BRANDING = Branding.model_validate({})
 """The pages without a table [site]."""
 
 
-def _contrasting(colour: str, backgrounds: Sequence[str]) -> str:
+def _contrast_wrong(colour: str, backgrounds: Sequence[str]) -> str:
     if not colour:
-        return colour
+        return ""
     if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
-        raise ValueError("is not a colour")
+        return "is not a colour"
     found, background = least_contrast(colour, backgrounds)
-    if found < LEAST_CONTRAST:
-        # Rounded down, so that 4.49 is not reported as 4.5.
-        raise ValueError(f"has a contrast of only {int(found * 10) / 10:.1f}:1 with {background}")
-    return colour
+    # Rounded down, so that 4.49 is not reported as 4.5.
+    wrong = f"has a contrast of only {int(found * 10) / 10:.1f}:1 with {background}"
+    return wrong if found < LEAST_CONTRAST else ""
 
 
 def contrast(one: str, other: str) -> float:
@@ -268,6 +232,50 @@ BY_FINAL_SCORES = ("best_final", "best-final", "final")
 """Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
 
 
+def _cutoffs_wrong(cutoffs: Sequence[int], known: Mapping[str, Any]) -> object:
+    if list(cutoffs) != sorted(set(cutoffs)):
+        return "is not ascending"
+    longest = known.get("list_length")
+    return cutoffs and longest and cutoffs[-1] > longest and f"exceeds the list_length of {longest}"
+
+
+def _ties_wrong(ties: options.Ties, known: Mapping[str, Any]) -> None:
+    """Not every measure has a formula for the mean over the orders of tied items. Raises MeasureError."""
+    names = (known.get("primary"), *known.get("measures", ()))
+    for name in names if ties == "expected" else ():
+        for measure in parsed(name, known) if name else ():
+            measure.need_closed_form(cut=True)
+
+
+def _bounds_wrong(bounds: options.JudgedBounds | None, known: Mapping[str, Any]) -> object:
+    has_none = known.get("ties") not in (None, "trec", "order") or known.get("unjudged") == "drop"
+    return bounds and has_none and 'has no bounds with unjudged = "drop", or with other ties than "trec" and "order"'
+
+
+def _phases_wrong(phases: tuple[Phase, ...], known: Mapping[str, Any]) -> object:
+    check_order(phases)
+    for name in [phase.name for phase in phases if phase.shows == "ladder"][:1]:
+        if known.get("rows") == "entry":
+            return f'{name} shows the scores of the Ladder, which ranks teams, not rows = "entry"'
+        if wrong := no_unit_mean(known, f'{name} shows the scores of the Ladder (shows = "ladder")'):
+            return wrong
+    is_twice = phases and known.get("stage") is not None
+    return is_twice and "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
+
+
+def _entry_wrong(entry: object) -> object:
+    if entry in BY_FINAL_SCORES:
+        raise ValueError(
+            "chooses by the final queries: that favours teams with many entries, and the final scores would be "
+            "optimistic"
+        )
+    return entry
+
+
+PICKS = 2
+"""How many entries a team picks, where challenge.toml says nothing else."""
+
+
 class Track(SettingsTable):
     """One track of a challenge: its files, its measures, and the rules of its board.
 
@@ -275,6 +283,33 @@ class Track(SettingsTable):
     """
 
     not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall", "metadata", "visibility"})
+    checks: ClassVar = {
+        "name": lambda name, _: (
+            (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)
+            and "cannot be the name of a folder of the site"
+        ),
+        "cutoffs": _cutoffs_wrong,
+        "decimals": lambda decimals, known: (
+            decimals is None
+            and no_unit_mean(known, "are the digits that the standard error of the primary score leaves")
+        ),
+        "ties": _ties_wrong,
+        "unjudged": lambda unjudged, known: (
+            (unjudged, known.get("ties")) == ("drop", "expected")
+            and 'removes items that ties = "expected" leaves without a rank; choose another rule for ties'
+        ),
+        "judged_bounds": _bounds_wrong,
+        # Recorded settings have the default.
+        "picks": lambda picks, known: (
+            (picks != PICKS and known.get("entry", "picks") != "picks")
+            and f'has no effect with entry = "{known["entry"]}"'
+        ),
+        "rows_per_team": lambda most, known: (
+            (most is not None and known.get("rows", "entry") != "entry") and 'has no effect with rows = "team"'
+        ),
+        "baselines": lambda names, _: len(set(names)) < len(names) and "names a team twice",
+        "phases": _phases_wrong,
+    }
 
     name: str = Field(
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
@@ -295,131 +330,38 @@ class Track(SettingsTable):
     primary: OneMeasureName = Field(description='the name of one measure, as in "MARp" or "nDCG@10"')
     measures: tuple[MeasureName, ...] = Field((), strict=False, description='names of measures, as in ["AP", "P@10"]')
     decimals: Decimals = Field(FULL_DECIMALS, ge=0, le=12, description=f'a whole number from 0 to 12, or "{AUTO}"')
-    missing: TrackMissing = Field("zero", description=TRACK_MISSING.allowed)
-    ties: Ties = Field("trec", description=TIES.allowed)
-    unjudged: Unjudged = Field("nonrelevant", description=UNJUDGED.allowed)
-    judged_bounds: JudgedBounds | None = Field(None, description=JUDGED_BOUNDS.allowed)
-    equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
-    entry: CountingEntry = Field("best", description=COUNTING_ENTRY.allowed)
-    picks: int = Field(2, ge=1, description='a whole number from 1, with entry = "picks"')
-    rows: Rows = Field("team", description=ROWS.allowed)
+    missing: options.TrackMissing = Field("zero", description=options.TRACK_MISSING.allowed)
+    ties: options.Ties = Field("trec", description=options.TIES.allowed)
+    unjudged: options.Unjudged = Field("nonrelevant", description=options.UNJUDGED.allowed)
+    judged_bounds: options.JudgedBounds | None = Field(None, description=options.JUDGED_BOUNDS.allowed)
+    equal_ranks: options.EqualRanks = Field("shared", description=options.EQUAL_RANKS.allowed)
+    entry: Annotated[options.CountingEntry, BeforeValidator(_entry_wrong)] = Field(
+        "best", description=options.COUNTING_ENTRY.allowed
+    )
+    picks: int = Field(PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
+    rows: options.Rows = Field("team", description=options.ROWS.allowed)
     rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
-    stage: Stage | None = Field(None, description=STAGE.allowed)
+    stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
-    final: FinalSplit = Field("all", description=FINAL_SPLIT.allowed)
+    final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
     baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
     late_board: bool = Field(False, description="true or false")
     trusted_times: bool = Field(False, description="true or false")
     quota: Quota = Field(NO_QUOTA, description="a table, as in quota = {per_day = 5}")
-    per_query: PerQuery = Field("hidden", description=PER_QUERY.allowed)
-    statistics: Statistics = Field("primary", description=STATISTICS.allowed)
+    per_query: options.PerQuery = Field("hidden", description=options.PER_QUERY.allowed)
+    statistics: options.Statistics = Field("primary", description=options.STATISTICS.allowed)
     slices: PathText | None = Field(None, description="the path or URL of a file with lines query,label")
-    slices_public: SlicesPublic = Field("end", description=SLICES_PUBLIC.allowed)
+    slices_public: options.SlicesPublic = Field("end", description=options.SLICES_PUBLIC.allowed)
     reveal_solution: bool = Field(False, description="true or false")
-    solution_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
-    submission_format: FormatText | None = Field(None, description=FORMATS_ALLOWED)
+    solution_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
+    submission_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
     overall: Overall | None = None
     """The overall ranking that the track enters; None: it enters none."""
     metadata: tuple[MetadataField, ...] = ()
     """The fields that the challenge declares for all tracks."""
     visibility: Visibility | None = None
     """Who sees what; the challenge declares it for all tracks."""
-
-    @field_validator("name")
-    @classmethod
-    def _usable_in_paths(cls, name: str) -> str:
-        if not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED:
-            raise ValueError("cannot be the name of a folder of the site")
-        return name
-
-    @field_validator("cutoffs")
-    @classmethod
-    def _ascending(cls, cutoffs: tuple[int, ...], validated: ValidationInfo) -> tuple[int, ...]:
-        if list(cutoffs) != sorted(set(cutoffs)):
-            raise ValueError("is not ascending")
-        if cutoffs and cutoffs[-1] > validated.data.get("list_length", cutoffs[-1]):
-            raise ValueError(f"exceeds the list_length of {validated.data['list_length']}")
-        return cutoffs
-
-    @field_validator("decimals")
-    @classmethod
-    def _of_unit_mean(cls, decimals: int | None, validated: ValidationInfo) -> int | None:
-        if decimals is None:
-            check_unit_mean(validated, "are the digits that the standard error of the primary score leaves")
-        return decimals
-
-    @field_validator("ties")
-    @classmethod
-    def _possible_for_all_measures(cls, ties: Ties, validated: ValidationInfo) -> Ties:
-        """Not every measure has a formula for the mean over the orders of tied items."""
-        names = (validated.data.get("primary"), *validated.data.get("measures", ()))
-        for name in names if ties == "expected" else ():
-            for measure in parsed(name, validated) if name else ():
-                measure.need_closed_form(cut=True)
-        return ties
-
-    @field_validator("unjudged")
-    @classmethod
-    def _ordered_before_the_cut(cls, unjudged: Unjudged, validated: ValidationInfo) -> Unjudged:
-        if unjudged == "drop" and validated.data.get("ties") == "expected":
-            raise ValueError('removes items that ties = "expected" leaves without a rank; choose another rule for ties')
-        return unjudged
-
-    @field_validator("judged_bounds")
-    @classmethod
-    def _of_ordered_lists(cls, bounds: JudgedBounds | None, validated: ValidationInfo) -> JudgedBounds | None:
-        given = {key: validated.data.get(key) for key in ("ties", "unjudged")}
-        if bounds and (given["ties"] not in (None, "trec", "order") or given["unjudged"] == "drop"):
-            raise ValueError('has no bounds with unjudged = "drop", or with other ties than "trec" and "order"')
-        return bounds
-
-    @field_validator("entry", mode="before")
-    @classmethod
-    def _not_by_final_scores(cls, entry: object) -> object:
-        if entry in BY_FINAL_SCORES:
-            raise ValueError(
-                "chooses by the final queries: that favours teams with many entries, and the final scores would be "
-                "optimistic"
-            )
-        return entry
-
-    @field_validator("picks")
-    @classmethod
-    def _only_with_picks(cls, picks: int, validated: ValidationInfo) -> int:
-        # Recorded settings have the default.
-        if picks != cls.model_fields["picks"].default and validated.data.get("entry", "picks") != "picks":
-            raise ValueError(f'has no effect with entry = "{validated.data["entry"]}"')
-        return picks
-
-    @field_validator("rows_per_team")
-    @classmethod
-    def _only_of_entries(cls, most: int | None, validated: ValidationInfo) -> int | None:
-        if most is not None and validated.data.get("rows", "entry") != "entry":
-            raise ValueError('has no effect with rows = "team"')
-        return most
-
-    @field_validator("baselines")
-    @classmethod
-    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(names)) < len(names):
-            raise ValueError("names a team twice")
-        return names
-
-    @field_validator("phases")
-    @classmethod
-    def _in_order(cls, phases: tuple[Phase, ...], validated: ValidationInfo) -> tuple[Phase, ...]:
-        check_order(phases)
-        names = [phase.name for phase in phases if phase.shows == "ladder"]
-        if names:
-            if validated.data.get("rows") == "entry":
-                raise ValueError(f'{names[0]} shows the scores of the Ladder, which ranks teams, not rows = "entry"')
-            check_unit_mean(validated, f'{names[0]} shows the scores of the Ladder (shows = "ladder")')
-        if phases and validated.data.get("stage") is not None:
-            raise ValueError(
-                "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
-            )
-        return phases
 
     @cached_property
     def primary_measure(self) -> Measure:
@@ -463,10 +405,42 @@ class Track(SettingsTable):
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
 
 
+def _site_errors(site: str, known: Mapping[str, Any]) -> Iterator[str]:
+    """The public folder contains no solution and no results, and no page is read as a submission."""
+    if is_url(site):
+        yield "is a URL; the site is written to a folder on this machine"
+    root: Path = known["root"]
+    folder = absolute(root, site)
+    if root.absolute().is_relative_to(folder):
+        yield "contains the challenge itself"
+    tracks = known.get("tracks", ())
+    inside = {"the database": _address(root, known.get("database", ""))}
+    for track in tracks:
+        inside[f"the solution of {track.name}"] = track.solution_path
+        inside[f"the slices of {track.name}"] = track.slices_path
+        inside[f"the key of the split of {track.name}"] = track.key_path
+    for what, place in inside.items():
+        if isinstance(place, Path) and place.is_relative_to(folder):
+            yield f"contains {what}"
+    for track in tracks:
+        place = track.submissions_path
+        if isinstance(place, Path) and (folder.is_relative_to(place) or place.is_relative_to(folder)):
+            yield f"overlaps the submissions of {track.name}"
+
+
 class Challenge(SettingsTable):
     """A challenge: its name, its tracks in the order of the file, its database and its site."""
 
     not_keys: ClassVar[frozenset[str]] = frozenset({"root", "branding"})
+    checks: ClassVar = {
+        "metadata": lambda fields, _: (
+            len({field.name for field in fields}) < len(fields) and "has two fields of one name"
+        ),
+        "visibility": lambda visibility, known: (
+            visibility and next(iter(visibility.errors(known.get("tracks", ()))), "")
+        ),
+        "site": lambda site, known: next(_site_errors(site, known), ""),
+    }
 
     root: Path = Path()
     name: Stated = Field(description=TEXT)
@@ -489,47 +463,6 @@ class Challenge(SettingsTable):
     site: PathText = Field("site", validate_default=True, description=Branding.model_fields["folder"].description)
     branding: Branding = NO_BRANDING
     """The table [site]; its `folder` is `site`."""
-
-    @field_validator("metadata")
-    @classmethod
-    def _of_other_names(cls, fields: tuple[MetadataField, ...]) -> tuple[MetadataField, ...]:
-        if len({field.name for field in fields}) < len(fields):
-            raise ValueError("has two fields of one name")
-        return fields
-
-    @field_validator("visibility")
-    @classmethod
-    def _of_these_tracks(cls, visibility: Visibility | None, validated: ValidationInfo) -> Visibility | None:
-        for error in visibility.errors(validated.data.get("tracks", ())) if visibility else ():
-            raise ValueError(error)
-        return visibility
-
-    @field_validator("site")
-    @classmethod
-    def _separate(cls, site: str, validated: ValidationInfo) -> str:
-        """The public folder contains no solution and no results, and no page is read as a submission."""
-        if is_url(site):
-            raise ValueError("is a URL; the site is written to a folder on this machine")
-        root: Path = validated.data["root"]
-        folder = absolute(root, site)
-        if root.absolute().is_relative_to(folder):
-            raise ValueError("contains the challenge itself")
-        database = _address(root, validated.data.get("database", ""))
-        if isinstance(database, Path) and database.is_relative_to(folder):
-            raise ValueError("contains the database")
-        for track in validated.data.get("tracks", ()):
-            solution, submissions = track.solution_path, track.submissions_path
-            if isinstance(solution, Path) and solution.is_relative_to(folder):
-                raise ValueError(f"contains the solution of {track.name}")
-            if isinstance(track.slices_path, Path) and track.slices_path.is_relative_to(folder):
-                raise ValueError(f"contains the slices of {track.name}")
-            if track.key_path is not None and track.key_path.is_relative_to(folder):
-                raise ValueError(f"contains the key of the split of {track.name}")
-            if isinstance(submissions, Path) and (
-                folder.is_relative_to(submissions) or submissions.is_relative_to(folder)
-            ):
-                raise ValueError(f"overlaps the submissions of {track.name}")
-        return site
 
     def track(self, name: str) -> Track:
         """The track called `name`. Raises ChallengeError, with the names of the tracks, if there is no such track."""
@@ -560,7 +493,7 @@ LISTS = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jso
 
 def names_file(key: str, value: str | None) -> bool:
     """Whether the value of a key of a track is the path or the URL of a file: not None, and not "self" of `exclude`."""
-    return value is not None and (key, value) != ("exclude", SELF)
+    return value is not None and (key, value) != ("exclude", options.SELF)
 
 
 def public_lists(track: Track) -> dict[str, Location]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
@@ -24,8 +24,6 @@ _MOMENTS = ", ".join(f'"{moment}"' for moment in MOMENTS)
 
 class Row(SettingsTable):
     """From which moment the own team sees something, and everyone."""
-
-    not_keys: ClassVar[frozenset[str]] = frozenset()
 
     team: Moment = Field("now", description=_MOMENTS)
     everyone: Moment = Field("now", description=_MOMENTS)
@@ -66,8 +64,6 @@ OWN = ("score", "rank")
 
 class Visibility(SettingsTable):
     """Who sees what, and from when. The table only hides: other rules may hide for longer."""
-
-    not_keys: ClassVar[frozenset[str]] = frozenset()
 
     score: OwnRow = Field(None, description=_ALLOWED)
     rank: OwnRow = Field(None, description=_ALLOWED)
