@@ -404,20 +404,26 @@ def compared(name: str) -> str:
     return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
-def edited(text: str, key: str, changes: Mapping[str, Any]) -> str:
-    """The text of teams.toml with some keys of one team changed; comments and the order of the file stay.
+def edited(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:
+    """TOML with other values, by the names of tables and the key; None removes one. Comments and the order stay.
 
-    The text is valid TOML, and empty for a new file. `changes` has the new value of each key; None removes it.
+    Raises ValueError if the text cannot be changed so.
     """
     import tomlkit  # noqa: PLC0415 (only commands that write need it)
 
-    document = tomlkit.parse(text)
-    if key not in document:
-        document[key] = tomlkit.table()
-    table: Any = document[key]
-    for name, value in changes.items():
-        if value is not None:
-            table[name] = value
-        elif name in table:
-            del table[name]
-    return tomlkit.dumps(document)
+    expected, document = tomllib.loads(text), tomlkit.parse(text)
+    for root, make in ((expected, dict), (document, tomlkit.table)):
+        for (*names, key), value in changes.items():
+            table: Any = root
+            for name in names:
+                if name not in table:
+                    table[name] = make()
+                table = table[name]
+            if value is None:
+                table.pop(key, None)
+            else:
+                table[key] = value
+    edited = tomlkit.dumps(document)
+    if tomllib.loads(edited) != expected:
+        raise ValueError("another value")
+    return edited

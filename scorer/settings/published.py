@@ -17,6 +17,7 @@ from typing import Any
 from scorer.errors import ChallengeError
 from scorer.files import is_url, shown
 from scorer.limits import MB, Limits
+from scorer.settings.loading import edited
 from scorer.settings.rules import AUTO
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.wording import quoted
@@ -80,7 +81,14 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     if not _is_relative(challenge.site):
         key = ("site", "folder") if isinstance(document.get("site"), dict) else ("site",)
         changes[key] = _inside(challenge.root, challenge.site) or SITE
-    return Portable(_edited(file, text, changes).encode() if changes else content, places)
+    try:
+        return Portable(edited(text, changes).encode() if changes else content, places)
+    except ValueError as error:
+        names = ", ".join(".".join(key) for key in changes)
+        raise ChallengeError(
+            f"{file}: {names} cannot be changed by a command; give each table its own header, or name files in the "
+            "folder of the challenge by relative paths, and leave out database"
+        ) from error
 
 
 def with_database(settings: bytes, address: str) -> bytes:
@@ -111,38 +119,6 @@ def _inside(root: Path, path: str) -> str | None:
 def _is_relative(path: str) -> bool:
     """Whether a path stays in the folder that it starts from, under any name of this folder."""
     return not Path(path).is_absolute() and Path(os.path.normpath(path)).parts[:1] != ("..",)
-
-
-def _edited(file: Path, text: str, changes: Mapping[Key, str | None]) -> str:
-    """The text with these values; None removes one. Comments and the order stay. Raises ChallengeError."""
-    import tomlkit  # noqa: PLC0415
-
-    expected = tomllib.loads(text)
-    document: Any = tomlkit.parse(text)
-    for key, value in changes.items():
-        _change(expected, key, value)
-        _change(document, key, value)
-    edited = tomlkit.dumps(document)
-    try:
-        is_expected = tomllib.loads(edited) == expected
-    except ValueError:
-        is_expected = False
-    if not is_expected:
-        names = ", ".join(".".join(key) for key in changes)
-        raise ChallengeError(
-            f"{file}: {names} cannot be changed by a command; give each table its own header, or name files in the "
-            "folder of the challenge by relative paths, and leave out database"
-        )
-    return edited
-
-
-def _change(table: Any, key: Key, value: str | None) -> None:
-    for name in key[:-1]:
-        table = table[name]
-    if value is None:
-        del table[key[-1]]
-    else:
-        table[key[-1]] = value
 
 
 PUBLIC_KEYS = ("name", "limits", "metadata", "tracks")

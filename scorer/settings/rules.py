@@ -284,22 +284,18 @@ def make_key(path: Path) -> bytes:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii")
+        try:
+            with stream:
+                stream.write(f"{key.hex()}\n")
+                stream.flush()
+                os.fsync(stream.fileno())
+        except OSError:
+            with suppress(OSError):
+                path.unlink()
+            raise
     except OSError as error:
-        raise _unwritable(path, error) from error
-    try:
-        with stream:
-            stream.write(f"{key.hex()}\n")
-            stream.flush()
-            os.fsync(stream.fileno())
-    except OSError as error:
-        with suppress(OSError):
-            path.unlink()
-        raise _unwritable(path, error) from error
+        raise ChallengeError(f"{path}: cannot write the key of a split: {error.strerror}") from error
     return key
-
-
-def _unwritable(path: Path, error: OSError) -> ChallengeError:
-    return ChallengeError(f"{path}: cannot write the key of a split: {error.strerror}")
 
 
 def exposure(path: Path) -> str | None:

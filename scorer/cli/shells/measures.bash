@@ -1,0 +1,3 @@
+_scorer_measures() {
+    compgen -P "${1%"${1##*,}"}" -W '<measures>' -- "${1##*,}"
+}

@@ -1,0 +1,4 @@
+_scorer_measures() {
+    compset -P '*,'
+    compadd -- <measures>
+}
