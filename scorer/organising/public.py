@@ -5,6 +5,8 @@ docs/verification-spec.md specifies the archive, so that nobody needs this packa
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 import json
 import re
@@ -91,6 +93,8 @@ them.
 """
 
 BOARDS = ("leaderboard.json", "leaderboard.csv")
+RANKING = 4
+"""So many columns of a board are its ranks, its teams and their scores, without which nothing can be compared."""
 
 
 def export_public(challenge: Challenge, store: Store, settings: Path, target: Path) -> Exported:
@@ -424,14 +428,37 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path) -
 
 
 def _same_board(name: str, derived: str, published: Path, scorer: str) -> Verified:
-    """Whether a derived board is the published one, byte for byte."""
+    """Whether a derived board is the published one, byte for byte, or in its values if another version wrote it."""
     text = published.read_bytes() if published.exists() else b""
     statement = f"{name}: the derived board is the published one, byte for byte"
     if text == derived.encode():
         return Verified(statement)
+    if scorer != __version__:
+        return _same_values(name, _rows(name, text.decode("utf-8", "replace")), _rows(name, derived), scorer)
     pairs = itertools.zip_longest(text.decode("utf-8", "replace").splitlines(), derived.splitlines(), fillvalue="")
     number, was, now = next((number, *pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1])
-    found = f"line {number}: published {quoted(was.strip())}, derived {quoted(now.strip())}"
-    if scorer != __version__:
-        found += f"; the archive was written by scorer {scorer}, and CHANGELOG.md says what differs in {__version__}"
-    return Verified(statement, found)
+    return Verified(statement, f"line {number}: published {quoted(was.strip())}, derived {quoted(now.strip())}")
+
+
+def _rows(name: str, text: str) -> list[dict[str, Any]]:
+    if name.endswith(".csv"):
+        return list(csv.DictReader(io.StringIO(text)))
+    document = json.loads(text)
+    return [{key: row.get(key) for key in document.get("columns", row)} for row in document["rows"]]
+
+
+def _same_values(name: str, published: list[dict[str, Any]], derived: list[dict[str, Any]], scorer: str) -> Verified:
+    """Whether two boards have the same rows in the columns that both have, which has to include ranks and scores."""
+    empty: dict[str, Any] = {}
+    first, shared = [*derived, *published, empty][0], [{*rows[0]} for rows in (published, derived) if rows]
+    columns = [key for number, key in enumerate(first) if number < RANKING or all(key in keys for keys in shared)]
+    statement = f"{name}: the derived board has the values of the published one in the {len(columns)} columns of both"
+    differing = (
+        f"row {number}: {key}: published {quoted(str(was.get(key)))}, derived {quoted(str(now.get(key)))}"
+        for number, (was, now) in enumerate(itertools.zip_longest(published, derived, fillvalue=empty), 1)
+        for key in columns
+        if str(was.get(key)) != str(now.get(key))
+    )
+    found = next(differing, "")
+    versions = f"; scorer {scorer} wrote it, and CHANGELOG.md says what differs in {__version__}"
+    return Verified(statement + versions * (not found), found + versions * bool(found))

@@ -142,6 +142,28 @@ def test_without_submissions_the_boards_follow_from_their_judged_items(tmp_path:
     assert problems(archive)
 
 
+def test_boards_of_another_version_are_compared_in_their_values(site: Path, tmp_path: Path) -> None:
+    """Not in other keys and columns; a score that differs or is missing is found, and so is a missing row."""
+    content = members(site / PLACE)
+    name = "public/main/leaderboard.json"
+    manifest = json.loads(content["manifest.json"])
+    board = json.loads(content[name])
+    board["columns"].remove("tier")
+    score = board["columns"][3]
+    changes = [{}, {"rows": board["rows"][1:]}, {"rows": []}, {"columns": ["rank", "team", "baseline"]}]
+    changes.append({"rows": [{**row, score: 0.25} for row in board["rows"]]})
+    for change in changes:
+        text = json.dumps(board | change)
+        content[name] = text.encode()
+        changed = with_manifest(content, events=manifest["events"], head=manifest["head"], scorer="0.1.7")
+        archive = tmp_path / ARCHIVE
+        archive.write_bytes(sealed(changed))
+        lines = here("verify", "challenge", archive).out.splitlines()
+        (line,) = [line for line in lines if "main/leaderboard.json" in line]
+        assert "scorer 0.1.7 wrote it" in line
+        assert line.startswith("ok") == (not change), line
+
+
 def test_what_is_not_public_is_refused(tmp_path: Path) -> None:
     """Without a licence there is no archive."""
     live = whole(tmp_path / "live")
