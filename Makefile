@@ -11,9 +11,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-# Optional dependencies to install; `.ci/run` tests with more of them.
-EXTRAS ?= dev
-INSTALLED := $(VENV)/installed-$(EXTRAS)
+# Groups of dependencies to install, with commas between them; `.ci/run` tests with more of them.
+DEPENDENCIES ?= dev
+INSTALLED := $(VENV)/installed-$(DEPENDENCIES)
 
 .PHONY: leaderboard test endurance fuzz check docs studies example clean
 
@@ -57,8 +57,9 @@ clean:
 	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.submissions scores.db.reported scores.db.sessions scores.db.shown scores.db.statistics scores.db.*.backup build dist
 	rm -rf docs/_build docs/api docs/fusion docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache
 
-# Install again whenever the dependencies change.
-$(INSTALLED): pyproject.toml constraints.txt
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[$(EXTRAS)]'
+# Install again whenever the dependencies change. Groups need pip 25.1, which is newer than that of some versions of Python.
+comma := ,
+$(VENV)/installed-%: pyproject.toml constraints.txt
+	$(PYTHON) -m venv --upgrade-deps $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt $(patsubst %,--group %,$(subst $(comma), ,$*)) -e .
 	touch $@

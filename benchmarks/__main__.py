@@ -78,7 +78,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="small sizes, one round, to check that it works")
     parser.add_argument("--trec-eval", type=Path, help="the program trec_eval, compiled with -O3")
     parser.add_argument(
-        "--peers", type=Path, help="a Python with the extra `peers`; default: this one, and with --quick none"
+        "--peers", type=Path, help="a Python with the group `peers`; default: this one, and with --quick none"
     )
     parser.add_argument("--files", type=Path, help="a folder for generated files; default: a temporary one")
     parser.add_argument(

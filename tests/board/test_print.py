@@ -15,7 +15,7 @@ from tests.browser import IN_BROWSER, Page
 from tests.live_challenges import BEST, FAIR, WEAK, Live, day
 from tests.paths import ROOT
 
-pdfium = pytest.importorskip("pypdfium2", reason="the extra `browser` is not installed")
+pdfium = pytest.importorskip("pypdfium2", reason="the group `browser` is not installed")
 
 pytestmark = IN_BROWSER
 

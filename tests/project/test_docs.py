@@ -261,8 +261,8 @@ def test_every_value_of_an_option_is_documented(option: Option, name: str) -> No
 @pytest.mark.ci
 def test_the_pages_build_without_a_warning(tmp_path: Path) -> None:
     """Links, images and tables included; each link inside of the HTML leads to its file and place."""
-    pytest.importorskip("sphinx", reason="the docs extra is not installed")
-    pytest.importorskip("furo", reason="the docs extra is not installed")
+    pytest.importorskip("sphinx", reason="the group `docs` is not installed")
+    pytest.importorskip("furo", reason="the group `docs` is not installed")
     options = ["-q", "-W", "-b", "html", "-d", str(tmp_path / "cache"), "docs", str(tmp_path)]
 
     done = subprocess.run(

@@ -47,7 +47,7 @@ def test_a_section_runs(
     if package == "ranx":
         request.getfixturevalue("ranx")
     elif package:
-        pytest.importorskip(package, reason=f"{package} is not installed; the extra `peers` has it")
+        pytest.importorskip(package, reason=f"{package} is not installed; the group `peers` has it")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
 
