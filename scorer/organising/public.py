@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from scorer import __version__
-from scorer.board.overall import overall_board, overall_json
+from scorer.board.overall import overall_board, overall_csv, overall_json
 from scorer.board.site.pages import LOG, commitment_files, track_data
 from scorer.board.site.templates import STATIC_FOLDER
 from scorer.errors import ChallengeError, ScorerError
@@ -216,7 +216,10 @@ def _documents(view: Snapshot, challenge: Challenge, log: PublishedLog | None = 
         names = (f"{board.track.name}/{name}" for name in (*BOARDS, "split.json"))
         files |= {name: data[name] for name in names if name in data}
     overall = overall_board(made, tracks, view, cache)
-    return files if overall is None else {**files, "overall/leaderboard.json": overall_json(overall, log.head)}
+    if overall is not None:
+        files |= {"overall/leaderboard.json": overall_json(overall, log.head)}
+        files |= {"overall/leaderboard.csv": overall_csv(overall)}
+    return files
 
 
 def verified_challenge(source: str, head: KnownHead | None = None) -> Iterator[Verified]:
