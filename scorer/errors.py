@@ -7,6 +7,7 @@
     |-- FusionError        the name or a parameter of a fusion method; also a ValueError
     |-- ExecutorError      the requested executor
     |-- StoreError         the database
+    |-- MissingError       a library that is not installed; also an ImportError
     `-- FileError          a file, with all problems found in it
         |-- SolutionError
         |   `-- ContentError       each line is valid, but not all together
@@ -26,6 +27,8 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from scorer.wording import printable, quoted, shortened
@@ -80,6 +83,33 @@ class ExecutorError(ScorerError):
 
 class StoreError(ScorerError):
     """The database cannot be opened, has another version, or is in use."""
+
+
+class MissingError(ScorerError, ImportError):
+    """A library is not installed; the message says which extra of the package has it."""
+
+
+RENDERING = ("scipy", "PIL", "latex2mathml", "markdown_it")
+"""The libraries that the pages of a challenge need."""
+
+SERVING = ("starlette", "anyio", "prometheus_client", "python_multipart", "uvicorn")
+
+_EXTRAS = {
+    **dict.fromkeys((*RENDERING, "pandas"), "board"),
+    **dict.fromkeys(SERVING, "serve"),
+    "distributed": "distributed",
+    "psycopg": "postgres",
+}
+"""The extra of the package that has a library."""
+
+
+@cache
+def need(*libraries: str) -> None:
+    """Raise MissingError unless these libraries of the package's extras are installed; they are not imported."""
+    for library in libraries:
+        if find_spec(library) is None:
+            extra = f"pip install 'challenge-scorer[{_EXTRAS[library]}]'"
+            raise MissingError(f"{library} is not installed; install it with `{extra}`", name=library)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from scorer.cli.parameters import (
     open_challenge,
     option,
 )
-from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError
+from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError, need
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
 from scorer.lists import NO_QUERY_KNOWN
@@ -392,6 +392,7 @@ def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
 
 
 def _challenge(file: Path, head: KnownHead | None) -> Iterator[Verified]:
+    need("scipy")  # without it, the boards would be said not to follow
     from scorer.organising.public import verified_challenge
 
     return verified_challenge(re.sub("^(https?):/+", r"\1://", str(file)), head)

@@ -29,7 +29,7 @@ from scorer.cli.parameters import (
     option,
     selected,
 )
-from scorer.errors import ScorerError
+from scorer.errors import ScorerError, need
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
 from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc_moment
@@ -120,6 +120,7 @@ def report(
 
     With --solution and --measure, it is about the scores of submissions, which are files.
     """
+    need("scipy")
     from scorer.board.site.report_page import written
     from scorer.scoring.analysis.analysis import Settings
 

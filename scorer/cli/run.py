@@ -29,7 +29,7 @@ from scorer.cli.parameters import (
     option,
     whole_number,
 )
-from scorer.errors import ChallengeError, ExecutorError
+from scorer.errors import RENDERING, SERVING, ExecutorError, need
 from scorer.limits import Limits
 from scorer.wording import quoted
 
@@ -103,6 +103,7 @@ def run(
     With --watch, the command runs until it is stopped by a signal, and then exits with 0. Teams take turns, and the
     site is rendered while files are scored.
     """
+    need(*RENDERING)
     from scorer.organising.job import watch as watch_challenge
     from scorer.organising.run import update
     from scorer.organising.watch import ENDS_WITH_PARENT
@@ -192,6 +193,7 @@ def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_O
 
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
     """
+    need(*RENDERING)
     from scorer.organising.render import render as render_site
 
     with open_store(challenge) as (settings, _, store):
@@ -297,6 +299,7 @@ def import_(
 
     A file with a changed byte is refused, and nothing is left of it. An import that was killed can be repeated.
     """
+    need(*RENDERING)
     from scorer.organising.bundles import import_bundle
 
     imported = import_bundle(bundle, folder, database)
@@ -304,9 +307,6 @@ def import_(
     print_message(f"{imported.events:,} events")
     print_result(str(imported.index))
     return 0
-
-
-EXTRA = "the service needs more packages; install them with `pip install 'challenge-scorer[serve]'`"
 
 
 def serve(
@@ -334,13 +334,10 @@ def serve(
     """
     import logging
 
+    need(*SERVING, *RENDERING)
+    from scorer.service.app import Address, serve
+
     settings, _ = open_challenge(challenge, None)
-    try:
-        from scorer.service.app import Address, serve
-    except ModuleNotFoundError as error:
-        if error.name is not None and error.name.startswith("scorer"):
-            raise
-        raise ChallengeError(EXTRA) from error
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
     runner = None if no_runner else ([] if executor is None else ["--executor", executor])
     try:

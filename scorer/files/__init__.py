@@ -325,10 +325,8 @@ class Remote:
         try:
             from fsspec.core import url_to_fs  # noqa: PLC0415 (an optional extra, and slow to load)
         except ImportError as error:
-            raise OSError(
-                errno.ENOSYS,
-                "reading URLs needs another package; install it with `pip install challenge-scorer[remote]`",
-            ) from error
+            text = "fsspec is not installed; install it with `pip install 'challenge-scorer[remote]'`"
+            raise OSError(errno.ENOSYS, text) from error
         system, path = url_to_fs(self.url)
         return system, str(path)
 

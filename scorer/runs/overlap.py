@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from scorer.errors import ScorerError
+from scorer.errors import ScorerError, need
 from scorer.measures.kinds import Measure, kind
 from scorer.measures.matched import About, Bools, Floats, Ints, ratio
 from scorer.measures.names import Registry
@@ -361,6 +361,7 @@ class Overlaps:
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
         """Return a row for each pair, or for each query of each pair, and a column for each measure."""
+        need("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load)
 
         heads = ["first", "second", *(["query"] if per_query else []), *self.measures]

@@ -17,6 +17,7 @@ from typing import Literal
 
 import numpy as np
 
+from scorer.errors import need
 from scorer.lists.reading.arrow import fingerprints
 from scorer.lists.solution import UNKNOWN, Solution
 from scorer.measures.matched import Bools, Floats, Ints
@@ -135,6 +136,7 @@ def similar(sketches: Floats, teams: Sequence[str], most: int = 20) -> list[Simi
     one left out. The p-value is that of the Poisson distribution with the larger mean, times the number of pairs of
     runs. Returned are the first `most` pairs, and all with the same lists or a p-value of at most `LEVEL`.
     """
+    need("scipy")
     from scipy.special import pdtrc  # noqa: PLC0415 (SciPy is slow to load)
 
     team = np.unique(np.array(teams), return_inverse=True)[1]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_
 
 import numpy as np
 
-from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError
+from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need
 from scorer.files import shown
 from scorer.lists import Counts
 from scorer.lists.formats import shortest
@@ -328,10 +328,10 @@ class Evaluation(Tabular, Mapping[str, float]):
         Parameters
         ----------
         per_query
-            None: a row for each measure, with the columns score, and worst and best if the bounds of ties were
-            requested. "wide": a row for each query, a column for each measure. "long": a row for each score, with the
-            columns query, measure and score.
+            None: a row for each measure: score, and worst and best with the bounds of ties. "wide": a row for each
+            query, a column for each measure. "long": a row for each score: query, measure and score.
         """
+        need("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:
@@ -438,9 +438,9 @@ class Evaluations(Tabular, Mapping[str, Evaluation]):
         ----------
         per_query
             None: a row for each submission, a column for each measure. "wide": a row for each query, a column for each
-            measure of each submission (two levels). "long": a row for each score, with the columns submission, query,
-            measure and score.
+            measure of each submission (two levels). "long": a row for each score: submission, query, measure and score.
         """
+        need("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:

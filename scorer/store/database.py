@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
-from scorer.errors import StoreError
+from scorer.errors import StoreError, need
 from scorer.store.schema import schema_table, sealed
 from scorer.wording import printable
 
@@ -286,6 +286,7 @@ def _server(url: URL, where: str, wait: float) -> Server | None:
     if url.get_backend_name() != "postgresql":
         return None
     try:
+        need("psycopg")
         from scorer.store.postgresql import Server  # noqa: PLC0415 (needs a driver that may not be installed)
     except ImportError as error:
         raise _not_installed(where, error) from error
@@ -305,7 +306,7 @@ def _engine(url: URL, where: str, wait: float) -> Engine:
 
 
 def _not_installed(where: str, error: ImportError) -> StoreError:
-    return StoreError(f"{where}: the driver of this database is not installed ({error})")
+    return StoreError(f"{where}: the driver of this database cannot be loaded: {error}")
 
 
 def _set_up_sqlite(connection: Any, _record: object) -> None:

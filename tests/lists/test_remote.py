@@ -314,10 +314,7 @@ def test_without_the_extra_the_message_says_what_to_install(
     monkeypatch.setattr(builtins, "__import__", without)
     answer = terminal.run("evaluate", tmp_path / "solution.txt", "memory://x", "-m", "AP")
     assert answer.code == 1
-    assert (
-        "memory://x: reading URLs needs another package; install it with `pip install challenge-scorer[remote]`"
-        in answer.err
-    )
+    assert "memory://x: fsspec is not installed; install it with `pip install 'challenge-scorer[remote]'`" in answer.err
 
 
 def test_a_site_is_written_to_a_folder(tmp_path: Path) -> None:

@@ -63,6 +63,7 @@ CHANGES = [
     "an executor",
     "the comparison of two teams",
     "a page",
+    "an optional library",
     "an exit code",
 ]
 

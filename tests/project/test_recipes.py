@@ -184,7 +184,7 @@ def test_the_steps_of_the_workflow_record_what_arrived(tmp_path: Path, monkeypat
     shell.run(f"git init -q -b main\ngit add .\n{git} commit -q -m first\ngit clone -q --bare . ../origin.git")
     shell.run("git remote add origin ../origin.git\ngit push -q --set-upstream origin main")
     install, *steps = [step["run"] for step in workflow()["jobs"]["board"]["steps"] if "run" in step]
-    assert install == "pip install challenge-scorer"
+    assert install == "pip install 'challenge-scorer[board]'"
 
     for step in [*steps, *steps]:
         shell.run(step)

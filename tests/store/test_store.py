@@ -467,7 +467,7 @@ NO_DATABASES = {
     "an unknown kind": (lambda _: "nosuch://secret@host/x", "not the address of a database"),
     "no address": (lambda _: "sqlite:/\\//x://", "not the address of a database"),
     "an empty address": (lambda _: "://", "not the address of a database"),
-    "no driver": (lambda _: "mysql+mysqldb://me:secret@host/name", "driver of this database is not installed"),
+    "no driver": (lambda _: "mysql+mysqldb://me:secret@host/name", "driver of this database cannot be loaded"),
 }
 
 

@@ -11,11 +11,11 @@ from functools import cache
 from itertools import groupby
 from xml.etree.ElementTree import Element, fromstring, tostring
 
-from latex2mathml.converter import convert
 from markupsafe import Markup, escape
 
 from scorer.board.site.templates import Page
 from scorer.board.site.views import MeasureColumn
+from scorer.errors import need
 from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
 from scorer.measures.names import SYMBOLS, WORDS, Symbol
@@ -121,6 +121,9 @@ def _pieces(text: str) -> Iterator[Markup]:
 @cache
 def mathml(latex: str, alternative: str = "", *, is_displayed: bool = False) -> Markup:
     """Return a formula as a ``math`` element; its text alternative is `alternative`, or the LaTeX."""
+    need("latex2mathml")
+    from latex2mathml.converter import convert  # noqa: PLC0415 (an optional extra)
+
     text = convert(latex, display="block" if is_displayed else "inline")
     # Without the namespace, which HTML does not need.
     formula = fromstring(re.sub(r' xmlns="[^"]*"', "", text, count=1))  # noqa: S314  our own formulas

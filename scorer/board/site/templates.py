@@ -13,7 +13,7 @@ from pathlib import Path
 from posixpath import normpath
 from traceback import walk_tb
 from types import CodeType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 from jinja2 import (
@@ -27,11 +27,9 @@ from jinja2 import (
 )
 from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.sandbox import ImmutableSandboxedEnvironment
-from markdown_it import MarkdownIt
-from markdown_it.token import Token
 from markupsafe import Markup
 
-from scorer.errors import ScorerError
+from scorer.errors import ScorerError, need
 from scorer.files import shipped_templates
 from scorer.files.writing import PART
 from scorer.settings.tracks import PAGES, SCHEMES, STATIC, Challenge, Track, split_url
@@ -48,6 +46,10 @@ from scorer.wording import (
     utc_time,
 )
 
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
 DEEPEST = 6
 """The lowest level of a heading in HTML."""
 
@@ -57,6 +59,9 @@ SUMMARY = 200
 
 @cache
 def _parser() -> MarkdownIt:
+    need("markdown_it")
+    from markdown_it import MarkdownIt  # noqa: PLC0415 (an optional extra)
+
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     parser.validateLink = _is_parsed  # type: ignore[method-assign]
     return parser

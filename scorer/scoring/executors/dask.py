@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 import scorer
-from scorer.errors import ExecutorError
+from scorer.errors import ExecutorError, need
 from scorer.files import Compressed, code_digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
@@ -76,12 +76,9 @@ class Dask:
     ) -> FileOutcomes:
         if not files:
             return
-        try:
-            from distributed import Client
-        except ImportError as error:
-            raise ExecutorError(
-                "dask is not installed; install it with `pip install challenge-scorer[distributed]`"
-            ) from error
+        need("distributed")
+        from distributed import Client
+
         try:
             client = Client(self.address, timeout=SCHEDULER_TIMEOUT)
         except (OSError, ValueError) as error:

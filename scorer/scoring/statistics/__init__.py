@@ -20,7 +20,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from scorer.errors import need
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -34,6 +36,14 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Re
         return [work(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(work, items))
+
+
+def special() -> Any:
+    """Return `scipy.special`: only intervals, Wilcoxon's test and the t-test need it."""
+    need("scipy")
+    from scipy import special  # noqa: PLC0415 (an optional extra, and slow to load)
+
+    return special
 
 
 def blocks(count: int, size: int) -> Iterator[slice]:

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
-from scipy.special import ndtr, stdtr
 
 from scorer.measures.matched import Floats, Ints, ratio
 from scorer.options import SEED
-from scorer.scoring.statistics import in_threads
+from scorer.scoring.statistics import in_threads, special
 from scorer.scoring.statistics.all_pairs import ROUNDING, magnitude
 from scorer.scoring.statistics.resampling import FLIPS, PairSums, random_signs
 
@@ -57,7 +56,7 @@ def _signed_rank(differences: Floats) -> tuple[float, float]:
     ties = ties.astype(np.float64)
     deviation = np.sqrt(n * (n + 1) * (2 * n + 1) / 24 - float((ties**3 - ties).sum()) / 48)
     above = positive - n * (n + 1) / 4
-    return float(ndtr(-(above - 0.5) / deviation)), float(ndtr(-(-above - 0.5) / deviation))
+    return float(special().ndtr(-(above - 0.5) / deviation)), float(special().ndtr(-(-above - 0.5) / deviation))
 
 
 def t_test(scores: Floats) -> Floats:
@@ -72,7 +71,7 @@ def t_test(scores: Floats) -> Floats:
         mean, deviation, queries = moments(differences)
         with np.errstate(invalid="ignore", divide="ignore"):
             t = mean / (deviation / np.sqrt(queries))
-            found = 2 * stdtr(queries - 1, -np.abs(t))
+            found = 2 * special().stdtr(queries - 1, -np.abs(t))
         p_values[i, i + 1 :] = p_values[i + 1 :, i] = np.where(deviation > 0, found, np.nan)
     return p_values
 

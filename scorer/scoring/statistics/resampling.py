@@ -15,11 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtr, ndtri, stdtrit
 
 from scorer.measures.matched import Bools, Floats, Ints, rows_of
 from scorer.options import LEVEL, RESAMPLES, SEED
-from scorer.scoring.statistics import blocks, in_threads
+from scorer.scoring.statistics import blocks, in_threads, special
 from scorer.scoring.statistics.all_pairs import (
     ROUNDING,
     AllPairs,
@@ -136,7 +135,7 @@ def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats
     """
     exponent = _exponents(scores)
     means, scores = np.ldexp(means, exponent), np.ldexp(scores, exponent[:, None])
-    ends = ndtri(np.array([level / 2, 1 - level / 2]))
+    ends = special().ndtri(np.array([level / 2, 1 - level / 2]))
     intervals = np.full((len(scores), 2), np.nan)
     for value, own in enumerate(scores):
         defined = own[~np.isnan(own)]
@@ -145,9 +144,9 @@ def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats
         observed = defined.mean()
         deviations = (defined - observed) / np.abs(defined - observed).max()
         acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
-        bias = ndtri(_share_below(means[:, value], observed, ROUNDING * np.abs(defined).max()))
+        bias = special().ndtri(_share_below(means[:, value], observed, ROUNDING * np.abs(defined).max()))
         if np.isfinite(bias):
-            shares = ndtr(bias + (bias + ends) / (1 - acceleration * (bias + ends)))
+            shares = special().ndtr(bias + (bias + ends) / (1 - acceleration * (bias + ends)))
             intervals[value] = _quantiles(means[:, value], shares)
     return np.asarray(np.ldexp(intervals, -exponent[:, None]), dtype=np.float64)
 
@@ -173,11 +172,11 @@ def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
         squares = np.nansum((scores - mean[:, None]) ** 2, axis=1)
         squares[squares <= queries * ROUNDING**2] = 0
         steps = ((scores == 0) | (scores == 1)).sum(axis=1) / queries
-        larger = stdtrit(queries - 1, level / 2) / ndtri(level / 2)
+        larger = special().stdtrit(queries - 1, level / 2) / special().ndtri(level / 2)
         trials = np.fmax(mean * (1 - mean) * queries * (queries - 1) / (squares * larger**2), queries)
         hits, misses, more, less = trials * mean, trials * (1 - mean), (1 + steps) / 2, (1 - steps) / 2
         shares = np.array([[level / 2], [1 - level / 2]])
-        ends = betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
+        ends = special().betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
     return np.asarray(np.where(np.isnan(ends) | (queries < 2)[:, None], mean[:, None], ends))
 
 
@@ -198,7 +197,7 @@ def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: 
         squares *= np.where(squares > queries * ROUNDING**2, 1 + 2 * (1 / changed - 1 / queries), np.nan)
         error = np.ldexp(np.sqrt(squares), -exponent)
         error[np.isnan(error)] = math.sqrt(2) if bounded else np.nan
-        half = -stdtrit(queries - 1, level / 2) * error / np.sqrt(queries * (queries - 1))
+        half = -special().stdtrit(queries - 1, level / 2) * error / np.sqrt(queries * (queries - 1))
     ends = np.ldexp(mean, -exponent)[:, None] + np.column_stack([-half, half])
     return np.asarray(np.clip(ends, -1, 1) if bounded else ends, dtype=np.float64)
 
