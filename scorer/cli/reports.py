@@ -290,7 +290,7 @@ def paper(
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
         raise ScorerError(f"{printable(str(output))}: exists and is not empty; name a new folder")
     with open_store(challenge) as (settings, _, store):
-        files = store.read(lambda view: paper_files(view, settings, view.cache(store.sidecar(settings.root))))
+        files = store.read(lambda view: paper_files(view, settings, store))
     for name, content in files.items():
         path = output / name
         try:

@@ -12,15 +12,20 @@ from scorer.board.board import Board, rules
 from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_csv, to_json
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.board.site.pages import archived
+from scorer.errors import ChallengeError
 from scorer.live.metadata import value_text
 from scorer.live.names import as_public
 from scorer.live.now import published_log
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.organising.bundles import submitted_files
+from scorer.organising.public import check_public
 from scorer.organising.render import boards
 from scorer.settings.tracks import Challenge
 from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
+from scorer.store.store import Store
+from scorer.verification.bundle import SUBMISSIONS
 from scorer.wording import (
     Cell,
     CellValue,
@@ -49,9 +54,9 @@ has the ranks that it may have at %d %% confidence, all teams taken together. A 
 no tier yet, and holds the teams after it that are not significantly worse."""
 
 
-def paper_files(view: Snapshot, challenge: Challenge, cache: Cache) -> dict[str, bytes]:
+def paper_files(view: Snapshot, challenge: Challenge, store: Store) -> dict[str, bytes]:
     """The files by their relative paths, with what visitors may see of a challenge. Raises StoreError as `boards`."""
-    head = published_log(view, challenge.tracks).head
+    head, cache = published_log(view, challenge.tracks).head, view.cache(store.sidecar(challenge.root))
     shown = boards(as_public(view, challenge.tracks), challenge.tracks, cache)
     about = escape_latex(_from(head))
     parts = {}
@@ -72,7 +77,8 @@ def paper_files(view: Snapshot, challenge: Challenge, cache: Cache) -> dict[str,
     updated = max((board.updated for board in shown if board.updated), default=None)
     texts["CITATION.cff"] = cff(challenge, f"Results of {challenge.name}", _from(head), updated, challenge.branding.url)
     texts["zenodo.json"] = _zenodo(challenge, updated, head)
-    return {name: text.encode() for name, text in texts.items()} | {"data.zip": archived(_data(shown, head))}
+    data = archived(_data(shown, head, _runs(view, challenge, store, shown)))
+    return {name: text.encode() for name, text in texts.items()} | {"data.zip": data}
 
 
 def _from(head: LogLine | None) -> str:
@@ -204,9 +210,27 @@ def _zenodo(challenge: Challenge, updated: datetime | None, head: LogLine | None
     return json.dumps({"metadata": metadata}, ensure_ascii=False, indent=1) + "\n"
 
 
-def _data(shown: Sequence[Board], head: LogLine | None) -> dict[str, str]:
-    """The boards, the scores of queries as far as they are public, and the SHA-256 of each file."""
-    files: dict[str, str] = {}
+def _runs(view: Snapshot, challenge: Challenge, store: Store, shown: Sequence[Board]) -> dict[str, bytes]:
+    """The submissions that count, if the public archive has them."""
+    if not (challenge.licence and challenge.publish_submissions):
+        return {}
+    try:
+        check_public(view, challenge)
+    except ChallengeError:
+        return {}
+    archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
+    submitted, runs = submitted_files(view, challenge, archive, kept, everything=True), {}
+    for board in shown:
+        for row in board.rows:
+            name = f"{SUBMISSIONS}{row.entry.digest}" if row.entry else ""
+            if name in submitted:
+                runs[f"{board.track.name}/runs/{row.slug}"] = b"".join(submitted[name]())
+    return runs
+
+
+def _data(shown: Sequence[Board], head: LogLine | None, runs: Mapping[str, bytes]) -> dict[str, str | bytes]:
+    """The boards, the scores of queries as far as they are public, the runs, and the SHA-256 of each file."""
+    files: dict[str, str | bytes] = dict(runs)
     for board in shown:
         name = board.track.name
         files |= {f"{name}/leaderboard.json": to_json(board, head), f"{name}/leaderboard.csv": to_csv(board)}
@@ -215,5 +239,6 @@ def _data(shown: Sequence[Board], head: LogLine | None) -> dict[str, str]:
             ids = [printable(board.query_ids[query]) for query in scores.queries]
             rows = [[board.rows[row].name, *values] for row, values in scores.of_rows.items()]
             files[f"{name}/queries.csv"] = csv_table(table_of(["team", *ids], rows, ("team",), all_digits=True)) + "\n"
-    sums = (f"{hashlib.sha256(text.encode()).hexdigest()}  {name}\n" for name, text in sorted(files.items()))
+    contents = {name: text.encode() if isinstance(text, str) else text for name, text in sorted(files.items())}
+    sums = (f"{hashlib.sha256(content).hexdigest()}  {name}\n" for name, content in contents.items())
     return files | {"SHA256SUMS": "".join(sums)}

@@ -112,7 +112,7 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
     archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
 
     def members(view: Snapshot) -> Mapping[str, Content]:
-        _check_public(view, challenge)
+        check_public(view, challenge)
         opened = [event for event in view.all_events if _decides(event)]
         used = set(re.findall("[0-9a-f]{64}", " ".join(encoded(e.body) for e in opened if e.kind == "basis")))
         places = {place for (_, key), place in moved.places.items() if key not in ("submissions", "slices")}
@@ -165,7 +165,8 @@ def _decides(event: Event) -> bool:
     return event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
 
 
-def _check_public(view: Snapshot, challenge: Challenge) -> None:
+def check_public(view: Snapshot, challenge: Challenge) -> None:
+    """Raise ChallengeError if something that the public archive has is not public yet, or never."""
     revealed = {event.body.get("commitment") for event in view.all_events if event.kind == "reveal"}
     committed = [event.body["sha256"] for event in view.all_events if event.kind == "commitment"][-1:]
     for track in challenge.tracks:

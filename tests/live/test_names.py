@@ -178,7 +178,7 @@ def test_names_are_never_public(tmp_path: Path) -> None:
     last = season(live, NAMES)[-1]
     paper = live.do(
         day(31, 15),
-        lambda challenge, store: store.read(lambda view: paper_files(view, challenge, view.cache())),
+        lambda challenge, store: store.read(lambda view: paper_files(view, challenge, store)),
     )
     for text in (*last.values(), *paper.values()):
         assert not any(name.encode() in text for name in NAMES)

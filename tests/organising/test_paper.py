@@ -15,8 +15,10 @@ from zipfile import ZipFile
 
 import pytest
 
+from scorer.organising.paper import paper_files
 from tests.commands import Terminal, here
 from tests.live_challenges import GOOD, OTHER, Live, day
+from tests.public_archives import END, decided
 
 PUBLIC = 'stage = "final"\nper_query = "public"\nmeasures = ["AP", "RR"]\nqueries = "queries.txt"\n'
 
@@ -169,3 +171,17 @@ def test_the_systems_have_the_metadata_that_are_public(tmp_path: Path, terminal:
     assert [row[-2:] for row in cells(texts["systems-main.tex"])] == [[r"a \& b", "1.5"]]
     assert "SHA-256 & The kind & The cost (EUR) \\\\" in texts["systems-main.tex"]
     assert not any("not for the paper" in text or "The hidden" in text for text in texts.values())
+
+
+def test_the_runs_are_in_the_data_if_the_public_archive_has_them(tmp_path: Path) -> None:
+    """With a licence, once all is over and revealed; otherwise none of their bytes."""
+    found = {}
+    for name, entries in (("public", ""), ("private", "publish_submissions = false\n")):
+        live = decided(tmp_path / name, entries=entries)
+        paper = live.do(END, lambda own, store: store.read(lambda view: paper_files(view, own, store)))
+        with ZipFile(io.BytesIO(paper["data.zip"])) as archive:
+            found[name] = {path: archive.read(path) for path in archive.namelist()}
+    runs = {path: content for path, content in found["public"].items() if "/runs/" in path}
+    assert runs["main/runs/amber"] == GOOD.encode()
+    assert not [path for path in found["private"] if "/runs/" in path]
+    assert runs.keys() <= {line.split("  ")[1] for line in found["public"]["SHA256SUMS"].decode().splitlines()}

@@ -240,7 +240,7 @@ def kit(files: Mapping[str, str]) -> dict[str, bytes]:
     return {} if sum(map(len, files.values())) > MOST_OF_KIT else {KIT: archived(files)}
 
 
-def archived(files: Mapping[str, str]) -> bytes:
+def archived(files: Mapping[str, str | bytes]) -> bytes:
     """A zip archive of files, whose bytes depend on nothing else."""
     written = BytesIO()
     with ZipFile(written, "w") as archive:
