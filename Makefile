@@ -6,6 +6,7 @@
 # make docs          build the documentation as HTML
 # make studies       draw the figures of the papers that define the measures, and check their claims
 # make example       generate the example challenge again
+# make package       build the distributions twice, and check them and the files around them
 # make clean         remove everything that these commands generate
 
 PYTHON ?= python3
@@ -15,7 +16,7 @@ BIN := $(VENV)/bin
 DEPENDENCIES ?= dev
 INSTALLED := $(VENV)/installed-$(DEPENDENCIES)
 
-.PHONY: leaderboard test endurance fuzz check docs studies example clean
+.PHONY: leaderboard test endurance fuzz check docs studies example package clean
 
 # Exit code 1 of `scorer score` is ignored: a rejected file does not prevent the board. `scorer render` prints the path
 # of the site, and fails if the challenge itself is invalid.
@@ -52,6 +53,27 @@ studies: $(INSTALLED)
 
 example: $(INSTALLED)
 	$(BIN)/python example/make.py
+
+# SBOM: what an environment has into which the wheel was installed with all that users may add.
+package: $(VENV)/installed-packaging
+	rm -rf dist build
+	$(BIN)/python -m build --outdir dist
+	$(BIN)/python -m build --outdir build/again
+	diff --recursive dist build/again
+	$(BIN)/twine check --strict dist/*
+	$(BIN)/check-wheel-contents dist/*.whl
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/repo-review .
+	$(BIN)/zizmor --offline --persona auditor .
+	$(BIN)/hadolint Containerfile
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms $(filter-out %/config.yml,$(wildcard .github/ISSUE_TEMPLATE/*.yml))
+	$(BIN)/check-jsonschema --builtin-schema vendor.dependabot .github/dependabot.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+	$(PYTHON) -m venv build/installed
+	build/installed/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt "$$(echo dist/*.whl)[board,distributed,postgres,remote,serve]"
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible --output-file build/sbom.cdx.json build/installed
 
 clean:
 	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.submissions scores.db.reported scores.db.sessions scores.db.shown scores.db.statistics scores.db.*.backup build dist

@@ -69,7 +69,10 @@ IDIOMS = (
 
 TEXTS = sorted(
     [
-        *(ROOT / name for name in ("README.md", "CHANGELOG.md", "Makefile", ".ci/run", "challenge.toml")),
+        *(ROOT / name for name in ("Makefile", ".ci/run", "challenge.toml", "Containerfile", "codemeta.json")),
+        *(ROOT / name for name in (".editorconfig", ".pre-commit-config.yaml", "CITATION.cff")),
+        *ROOT.glob("*.md"),
+        *(file for file in (ROOT / ".github").rglob("*") if file.is_file()),
         *(file for file in (ROOT / "templates").rglob("*") if file.is_file()),
         *(ROOT / "docs").glob("*.md"),
     ]

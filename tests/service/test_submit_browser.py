@@ -325,7 +325,7 @@ def test_an_upload_over_a_slow_line_is_shown_and_can_be_cancelled(
     assert hand.tab.errors == []
 
 
-@pytest.mark.skipif(not has_axe(), reason="axe-core is not installed; pip install challenge-scorer[browser]")
+@pytest.mark.skipif(not has_axe(), reason="the group `browser` is not installed")
 def test_the_page_is_accessible(server: tuple[Path, Server], only_tab: Page, tmp_path: Path) -> None:
     """Signed out and signed in, with a valid and an invalid file, narrow and wide, light and dark."""
     tab, (folder, service) = only_tab, server
