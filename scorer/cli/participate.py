@@ -135,8 +135,7 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
 
 def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
     """What is wrong with the metadata that are stated of a file, by line; empty if nothing is."""
-    from scorer.organising.metadata import of_head
-    from scorer.settings.metadata import MetadataError, checked, read_all
+    from scorer.settings.metadata import MetadataError, checked, of_head, read_all
 
     if not track.metadata:
         return "this track requests none; leave out --meta" if meta else ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 
 from scorer.errors import ChallengeError
@@ -13,22 +12,11 @@ from scorer.live.metadata import body, value_text
 from scorer.live.now import Now
 from scorer.organising.files import Listing, SubmissionFile
 from scorer.organising.picks import entry_named
-from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, head_of_run, read
+from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import printable_name
-
-
-def of_head(path: str | os.PathLike[str], limits: Limits) -> Stated:
-    """What the comments at the head of a run state; nothing if it cannot be read. Raises MetadataError."""
-    from scorer.lists.reading.blocks import UnreadableError, open_bytes  # noqa: PLC0415 (Arrow is slow to load)
-
-    try:
-        with open_bytes(path, None, limits) as stream:
-            return read(head_of_run(stream.read(MOST_BYTES)))
-    except UnreadableError:
-        return {}
 
 
 def of_file(file: SubmissionFile, listing: Listing) -> Stated:

@@ -47,10 +47,10 @@ from scorer.organising.files import (
     submission_files,
     submissions_folder,
 )
-from scorer.organising.metadata import of_file, of_head
+from scorer.organising.metadata import of_file
 from scorer.organising.teams import folder_called
 from scorer.service.refusals import RefusedError, too_large
-from scorer.settings.metadata import MetadataError, Stated, checked
+from scorer.settings.metadata import MetadataError, Stated, checked, of_head
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Event, Submission
 from scorer.store.snapshot import Snapshot

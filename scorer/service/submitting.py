@@ -24,7 +24,6 @@ from scorer.live.now import Now
 from scorer.live.phases import closing, with_grace
 from scorer.live.rules import shown_from
 from scorer.live.teams import PREFIXES, Token, sha256_of
-from scorer.organising.metadata import of_head
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
 from scorer.service.accepting import Delivery, Upload, check_open
@@ -32,7 +31,7 @@ from scorer.service.documents import entry_documents, published_board, quota_doc
 from scorer.service.refusals import RefusedError
 from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, in_thread, received, small_body
-from scorer.settings.metadata import Given, MetadataError, Stated, given_of
+from scorer.settings.metadata import Given, MetadataError, Stated, given_of, of_head
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, printable

@@ -5,11 +5,13 @@ Anybody may have written a file. So its size is bounded, it has no alias, and no
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from scorer.errors import ScorerError
+from scorer.limits import Limits
 from scorer.settings.loading import line_text, url_text
 from scorer.settings.rules import MetadataField
 from scorer.wording import one_line, quoted, suggestion
@@ -62,6 +64,17 @@ def head_of_run(content: bytes) -> bytes:
         lines.append(line[1:].removeprefix(b" ") if is_inside else b"")
         is_inside |= line.startswith(START)
     return b""
+
+
+def of_head(path: str | os.PathLike[str], limits: Limits) -> Stated:
+    """What the comments at the head of a run state; nothing if it cannot be read. Raises MetadataError."""
+    from scorer.lists.reading.blocks import UnreadableError, open_bytes  # noqa: PLC0415 (Arrow is slow to load)
+
+    try:
+        with open_bytes(path, None, limits) as stream:
+            return read(head_of_run(stream.read(MOST_BYTES)))
+    except UnreadableError:
+        return {}
 
 
 def read(content: bytes) -> Stated:

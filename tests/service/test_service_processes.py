@@ -441,14 +441,15 @@ class TestSenders:
         assert [path.read_text() for path in delivered_files(folder)] == [GOOD[:-5]]
 
 
-def test_a_help_and_a_check_load_nothing_of_the_service(tmp_path: Path) -> None:
+def test_a_help_and_a_check_load_nothing_of_the_service_and_no_database(tmp_path: Path) -> None:
     """Nor does the command that hands in."""
     file = tmp_path / "lists.txt"
     file.write_text(GOOD)
     folder = challenge(tmp_path / "live")
     program = (
         "import sys\nfrom scorer.cli import main\ntry:\n    main()\nfinally:\n"
-        "    print(sorted({'starlette', 'uvicorn', 'anyio', 'prometheus_client'} & set(sys.modules)))"
+        "    print(sorted({'starlette', 'uvicorn', 'anyio', 'prometheus_client', 'scipy', 'sqlalchemy'} "
+        "& set(sys.modules)))"
     )
     calls = (("--help",), ("check", file, "--track", "main", "-C", folder), ("submit", "--help"), ("serve", "--help"))
     for call in calls:
