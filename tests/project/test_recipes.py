@@ -60,7 +60,7 @@ def test_files_are_received_in_each_way(tmp_path: Path, bucket: Bucket) -> None:
     shell.run(copy)
 
     assert install == "pip install 'challenge-scorer[serve]'\n"
-    assert install_s3 == "pip install 'challenge-scorer[remote]' s3fs\n"
+    assert install_s3 == "pip install 'challenge-scorer[board,remote]' s3fs\n"
     assert "main/red-kite/run1.txt: received as entry 1 at " in collected
     assert "the file is empty" in collected
     assert "main/blue-whale/run1.txt: received as entry " in from_s3
