@@ -71,7 +71,7 @@ def strings(offsets: Ints, content: bytes) -> pa.StringArray:
 
 def joined(parts: Iterable[pa.StringArray]) -> pa.StringArray:
     """Return the parts as one array; a single part is not copied."""
-    whole = list(parts)
+    whole = list(parts) or [strings(np.zeros(1, dtype=np.int64), b"")]  # Arrow would import pandas to make an empty one
     return whole[0] if len(whole) == 1 else pa.chunked_array(whole, pa.string()).combine_chunks()
 
 
