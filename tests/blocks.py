@@ -20,17 +20,21 @@ PLAIN = re.compile(r"scorer [^|<>;&`$*\\]+")
 FAILS = re.compile(r"# exits with ([12])$")
 
 
-def run_blocks(text: str, name: str, terminal: Terminal, names: dict[str, object]) -> int:
+def run_blocks(text: str, name: str, terminal: Terminal, names: dict[str, object], programs: Path | None = None) -> int:
     """Run the blocks from top to bottom in the current folder; return how many there are.
 
     Commands exit with the stated code, or 0. A block of text has the output of the command before it. Blocks of Python
-    share `names`.
+    share `names`. With a folder of programs, they run everything instead of this process.
     """
-    ran, printed = 0, ""
+    ran, printed, before = 0, "", ""
     for language, code in BLOCK.findall(text):
         ran += 1
         if language == "python":
-            exec(compile(code, name, "exec"), names)
+            before += code
+            if programs is None:
+                exec(compile(code, name, "exec"), names)
+            else:
+                subprocess.run([programs / "python", "-c", before], check=True, stdout=subprocess.DEVNULL)
             continue
         if language == "text":
             assert code == printed
@@ -39,18 +43,18 @@ def run_blocks(text: str, name: str, terminal: Terminal, names: dict[str, object
             assert line.startswith("$ "), line
             fails = FAILS.search(line)
             command = FAILS.sub("", line.removeprefix("$ ")).strip()
-            if PLAIN.fullmatch(command):  # in this process, which is faster
+            if PLAIN.fullmatch(command) and programs is None:  # in this process, which is faster
                 answer = terminal.run(*shlex.split(command)[1:])
                 exit_code, printed = answer.code, answer.out
             else:
-                exit_code, printed = shell(command)
+                exit_code, printed = shell(command, programs or Path(sys.executable).parent)
             assert exit_code == (int(fails[1]) if fails else 0), line
     return ran
 
 
-def shell(command: str) -> tuple[int, str]:
-    """Run a command line with the `scorer` of this Python; return its exit code and its output."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+def shell(command: str, programs: Path) -> tuple[int, str]:
+    """Run a command line with the `scorer` of a folder; return its exit code and its output."""
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
     bash = shutil.which("bash") or "/bin/sh"
     done = subprocess.run(
         [bash, "-c", command],
