@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import json
 import re
+import tomllib
 from typing import Any
 
 import scorer
@@ -55,6 +56,7 @@ def surface() -> dict[str, Any]:
     read = json.loads(schema.read_text(encoding="utf-8"))
     templates = sorted((ROOT / "templates").glob("*.html"))
     blocks = {each.name: re.findall(r"{%-? block (\w+)", each.read_text(encoding="utf-8")) for each in templates}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     values = {name: getattr(scorer, name) for name in scorer.__all__}
     return {
         "versions": {
@@ -64,6 +66,7 @@ def surface() -> dict[str, Any]:
             "documents": log.VERSION,
         },
         "names": {name: "class" if isinstance(value, type) else signature(value) for name, value in values.items()},
+        "extras": sorted(project["optional-dependencies"]),
         "commands": {name: arguments(name) for name in COMMANDS},
         "exit codes": {name: list(command.exit_codes) for name, command in COMMANDS.items()},
         "leaderboard.json": sorted(set(keys(read))),
