@@ -7,6 +7,7 @@ from textwrap import fill
 
 from docs.examples import EXAMPLES, Example
 from docs.peers import DIFFERENCES, PEERS
+from scorer.board.site import measure_page
 from scorer.cli.evaluate import remarks
 from scorer.measures import KINDS, Kind, parse
 from scorer.measures.names import REFUSED
@@ -38,7 +39,7 @@ def page(kind: Kind) -> str:
         f"# {kind.name}: {kind.title}",
         f"`{kind.usage}`",
         kind.summary,
-        _block(kind.formula),
+        _formula(kind),
         kind.edge_cases,
         "\n".join(f"- {remark}" for remark in remarks(kind)),
     ]
@@ -77,6 +78,12 @@ def _block(text: str) -> str:
     """Return a block of text, in lines that fit the page."""
     lines = fill(text, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
     return f"```text\n{lines}\n```"
+
+
+def _formula(kind: Kind) -> str:
+    """Return the formula as MathML, which needs no script, with the plain text as its alternative; and its symbols."""
+    displayed, where = measure_page.displayed(kind.latex, kind.formula), measure_page.inline(kind.latex)
+    return f"```{{raw}} html\n{displayed}\n<p>{where}</p>\n```"
 
 
 def _grade(grade: float | Mapping[str, float] | None) -> str:
