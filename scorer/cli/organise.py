@@ -68,8 +68,8 @@ def amend(
 
     An entry whose time of receipt is impossible, as in the future, does not count until then.
     """
-    from scorer.organising.metadata import amend_metadata
     from scorer.organising.picks import amend as amend_time
+    from scorer.organising.picks import amend_metadata
 
     if (received is None) == (not meta):
         raise WrongCallError("give one of --received and --meta")

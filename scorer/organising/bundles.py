@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from pydantic import AfterValidator, Field
+from pydantic import Field
 
 from scorer import __version__
 from scorer.errors import ChallengeError, ScorerError
@@ -31,7 +31,7 @@ from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
 from scorer.settings.loading import read_challenge
 from scorer.settings.published import Portable, portable, with_database
-from scorer.settings.rules import SHA256
+from scorer.settings.rules import SHA256, valid
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.database import Database
 from scorer.store.documents import Document, Manifest, Sha256
@@ -91,18 +91,19 @@ def solution_files(archive: Archive) -> dict[str, Content]:
     return {f"{SOLUTIONS}{digest}": partial(_read_same, archive.path(digest), digest) for digest in digests}
 
 
-def _file_name(name: str) -> str:
-    """The name of a file, which leads to no other folder on this system. Raises ValueError if it is none."""
-    if name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_NAME or Path(name).name != name:
-        raise ValueError("is not the name of a file")
-    return name
+def _is_file_name(name: str) -> bool:
+    """Whether this is the name of a file, which leads to no other folder on this system."""
+    is_none = name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_NAME
+    return not is_none and Path(name).name == name
 
 
 class BundledFile(Document):
     """A file of a folder of submissions: a line of the index."""
 
     track: str
-    path: Annotated[list[Annotated[str, AfterValidator(_file_name)]], Field(min_length=1, max_length=2)]
+    path: Annotated[
+        list[Annotated[str, valid(_is_file_name, "is not the name of a file")]], Field(min_length=1, max_length=2)
+    ]
     """The names of its folder, if it is in that of a team, and of the file."""
     sha256: Sha256
     mtime_ns: Annotated[int, Field(gt=-(2**63), lt=2**63)]
@@ -404,7 +405,10 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
         if challenge.keep_submissions:
             needed = store.read(present_digests)
             store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
-        _complete_means(challenge, store)
+        for track in challenge.tracks:
+            basis, measures, digests = store.read(partial(_needed_means, track=track))
+            if basis is not None:  # the revision stays, by which the site has its name
+                store.complete_means(digests, basis, measures, revises=False)
         return render(challenge, store, pending=True).notes
 
 
@@ -441,14 +445,6 @@ def store_members(bundle: Bundle, folder: str, archive: Archive, needed: Collect
                 add(bundle.chunks(name), name.removeprefix(folder))
 
 
-def _complete_means(challenge: Challenge, store: Store) -> None:
-    """Store the means that the bundle does not have. The revision stays, by which the site has its name."""
-    for track in challenge.tracks:
-        basis, measures, digests = store.read(partial(_needed_means, track=track))
-        if basis is not None:
-            store.complete_means(digests, basis, measures, revises=False)
-
-
 def _needed_means(view: Snapshot, track: Track) -> tuple[Basis | None, tuple[Measure, ...], frozenset[str]]:
     """The basis of a track, its measures, and the digests of its submissions."""
     now = Now.of(view, track)
@@ -479,10 +475,9 @@ def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
         os.utime(path, ns=(file.mtime_ns, file.mtime_ns))
 
 
-def write_new(path: Path, chunks: Iterable[bytes], mode: int = 0o666) -> None:
+def write_new(path: Path, chunks: Iterable[bytes]) -> None:
     """Write a new file."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)
-    with os.fdopen(os.open(path, flags, mode), "wb") as file:
+    with path.open("xb") as file:
         for chunk in chunks:
             file.write(chunk)

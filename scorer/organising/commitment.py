@@ -118,7 +118,9 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
     it is committed. If nothing has changed since the last commitment, nothing is recorded. No phase may have started.
     """
     store.read(lambda view: _check_not_started(view, challenge))
-    chosen = [_kept(store, track) for track in challenge.tracks]
+    chosen = [RuleSet.of(track, store) for track in challenge.tracks]
+    for rules in chosen:
+        rules.store_solution(store, rules.checked_solution())
 
     def committed(view: Snapshot) -> Added:
         _check_not_started(view, challenge)
@@ -157,13 +159,6 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
                 f"{track.name}: the phase {first.name} started at {utc_moment(first.start)}; a challenge is committed "
                 "before its start; `scorer erratum preview` changes a solution or a rule afterwards"
             )
-
-
-def _kept(store: Store, track: Track) -> RuleSet:
-    """The rules of a track by its files, validated as a run does; the bytes and the solution are stored."""
-    rules = RuleSet.of(track, store)
-    rules.store_solution(store, rules.checked_solution())
-    return rules
 
 
 def _content(view: Snapshot, rules: RuleSet, announced: Sequence[tuple[Kind, Mapping[str, Any]]]) -> dict[str, Any]:

@@ -39,7 +39,7 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
     def opened(view: Snapshot) -> Added:
         errata = Now.of(view, track).errata
         number = 1 + len(errata.applied)
-        is_same = errata.open is not None and not _differences(errata.open, by_files)
+        is_same = errata.open is not None and not by_files.differences(by_files.by(errata.open.basis))
         return [] if is_same else [("erratum", _event(number, "previewed", "", by_files.recorded.body))]
 
     store.record(track.name, opened)
@@ -169,13 +169,8 @@ def _open(view: Snapshot, track: Track) -> Erratum:
     return erratum
 
 
-def _differences(erratum: Erratum, by_files: RuleSet) -> tuple[str, ...]:
-    return by_files.differences(by_files.by(erratum.basis))
-
-
 def _check_unchanged(erratum: Erratum, by_files: RuleSet) -> None:
-    changed = _differences(erratum, by_files)
-    if changed:
+    if changed := by_files.differences(by_files.by(erratum.basis)):
         raise ChallengeError(
             f"{erratum.track}: {', '.join(changed)} changed since the preview; preview again, or restore what changed"
         )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import io
 import os
 import re
 import stat
@@ -33,6 +32,7 @@ from scorer.files import (
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
 from scorer.live.entry import SubmissionState, delivered_files, recorded
+from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
 from scorer.settings.tracks import Track
 from scorer.store.events import ScannedFile, Submission
 from scorer.store.log import unescaped
@@ -180,26 +180,20 @@ def submission_files(track: Track) -> Listing:
         raise ChallengeError(
             f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
         ) from error
-    if track.metadata:
-        listed = tuple(_unless_metadata(file) for file in listed)
-    return Listing(tuple(_unless_ignored(file, track.ignore) for file in listed))
+    return Listing(tuple(_unless_skipped(file, track) for file in listed))
 
 
-def _unless_metadata(file: Listed) -> Listed:
-    name = file.file.rpartition("/")[2]
-    if isinstance(file, SubmissionFile) and (name == OF_FOLDER or name.endswith(OF_FILE)):
-        return SkippedFile(file.file, "the metadata of a submission", is_ignored=True, metadata=file)
-    return file
-
-
-def _unless_ignored(file: Listed, ignored: Iterable[str]) -> Listed:
-    """The file, skipped if its name, or that of a folder in its team's folder, matches one of those to ignore."""
-    if file.file.count("/") == IN_TEAM and file.file.endswith(f"/{PICKS}"):
+def _unless_skipped(file: Listed, track: Track) -> Listed:
+    """The file, skipped if it has metadata, or a name to ignore, also of a folder in its team's folder."""
+    *folders, name = file.file.split("/")
+    if len(folders) == IN_TEAM and name == PICKS:
         return SkippedFile(file.file, "picks in a file have no effect; record them with `scorer pick`", is_ignored=True)
-    parts = file.file.lower().split("/")
-    if isinstance(file, SubmissionFile) and any(
-        fnmatchcase(part, name.lower()) for part in (*parts[2:-1], parts[-1]) for name in ignored
-    ):
+    if not isinstance(file, SubmissionFile):
+        return file
+    if track.metadata and (name == OF_FOLDER or name.endswith(OF_FILE)):
+        return SkippedFile(file.file, "the metadata of a submission", is_ignored=True, metadata=file)
+    parts = [part.lower() for part in (*folders[2:], name)]
+    if any(fnmatchcase(part, ignored.lower()) for part in parts for ignored in track.ignore):
         return SkippedFile(file.file, "no submission by its name (the key ignore)", is_ignored=True)
     return file
 
@@ -318,12 +312,7 @@ def safe_digest(path: AnyFile, limits: Limits) -> str:
     with path.open() as stream:
         status = os.fstat(stream.fileno())
         _check_size(status, limits)
-        return _digest(stream, status.st_size)
-
-
-def _digest(stream: io.FileIO, size: int) -> str:
-    """SHA-256 of the bytes of a file of this size. If it grows, one more is read: it may grow without end."""
-    return digest_of(chunks_of(stream, size + 1))
+        return digest_of(chunks_of(stream, status.st_size + 1))  # it may grow without end
 
 
 def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:
@@ -337,7 +326,7 @@ def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -
         before = os.fstat(stream.fileno())
         _check_size(before, limits)
         started = time.time()
-        sha256 = _digest(stream, before.st_size)
+        sha256 = digest_of(chunks_of(stream, before.st_size + 1))
         after = _scanned(os.fstat(stream.fileno()), sha256)
     if after != _scanned(before, sha256):
         raise RefusedError("it changed while it was read; it is read again by the next run")
@@ -372,6 +361,33 @@ def _scanned(status: os.stat_result, sha256: str) -> ScannedFile:
         device=status.st_dev,
         digest=sha256,
     )
+
+
+def of_file(file: SubmissionFile, listing: Listing) -> Stated:
+    """What the metadata files of a submission state; its own has priority. Raises MetadataError and OSError."""
+    stated: dict[str, Given] = {}
+    for path in listing.metadata_of(file):
+        with path.open("rb") as stream:
+            stated |= read(b"".join(chunks_of(stream, MOST_BYTES + 1)))
+    return stated
+
+
+def scanned_metadata(
+    track: Track, file: SubmissionFile, listing: Listing, limits: Limits, is_new: bool, notes: list[str]
+) -> Mapping[str, Mapping[str, Value]]:
+    """What a scan finds stated of a file, by its name: of a new one, and of one that has a file of metadata.
+
+    Raises RefusedError if those of a new file are invalid; of another one, `notes` says so, and the earlier ones stay.
+    """
+    if not track.metadata or not (is_new or any(listing.metadata_of(file))):
+        return {}
+    try:
+        return {file.file: checked(track.metadata, {**of_head(file.path, limits), **of_file(file, listing)})}
+    except MetadataError as error:
+        if is_new:
+            raise RefusedError(error.reason) from None
+        notes.append(f"{printable_name(file.file)}: {error.reason}; the earlier ones stay")
+        return {}
 
 
 RESERVE = 100 * MB

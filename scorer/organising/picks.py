@@ -8,19 +8,19 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 
 from scorer.board.site.captions import status_words
 from scorer.errors import ChallengeError, StoreError
 from scorer.files import digest as digest_of
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, recorded, stays
+from scorer.live.metadata import body, value_text
 from scorer.live.now import Now, submissions_of
 from scorer.live.phases import closing, is_misdated
 from scorer.live.quotas import PickSource, picks
 from scorer.organising.files import final_path
+from scorer.settings.metadata import Given, Stated, checked
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Basis
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
@@ -40,15 +40,11 @@ def retry(challenge: Challenge, store: Store, names: Sequence[str] = ()) -> int:
     named = store.read(lambda view: [entry_named(view, challenge.tracks, name) for name in names])
     count = 0
     for track in challenge.tracks:
-        basis = store.read(partial(_basis, track=track))
+        basis = store.read(lambda view: Now.of(view, track).basis)  # noqa: B023 (it is read at once)
         digests = {state.submission.digest for state in named if state.submission.track == track.name}
         if basis is not None and (digests or not names):
             count += store.retry(basis, digests if names else None)
     return count
-
-
-def _basis(view: Snapshot, track: Track) -> Basis | None:
-    return Now.of(view, track).basis
 
 
 def forget(challenge: Challenge, store: Store, name: str, reason: str) -> tuple[SubmissionState, int]:
@@ -70,6 +66,33 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
     submission = state.submission
     amend_received(store, submission.track, key_of(submission), received, reason)
     return state
+
+
+def amend_metadata(challenge: Challenge, store: Store, name: str, pairs: Sequence[str], reason: str) -> SubmissionState:
+    """Correct values of an entry, each given as ``key=value``; the decision is recorded. Returns the entry."""
+    state = store.read(lambda view: entry_named(view, challenge.tracks, name))
+    stated = {key: Given(value) for key, _, value in (pair.partition("=") for pair in pairs)}
+    track = challenge.track(state.submission.track)
+    record_metadata(store, track, key_of(state.submission), stated, "command", reason)
+    return state
+
+
+def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source: str, reason: str = "") -> None:
+    """Record what is stated of a submission in place of what was; with a reason of the organiser, in addition.
+
+    Raises MetadataError; and ChallengeError if the phase of the entry has closed, which does not concern the organiser.
+    """
+
+    def changed(view: Snapshot) -> Added:
+        state = recorded(view, track.name)[key]
+        if not reason and stays(state.submission, Now.of(view, track).phases, track, view.now):
+            raise ChallengeError("the phase of the entry has closed, so its metadata stay; ask the organisers")
+        known = state.metadata.values if reason else {}
+        earlier = {each.name: Given(value_text(known.get(each.name))) for each in track.metadata}
+        values = checked(track.metadata, {**earlier, **stated})
+        return [] if values == state.metadata.values else [("metadata", body(track, key, values, source, reason))]
+
+    store.record(track.name, changed)
 
 
 def withdraw_entry(store: Store, track: Track, key: Key) -> None:

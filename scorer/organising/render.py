@@ -5,9 +5,9 @@ snapshot.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 
@@ -44,7 +44,6 @@ from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.log import RESOLUTION
-from scorer.store.sidecar import Sidecar
 from scorer.store.snapshot import Cache, Snapshot, digest_of
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
@@ -303,60 +302,26 @@ def _reason(board: Board) -> str:
     return "" if any(row.rank is not None for row in board.rows) else "no team is ranked"
 
 
-@dataclass(frozen=True, eq=False)
-class _Render:
-    """The site of one snapshot, whose pages are rendered after it is closed."""
-
-    store: Store
-    revision: int
-    snapshot: str
-    """The name of the snapshot."""
-    state: str
-    notes: tuple[str, ...]
-    cache: Cache
-    content: SiteContent
-
-    @classmethod
-    def of(cls, view: Snapshot, challenge: Challenge, store: Store, sidecar: Sidecar, *, pending: bool) -> _Render:
-        """What is read from a snapshot; `pending` is as for `boards`."""
-        state = site_state(view, challenge, pending=pending)  # first: a file that changes later changes the state
-        tracks, cache, record = challenge.tracks, view.cache(sidecar), view
-        view = as_public(record, tracks)
-        shown = [
-            replace(board, past=archived_boards(view, track, cache))
-            for track, board in zip(tracks, boards(view, tracks, cache, pending=pending), strict=True)
-        ]
-        sliced = [
-            with_slices(board, Now.of(view, track).public, cache) for track, board in zip(tracks, shown, strict=True)
-        ]
-        shown = [board for board, _ in sliced]
-        analyses = {
-            track.name: _kept_analysis(Now.of(view, track).public, board, cache)
-            for track, board in zip(tracks, shown, strict=True)
-        }
-        overall = overall_board(shown, tracks, view, cache)
-        happened = timeline(view, tracks)
-        errata = itertools.chain.from_iterable(happened.errata.values())
-        log, commitment = published_log(record, tracks), published_commitment(record, challenge, errata)
-        return cls(
-            store,
-            view.revision,
-            view.snapshot_name(view.revision),
-            state,
-            (*site_notes(record, challenge), *(note for _, note in sliced if note)),
-            cache,
-            SiteContent(challenge, shown, analyses, cache, happened, log, commitment, overall=overall),
-        )
-
-    def is_before(self, snapshot: str) -> bool:
-        """Whether the database had the state with this name after the one rendered here."""
-        return self.store.read(
-            lambda view: snapshot in map(view.snapshot_name, range(self.revision + 1, view.revision + 1))
-        )
-
-    def publish(self, first: Mapping[str, str | bytes]) -> frozenset[str]:
-        """Write the boards before the other pages are rendered."""
-        return write_first(first, self.content.challenge.site_path, self.snapshot, self.is_before)
+def _content(
+    record: Snapshot, challenge: Challenge, cache: Cache, *, pending: bool
+) -> tuple[SiteContent, tuple[str, ...]]:
+    """What the site of a snapshot is rendered from, and notes on it; `pending` is as for `boards`."""
+    tracks, view = challenge.tracks, as_public(record, challenge.tracks)
+    shown, notes = [], list(site_notes(record, challenge))
+    for track, board in zip(tracks, boards(view, tracks, cache, pending=pending), strict=True):
+        past = archived_boards(view, track, cache)
+        sliced, note = with_slices(replace(board, past=past), Now.of(view, track).public, cache)
+        shown.append(sliced)
+        notes += [note] if note else []
+    analyses = {
+        board.track.name: _kept_analysis(Now.of(view, track).public, board, cache)
+        for track, board in zip(tracks, shown, strict=True)
+    }
+    overall = overall_board(shown, tracks, view, cache)
+    happened = timeline(view, tracks)
+    errata = itertools.chain.from_iterable(happened.errata.values())
+    log, commitment = published_log(record, tracks), published_commitment(record, challenge, errata)
+    return SiteContent(challenge, shown, analyses, cache, happened, log, commitment, overall=overall), tuple(notes)
 
 
 def render(
@@ -364,24 +329,33 @@ def render(
 ) -> Rendered:
     """Write the site of a challenge, from one snapshot and without a lock on the database.
 
-    `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now.
+    `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now. The pages are
+    rendered after the snapshot is closed, and the boards are written before the other pages are rendered.
     """
-    sidecar = store.sidecar(challenge.root)
-    site = store.read(
-        lambda view: _Render.of(
-            view if as_of is None else view.as_of(as_of), challenge, store, sidecar, pending=pending
-        )
-    )
+    sidecar, folder = store.sidecar(challenge.root), challenge.site_path
+
+    def read(whole: Snapshot) -> tuple[int, str, str, Cache, SiteContent, tuple[str, ...]]:
+        view = whole if as_of is None else whole.as_of(as_of)
+        state = site_state(view, challenge, pending=pending)  # first: a file that changes later changes the state
+        cache = view.cache(sidecar)
+        content = _content(view, challenge, cache, pending=pending)
+        return view.revision, view.snapshot_name(view.revision), state, cache, *content
+
+    revision, snapshot, state, cache, content, notes = store.read(read)
+
+    def is_before(other: str) -> bool:
+        """Whether the database had the state with this name after the one rendered here."""
+        return store.read(lambda view: other in map(view.snapshot_name, range(revision + 1, view.revision + 1)))
+
     try:
-        rendered = site_files(site.content, site.publish)
+        rendered = site_files(content, lambda first: write_first(first, folder, snapshot, is_before))
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
-            store.keep(site.cache)
+            store.keep(cache)
             if as_of is None:
                 sidecar.tidy()
-    notes = site.notes
-    if write(rendered, challenge.site_path, site.snapshot, site.is_before) is None:
-        notes += (f"{challenge.site_path}: shows a later state of the database, so nothing was written",)
+    if write(rendered, folder, snapshot, is_before) is None:
+        notes += (f"{folder}: shows a later state of the database, so nothing was written",)
     elif as_of is None:
-        note_shown(challenge, store, site.state)
-    return Rendered(challenge.site_path / FRONT_PAGE, notes)
+        note_shown(challenge, store, state)
+    return Rendered(folder / FRONT_PAGE, notes)

@@ -156,30 +156,22 @@ def _moment(view: Snapshot, track: Track) -> list[str]:
 
 def site_notes(view: Snapshot, challenge: Challenge) -> tuple[str, ...]:
     """What the organiser should know about a site that shows this state."""
-    return tuple(note for track in challenge.tracks for note in (*_outdated(view, track), *_exposed(track)))
+    notes = ((_outdated(view, track), track.key_path and exposure(track.key_path)) for track in challenge.tracks)
+    return tuple(note for of_track in notes for note in of_track if note)
 
 
-def _exposed(track: Track) -> list[str]:
-    """A note if other users of this machine can read the key of the split."""
-    note = None if track.key_path is None else exposure(track.key_path)
-    return [] if note is None else [note]
-
-
-def _outdated(view: Snapshot, track: Track) -> list[str]:
-    """A note if the solution has changed since the track was scored."""
+def _outdated(view: Snapshot, track: Track) -> str:
+    """What to do if the solution has changed since the track was scored; empty if it has not."""
     now = Now.of(view, track)
-    if now.are_rules_fixed or now.recorded is None:
-        return []
     try:
-        changed = digest(track.solution_path) != now.recorded.basis.solution
+        if now.are_rules_fixed or now.recorded is None or digest(track.solution_path) == now.recorded.basis.solution:
+            return ""
     except OSError:
-        return []  # a site may be rendered without the solutions
-    if not changed:
-        return []
-    return [
+        return ""  # a site may be rendered without the solutions
+    return (
         f"{track.name}: the solution has changed since the track was scored; the board shows the scores by the earlier "
         "solution; `scorer run` scores by the new one"
-    ]
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -356,7 +348,14 @@ def carry_out(
         rules.recorded,
         unless=lambda view: bool(rules.differences(rules.in_force(view))),
     )
-    score_by_erratum(store, work, executor)
+    if (erratum := store.read(lambda view: Now.of(view, rules.track).errata.open)) is not None:
+        by_erratum = rules.by(erratum.basis)
+        queue = Queue(store, by_erratum)
+        first = queue.unscored()
+        if work.sources.pending(first) or not by_erratum.is_stored(store):
+            for _ in score(queue, first, work.sources, by_erratum.read_solution(), executor):
+                pass
+        complete_means(store, by_erratum)
     store.note_run(rules.track.name)
 
 
@@ -364,20 +363,6 @@ def complete_means(store: Store, rules: RuleSet) -> None:
     """Store the means of all submissions of a track by these rules."""
     digests = store.read(partial(track_digests, track=rules.track.name))
     store.complete_means(digests, rules.basis, rules.rules.measures)
-
-
-def score_by_erratum(store: Store, work: Work, executor: Executor | None) -> None:
-    """Score the entries of a track by the rules of its open erratum, too, and store the results."""
-    erratum = store.read(lambda view: Now.of(view, work.rules.track).errata.open)
-    if erratum is None:
-        return
-    rules = work.rules.by(erratum.basis)
-    queue = Queue(store, rules)
-    first = queue.unscored()
-    if work.sources.pending(first) or not rules.is_stored(store):
-        for _ in score(queue, first, work.sources, rules.read_solution(), executor):
-            pass
-    complete_means(store, rules)
 
 
 def present_entries(store: Store, work: Work) -> list[Entry]:

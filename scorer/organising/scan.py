@@ -43,10 +43,10 @@ from scorer.organising.files import (
     final_path,
     read_file,
     safe_digest,
+    scanned_metadata,
     submission_files,
     why_skipped,
 )
-from scorer.organising.metadata import scanned_metadata
 from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.executors import GoOn
@@ -424,10 +424,12 @@ class Arrivals:
         first = queue.unscored() if rules.is_stored(self.store) else []
         if not first:
             return
-        files = tuple(_with_file(track, state.submission) for state in first)
-        sources = Sources(
-            files, self.store.kept_submissions(challenge.root), challenge.keep_submissions, challenge.limits
+        files = tuple(
+            (SubmissionFile(final_path(track, each.file), each.file, each.team, each.received, None), each)
+            for each in (state.submission for state in first)
         )
+        kept = self.store.kept_submissions(challenge.root)
+        sources = Sources(files, kept, challenge.keep_submissions, challenge.limits)
         yield from score(queue, first, sources, self._solution(rules), self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:
@@ -436,8 +438,3 @@ class Arrivals:
             self._solutions = {other: kept for other, kept in self._solutions.items() if other[0] != key[0]}
             self._solutions[key] = rules.read_solution()
         return self._solutions[key]
-
-
-def _with_file(track: Track, submission: Submission) -> WithFile:
-    path = final_path(track, submission.file)
-    return SubmissionFile(path, submission.file, submission.team, submission.received, None), submission

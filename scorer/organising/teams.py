@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -256,9 +256,6 @@ def known_team(name: str, known: Sequence[str]) -> str:
 
 # Decisions
 
-Change = Callable[[TeamSettings], Mapping[str, Any]]
-"""The keys of a team's table that change, with their new values (None: the key is removed), given the present ones."""
-
 
 def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
     """Give a team a display name; the name of its folder removes it.
@@ -273,75 +270,64 @@ def rename(challenge: Challenge, store: Store, team: str, name: str) -> None:
             f"{quoted(name)} reads as the name of the folder of another team, {printable_name(other)}; choose "
             "another name"
         )
-    _decide(challenge, store, team, lambda _: {"name": None if name == printable_name(folder) else name})
+    _decide(challenge, store, team, {"name": None if name == printable_name(folder) else name})
 
 
 def merge(challenge: Challenge, store: Store, team: str, into: str, reason: str) -> None:
     """Merge a team into another one, whose row then has the entries of both."""
     target = known_team(into, store.read(lambda view: view.teams))
-    _decide(challenge, store, team, lambda _: {"merged_into": printable_name(target), "reason": reason})
+    _decide(challenge, store, team, {"merged_into": printable_name(target), "reason": reason})
 
 
 def unmerge(challenge: Challenge, store: Store, team: str, reason: str) -> None:
     """Separate a merged team again."""
-
-    def change(table: TeamSettings) -> Mapping[str, Any]:
-        if table.merged_into is None:
-            raise ChallengeError(f"{quoted(team)} is not merged into another team")
-        return {"merged_into": None, "reason": reason}
-
-    _decide(challenge, store, team, change)
+    _decide(challenge, store, team, {"merged_into": None, "reason": reason}, "is not merged into another team")
 
 
 def disqualify(challenge: Challenge, store: Store, team: str, reason: str) -> None:
     """Disqualify a team: its row stays and has no rank."""
-    _decide(challenge, store, team, lambda _: {"disqualified": reason, "withdrawn": None, "reason": None})
+    _decide(challenge, store, team, {"disqualified": reason, "withdrawn": None, "reason": None})
 
 
 def withdraw(challenge: Challenge, store: Store, team: str, reason: str) -> None:
     """Withdraw a team at its own wish: its row stays and has no rank."""
-    _decide(challenge, store, team, lambda _: {"withdrawn": reason, "reason": None})
+    _decide(challenge, store, team, {"withdrawn": reason, "reason": None})
 
 
 def reinstate(challenge: Challenge, store: Store, team: str, reason: str) -> None:
     """Rank a disqualified or withdrawn team again."""
-
-    def change(table: TeamSettings) -> Mapping[str, Any]:
-        if table.disqualified is None and table.withdrawn is None:
-            raise ChallengeError(f"{quoted(team)} is neither disqualified nor withdrawn")
-        return {"disqualified": None, "withdrawn": None, "reason": reason}
-
-    _decide(challenge, store, team, change)
+    values = {"disqualified": None, "withdrawn": None, "reason": reason}
+    _decide(challenge, store, team, values, "is neither disqualified nor withdrawn")
 
 
 def describe(challenge: Challenge, store: Store, team: str, values: Mapping[str, Any]) -> None:
     """Set the affiliation, links, code or paper of a team; None removes a value."""
-    _decide(challenge, store, team, lambda _: values)
+    _decide(challenge, store, team, values)
 
 
-def _decide(challenge: Challenge, store: Store, name: str, change: Change) -> None:
-    """Edit the table of a team in teams.toml, then record it."""
+def _decide(
+    challenge: Challenge, store: Store, name: str, changes: Mapping[str, Any], nothing_to_end: str = ""
+) -> None:
+    """Change keys of the table of a team in teams.toml, None removes one, then record it.
+
+    `nothing_to_end` is the error if none of the keys that are removed is set.
+    """
     known = store.read(lambda view: view.teams)
-    team = known_team(name, known)
-    with _editing(challenge.root):
-        teams = read_teams(challenge.root)
-        # A command that was killed may have left an edit that is not recorded, with its reason.
-        _record(challenge, store, teams)
-        key = next((key for key in teams if team_called(key, known) == team), printable_name(team))
-        changes = change(teams.get(key, TeamSettings.model_validate({})))
-        _record(challenge, store, _edit(challenge.root / TEAMS_FILE, known, key, changes))
-
-
-@contextmanager
-def _editing(root: Path) -> Iterator[None]:
-    """Hold the lock on teams.toml."""
+    team, file = known_team(name, known), challenge.root / TEAMS_FILE
     try:
-        with locked(root / LOCK, WAIT):
-            yield
+        with locked(challenge.root / LOCK, WAIT):
+            teams = read_teams(challenge.root)
+            # A command that was killed may have left an edit that is not recorded, with its reason.
+            _record(challenge, store, teams)
+            key = next((key for key in teams if team_called(key, known) == team), printable_name(team))
+            ended = [each for each, value in changes.items() if value is None]
+            if nothing_to_end and all(getattr(teams.get(key), each, None) is None for each in ended):
+                raise ChallengeError(f"{quoted(name)} {nothing_to_end}")
+            _record(challenge, store, _edit(file, known, key, changes))
     except LockedError as error:
         raise ChallengeError(str(error)) from error
     except OSError as error:
-        raise ChallengeError(f"{root / TEAMS_FILE}: cannot be written: {error.strerror}") from error
+        raise ChallengeError(f"{file}: cannot be written: {error.strerror}") from error
 
 
 def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]) -> Mapping[str, TeamSettings]:

@@ -333,7 +333,8 @@ class ArrivalLoop(Loop):
         while not self.stopped.is_set():
             events = self.since(known)
             known += len(events)
-            _add_teams(teams, events)
+            for event in filter(_is_handed_in, events):
+                teams[event.track].add(event.body["team"])
             if not teams:
                 self.stopped.wait(LOOK_EVERY)
                 continue
@@ -393,13 +394,6 @@ def is_fresh(state: SubmissionState, now: datetime) -> bool:
     """Whether a run leaves a submission to the loop of arrivals."""
     limit = FRESH if state.failure is None else FRESH_FAILURE
     return state.source == SERVICE and state.recorded is not None and now - state.recorded < limit
-
-
-def _add_teams(teams: dict[str, set[str]], events: Iterable[Event]) -> None:
-    """Add the teams that handed in files, by track."""
-    for event in events:
-        if _is_handed_in(event):
-            teams[event.track].add(event.body["team"])
 
 
 def _is_handed_in(event: Event) -> bool:

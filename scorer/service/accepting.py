@@ -43,11 +43,11 @@ from scorer.organising.files import (
     UploadInProgress,
     final_path,
     move,
+    of_file,
     prepare_incoming,
     submission_files,
     submissions_folder,
 )
-from scorer.organising.metadata import of_file
 from scorer.organising.teams import folder_called
 from scorer.service.refusals import RefusedError, too_large
 from scorer.settings.metadata import MetadataError, Stated, checked, of_head

@@ -24,8 +24,7 @@ from scorer.live.entries import Followed
 from scorer.live.entry import SERVICE, SubmissionState, key_of
 from scorer.live.teams import Token, sha256_of
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
-from scorer.organising.metadata import record_metadata
-from scorer.organising.picks import clear_picks, pick, withdraw_entry
+from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
 from scorer.organising.teams import note_used
 from scorer.service.accepting import Accepted, Delivery, HeldFiles, accept, refusing_metadata, track_called
 from scorer.service.documents import Checks

@@ -18,7 +18,7 @@ import pytest
 from scorer.board.charts.over_time import Spent, front
 from scorer.board.reports.leaderboard import entries_json, entries_table, schema, to_csv, to_json
 from scorer.errors import ChallengeError
-from scorer.organising.metadata import amend_metadata
+from scorer.organising.picks import amend_metadata
 from scorer.organising.render import listed_entries
 from scorer.service.accepting import collect
 from scorer.service.client import Client

@@ -14,9 +14,8 @@ from scorer.errors import ChallengeError
 from scorer.live.names import as_public, shown_names
 from scorer.organising import teams
 from scorer.organising.commitment import commit, reveal
-from scorer.organising.metadata import amend_metadata
 from scorer.organising.paper import paper_files
-from scorer.organising.picks import amend, forget, pick
+from scorer.organising.picks import amend, amend_metadata, forget, pick
 from scorer.organising.public import export_public
 from scorer.settings.loading import read_challenge
 from tests.commands import here
