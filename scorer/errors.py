@@ -26,6 +26,7 @@ import re
 import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.util import find_spec
@@ -110,6 +111,15 @@ def need(*libraries: str) -> None:
         if find_spec(library) is None:
             extra = f"pip install 'challenge-scorer[{_EXTRAS[library]}]'"
             raise MissingError(f"{library} is not installed; install it with `{extra}`", name=library)
+
+
+@contextmanager
+def os_errors_as(kind: type[ScorerError], what: str, remedy: str = "") -> Iterator[None]:
+    """Raise an error of this kind for an OSError: what cannot be done, why, and what to do."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"{what}: {error.strerror or error}{remedy and f'; {remedy}'}") from error
 
 
 @dataclass(frozen=True, slots=True)

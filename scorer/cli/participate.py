@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from scorer.cli.output import print_message, print_result
@@ -367,56 +368,6 @@ def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path)
     return 1 if entry["outcome"] == "rejected" else 0
 
 
-def _log(file: Path, earlier: Path | None, head: KnownHead | None) -> Iterator[Verified]:
-    from scorer.verification.log import verified_log
-
-    return verified_log(file, earlier, head)
-
-
-def _split(file: Path, key_sha256: str | None, earlier: Path | None, queries: Path | None) -> Iterator[Verified]:
-    from scorer.lists.solution import read_ids
-    from scorer.verification.commitment import verified_split
-
-    return verified_split(file, key_sha256, earlier, None if queries is None else read_ids(queries).to_pylist())
-
-
-def _bundle(file: Path, log: Path | None) -> Iterator[Verified]:
-    from scorer.organising.bundles import verified_rows
-    from scorer.verification.bundle import verified_bundle
-
-    statements = list(verified_bundle(file, log))
-    yield from statements
-    if not any(statement.contradiction for statement in statements):
-        yield from verified_rows(file)
-
-
-def _challenge(file: Path, head: KnownHead | None) -> Iterator[Verified]:
-    need("scipy")  # without it, the boards would be said not to follow
-    from scorer.organising.public import verified_challenge
-
-    return verified_challenge(re.sub("^(https?):/+", r"\1://", str(file)), head)
-
-
-def _receipt(file: Path, key: Path, log: Path | None, submission: Path | None) -> Iterator[Verified]:
-    from scorer.verification.commitment import verified_receipt
-
-    return verified_receipt(file, key, log, submission)
-
-
-def _commitment(
-    file: Path,
-    opening: Path | None,
-    sha256: str | None,
-    log: Path | None,
-    key: Path | None,
-    solution: list[tuple[str, Path]] | None,
-    split: list[Path] | None,
-) -> Iterator[Verified]:
-    from scorer.verification.commitment import Public, verified_commitment
-
-    return verified_commitment(file, opening, Public(sha256, log, key, solution or (), split or ()))
-
-
 def _solution(text: str) -> tuple[str, Path]:
     track, equals, file = text.partition("=")
     if not (track and equals and file):
@@ -448,32 +399,49 @@ def _known_head(text: str) -> KnownHead:
     return KnownHead(bytes.fromhex(match[2]), int(match[1]) if match[1] else None)
 
 
+_COMMITMENT = "verification.commitment"
+
+
 @dataclass(frozen=True, slots=True)
 class Document:
     """A document that can be verified."""
 
     help: str
     """What it shows."""
-    verified: Callable[..., Iterator[Verified]]
-    """Takes the file and some of `Evidence` by name, None where it need not be given; yields the statements."""
+    address: str
+    """Of the function that takes the file and some of `Evidence` by name, and yields the statements."""
+    needs: tuple[str, ...] = ()
+    """The libraries without which statements would be said to be false."""
+
+    @property
+    def verified(self) -> Callable[..., Iterator[Verified]]:
+        """The function. Raises MissingError."""
+        need(*self.needs)
+        verified: Callable[..., Iterator[Verified]] = resolve_name(f"scorer.{self.address}")
+        return verified
 
     @property
     def evidence(self) -> dict[str, bool]:
         """The names of the evidence that it takes, and whether each must be given."""
         parameters = list(signature(self.verified).parameters.values())[1:]
-        return {each.name: "None" not in str(each.annotation) for each in parameters}
+        return {each.name: each.default is each.empty for each in parameters}
 
 
 DOCUMENTS = {
-    "log": Document("log.jsonl: each head follows from the leaves until it", _log),
-    "receipt": Document("a receipt: an entry is in the record and in the log", _receipt),
-    "commitment": Document("commitment.json: solutions, rules and keys are those of before the start", _commitment),
-    "split": Document("split.json: which queries were preliminary", _split),
+    "log": Document("log.jsonl: each head follows from the leaves until it", "verification.log:verified_log"),
+    "receipt": Document("a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt"),
+    "commitment": Document(
+        "commitment.json: solutions, rules and keys are those of before the start", f"{_COMMITMENT}:verified_commitment"
+    ),
+    "split": Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
     "challenge": Document(
         "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
-        _challenge,
+        "organising.public:verified_challenge",
+        ("scipy",),
     ),
-    "bundle": Document("the file that `scorer export` wrote: its bytes, record and rows", _bundle),
+    "bundle": Document(
+        "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_whole"
+    ),
 }
 """What can be verified, by name."""
 
@@ -538,7 +506,7 @@ class Evidence:
                 raise WrongCallError(f"{options[name]}: no option of {document}; it takes {known}")
             if value is None and taken.get(name):
                 raise WrongCallError(f"{document}: {options[name]} is missing")
-        return {name: getattr(self, name) for name in taken}
+        return {name: value for name in taken if (value := getattr(self, name)) is not None}
 
 
 def verify(

@@ -29,7 +29,7 @@ from scorer.cli.parameters import (
     option,
     selected,
 )
-from scorer.errors import ScorerError, need
+from scorer.errors import ScorerError, need, os_errors_as
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
 from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc_moment
@@ -149,7 +149,7 @@ def report(
     if output is None or output == "-":
         print_result(text)
         return 0
-    _write(text, Path(output))
+    _write(f"{text}\n".encode(), Path(output))
     print_result(printable(output))
     return 0
 
@@ -231,13 +231,12 @@ def _default_output(source: str) -> str:
     return f"{stem}-report.html" if stem else "report.html"
 
 
-def _write(text: str, path: Path) -> None:
+def _write(content: bytes, path: Path) -> None:
     from scorer.files.writing import replace_content
 
-    try:
-        replace_content(path, f"{text}\n".encode())
-    except OSError as error:
-        raise ScorerError(f"{printable(str(path))}: cannot be written: {error.strerror or error}") from error
+    with os_errors_as(ScorerError, f"{printable(str(path))}: cannot be written"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        replace_content(path, content)
 
 
 def leaderboard(
@@ -284,7 +283,6 @@ def paper(
     how the statistics were computed. It has only what visitors of the site may see now, and each part says the head of
     the log that it comes from.
     """
-    from scorer.files.writing import replace_content
     from scorer.organising.paper import paper_files
 
     if output.exists() and (not output.is_dir() or any(output.iterdir())):
@@ -292,12 +290,7 @@ def paper(
     with open_store(challenge) as (settings, _, store):
         files = store.read(lambda view: paper_files(view, settings, store))
     for name, content in files.items():
-        path = output / name
-        try:
-            path.parent.mkdir(parents=True, exist_ok=True)
-            replace_content(path, content)
-        except OSError as error:
-            raise ScorerError(f"{printable(str(path))}: cannot be written: {error.strerror or error}") from error
+        _write(content, output / name)
     print_result(str(output / "overview.tex"))
     return 0
 

@@ -22,7 +22,7 @@ from scorer.cli.parameters import (
     option,
     whole_number,
 )
-from scorer.errors import ConversionError, FusionError, MeasureError, ScorerError
+from scorer.errors import ConversionError, FusionError, MeasureError, ScorerError, os_errors_as
 from scorer.options import SEED, TIE_RULE, TieRule
 from scorer.wording import aligned, counted, printable, quoted
 
@@ -218,13 +218,11 @@ def _report(tuned: Tuning, trials: str | None) -> None:
         return
     import csv
 
-    try:
-        with Path(trials).open("w", encoding="utf-8", newline="") as stream:
-            table = csv.writer(stream, lineterminator="\n")
-            table.writerow(tuned.columns())
-            table.writerows(tuned.rows())
-    except OSError as error:
-        raise ScorerError(f"{printable(trials)}: cannot be written: {error.strerror or error}") from error
+    unwritable = os_errors_as(ScorerError, f"{printable(trials)}: cannot be written")
+    with unwritable, Path(trials).open("w", encoding="utf-8", newline="") as stream:
+        table = csv.writer(stream, lineterminator="\n")
+        table.writerow(tuned.columns())
+        table.writerows(tuned.rows())
 
 
 def _spelled(tuned: Tuning) -> dict[str, str]:

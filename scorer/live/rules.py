@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import ValidationError
 
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
 from scorer.settings.rules import Phase
@@ -305,10 +305,8 @@ class SaltedDigest:
 
 def list_digest(path: Location | None) -> str | None:
     """SHA-256 of a list of items; None without one. Raises ChallengeError if it cannot be read."""
-    try:
+    with os_errors_as(ChallengeError, f"{path}: cannot be read", "make it readable"):
         return None if path is None else digest(path)
-    except OSError as error:
-        raise ChallengeError(f"{path}: cannot be read: {error.strerror}; make it readable") from error
 
 
 def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:

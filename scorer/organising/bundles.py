@@ -19,7 +19,7 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from pydantic import Field
 
 from scorer import __version__
-from scorer.errors import ChallengeError, ScorerError
+from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import AnyFile, Remote, chunks_of, digest_of
 from scorer.files.writing import temporary_folder
 from scorer.limits import most_copied, most_expanded
@@ -62,6 +62,7 @@ from scorer.verification.bundle import (
     is_safe,
     opened_bundle,
     printed,
+    verified_bundle,
     verified_content,
 )
 from scorer.verification.log import Verified
@@ -156,11 +157,8 @@ def _submissions(
 
 def _read(path: AnyFile) -> Iterator[bytes]:
     """The content of a file. Raises ChallengeError if it cannot be read."""
-    try:
-        with path.open("rb") as stream:
-            yield from chunks_of(stream)
-    except OSError as error:
-        raise ChallengeError(f"{os.fspath(path)}: cannot be read: {error.strerror}") from error
+    with os_errors_as(ChallengeError, f"{os.fspath(path)}: cannot be read"), path.open("rb") as stream:
+        yield from chunks_of(stream)
 
 
 def _read_same(path: AnyFile, digest: str) -> Iterator[bytes]:
@@ -288,13 +286,11 @@ def write_members(
         sha256 = write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
         return Exported(target, sha256, events, head.hex(), notes)
 
-    try:
-        with temporary_folder(target.absolute().parent) as folder:
-            part = folder / target.name
-            exported = store.read(partial(write, part=part))
-            part.rename(target)
-    except OSError as error:
-        raise ChallengeError(f"{target}: cannot be written: {error.strerror or error}") from error
+    unwritable = os_errors_as(ChallengeError, f"{target}: cannot be written")
+    with unwritable, temporary_folder(target.absolute().parent) as folder:
+        part = folder / target.name
+        exported = store.read(partial(write, part=part))
+        part.rename(target)
     return exported
 
 
@@ -345,7 +341,7 @@ def import_bundle(
             reason = f"has tables of schema version {bundle.manifest.tables}, but this scorer reads {SCHEMA_VERSION}"
             writer = printed(bundle.manifest.scorer)
             raise bundle.error(reason, f"install scorer {writer} or later, which wrote it")
-        try:
+        with os_errors_as(ScorerError, f"{folder}: cannot be written"):
             folder.absolute().parent.mkdir(parents=True, exist_ok=True)
             with temporary_folder(folder.absolute().parent) as temporary:
                 built = temporary / "challenge"
@@ -357,8 +353,6 @@ def import_bundle(
                 if folder.exists():
                     folder.rmdir()
                 built.rename(folder)
-        except OSError as error:
-            raise ScorerError(f"{folder}: cannot be written: {error.strerror or error}") from error
     challenge = read_challenge(folder, solutions=False)
     return Imported(challenge.site_path / "index.html", challenge.name, bundle.manifest.events, notes)
 
@@ -423,8 +417,12 @@ def opened_database(database: str | Path) -> closing[Database]:
     return closing(Database(database, create=True, wait=WAIT))
 
 
-def verified_rows(path: Path) -> Iterator[Verified]:
-    """Verify that a database accepts the rows of a bundle, whose bytes are verified. Raises ScorerError."""
+def verified_whole(path: Path, log: Path | None = None) -> Iterator[Verified]:
+    """Verify a bundle as `verified_bundle`, and that a database accepts its rows. Raises ScorerError."""
+    statements = list(verified_bundle(path, log))
+    yield from statements
+    if any(statement.contradiction for statement in statements):
+        return
     with opened_bundle(path) as bundle, temporary_folder(Path(tempfile.gettempdir())) as folder:
         reason = ""
         if bundle.read_directory().tables in VERSIONS:

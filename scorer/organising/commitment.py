@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, os_errors_as
 from scorer.files.writing import replace_content
 from scorer.live.commitment import Commitment, commitments, receipt_name, receipts
 from scorer.live.now import Now, published_log, submissions_of
@@ -87,13 +87,11 @@ def write_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 
 def _is_there(path: Path, text: str) -> bool:
     """Whether a file has this receipt. Raises ChallengeError if it has another one, or cannot be read."""
-    try:
+    with os_errors_as(ChallengeError, f"{path}: cannot be read", "name another folder"):
+        if not path.exists():
+            return False
         if path.read_bytes() == text.encode("ascii"):
             return True
-    except FileNotFoundError:
-        return False
-    except OSError as error:
-        raise ChallengeError(f"{path}: cannot be read: {error.strerror}; name another folder") from error
     raise ChallengeError(
         f"{path}: differs from the receipt of the record; receipts change only with the name of the challenge, or "
         "if the database is another one; restore what changed, or name another folder"
@@ -102,10 +100,8 @@ def _is_there(path: Path, text: str) -> bool:
 
 def write_receipt(path: Path, text: str) -> None:
     """Write a receipt into a file. Raises ChallengeError if that is impossible."""
-    try:
+    with os_errors_as(ChallengeError, f"{path}: cannot be written", "name another file"):
         replace_content(path, text.encode("ascii"))
-    except OSError as error:
-        raise ChallengeError(f"{path}: cannot be written: {error.strerror}; name another file") from error
 
 
 Added = list[tuple[str, Kind, Mapping[str, Any]]]

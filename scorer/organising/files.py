@@ -16,7 +16,7 @@ from fnmatch import fnmatchcase
 from functools import cached_property, partial
 from pathlib import Path, PurePath
 
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import (
     A_LINK,
     NOT_REGULAR,
@@ -169,17 +169,13 @@ def submission_files(track: Track) -> Listing:
     and hidden files of systems and tools. Links are skipped, never followed. A missing folder is empty.
     """
     folder = track.submissions_path
-    try:
+    with os_errors_as(ChallengeError, f"{folder}: cannot be read", "expected the folder of submissions"):
         if not folder.exists():
             return Listing(())
         if isinstance(folder, Remote):
             listed = tuple(_in_remote(folder, track.name, None))
         else:
             listed = tuple(_in_folder(files_in(folder), track.name))
-    except OSError as error:
-        raise ChallengeError(
-            f"{folder}: cannot be read: {error.strerror}; expected the folder of submissions"
-        ) from error
     return Listing(tuple(_unless_skipped(file, track) for file in listed))
 
 

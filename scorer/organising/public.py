@@ -71,7 +71,7 @@ from scorer.verification.bundle import (
     opened_bundle,
     verified_members,
 )
-from scorer.verification.commitment import Public, forged, read_key, verified_commitment, verified_split
+from scorer.verification.commitment import forged, read_key, verified_commitment, verified_split
 from scorer.verification.log import KnownHead, Verified, listed, read_log, verified_log
 from scorer.wording import counted, quoted
 
@@ -223,12 +223,13 @@ def _documents(view: Snapshot, challenge: Challenge, log: PublishedLog | None = 
     return files
 
 
-def verified_challenge(source: str, head: KnownHead | None = None) -> Iterator[Verified]:
+def verified_challenge(source: str | Path, head: KnownHead | None = None) -> Iterator[Verified]:
     """Derive the boards of a challenge from its public archive, and compare them with the published ones.
 
     `source` is the archive, a folder with a copy of the site, or the address of the site. Yields each statement. Raises
     ScorerError if there is no archive.
     """
+    source = re.sub("^(https?):/+", r"\1://", str(source))
     with temporary_folder(Path(tempfile.gettempdir())) as folder:
         path, is_site = folder / ARCHIVE, not source.endswith(".zip")
         if "://" in source:
@@ -300,8 +301,8 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
     challenge = challenge_in(bundle, folder / "challenge")
     if (documents / COMMITMENT).exists():
         splits = [path for track in challenge.tracks if (path := documents / track.name / "split.json").exists()]
-        public = Public(log=documents / LOG, key=documents / RECEIPTS, splits=splits)
-        yield from verified_commitment(documents / COMMITMENT, documents / OPENING, public)
+        commitment, log, key = (documents / name for name in (COMMITMENT, LOG, RECEIPTS))
+        yield from verified_commitment(commitment, documents / OPENING, log=log, key=key, split=splits)
     facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
     rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
     yield from _loaded(bundle, challenge, rows, folder / "solutions.db")

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import Any
 
-from scorer.errors import ChallengeError, StoreError
+from scorer.errors import ChallengeError, StoreError, os_errors_as
 from scorer.files.writing import LockedError, locked, replace_content
 from scorer.live.teams import Token, Use, ended, issued, new_text, sha256_of, tokens
 from scorer.settings.loading import (
@@ -315,7 +315,7 @@ def _decide(
     known = store.read(lambda view: view.teams)
     team, file = known_team(name, known), challenge.root / TEAMS_FILE
     try:
-        with locked(challenge.root / LOCK, WAIT):
+        with os_errors_as(ChallengeError, f"{file}: cannot be written"), locked(challenge.root / LOCK, WAIT):
             teams = read_teams(challenge.root)
             # A command that was killed may have left an edit that is not recorded, with its reason.
             _record(challenge, store, teams)
@@ -326,8 +326,6 @@ def _decide(
             _record(challenge, store, _edit(file, known, key, changes))
     except LockedError as error:
         raise ChallengeError(str(error)) from error
-    except OSError as error:
-        raise ChallengeError(f"{file}: cannot be written: {error.strerror}") from error
 
 
 def _edit(file: Path, known: Sequence[str], key: str, changes: Mapping[str, Any]) -> Mapping[str, TeamSettings]:

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args
 from pydantic import AfterValidator, Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
-from scorer.errors import ChallengeError, MeasureError
+from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
 from scorer.settings.overall import Overall
 from scorer.settings.rules import SettingsTable, located_in
@@ -112,14 +112,13 @@ def settings_file(path: Path) -> Path:
 def toml_document(file: Path) -> dict[str, Any]:
     """The content of a TOML file. Raises ChallengeError if it cannot be read or is not TOML."""
     try:
-        # Some editors write a byte order mark, which TOML does not allow.
-        text = file.read_text(encoding="utf-8-sig")
+        with os_errors_as(ChallengeError, f"{file}: cannot be read"):
+            # Some editors write a byte order mark, which TOML does not allow.
+            text = file.read_text(encoding="utf-8-sig")
     except UnicodeDecodeError as error:
         line = error.object[: error.start].count(b"\n") + 1
         found = f"byte 0x{error.object[error.start]:02x} in line {line}"
         raise ChallengeError(f"{file}: not UTF-8 ({found}); save it as UTF-8") from error
-    except OSError as error:
-        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
     try:
         return tomllib.loads(text, parse_float=_decimal)
     except (ValueError, RecursionError) as error:

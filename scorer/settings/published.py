@@ -14,7 +14,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import is_url, shown
 from scorer.limits import MB, Limits
 from scorer.settings.loading import edited
@@ -55,10 +55,8 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     becomes the folder `SITE`. Raises ChallengeError if the file cannot be read or edited, or names a file by a URL that
     other machines cannot read.
     """
-    try:
+    with os_errors_as(ChallengeError, f"{file}: cannot be read"):
         content = file.read_bytes()
-    except OSError as error:
-        raise ChallengeError(f"{file}: cannot be read: {error.strerror}") from error
     changes: dict[Key, str | None] = {}
     places: dict[tuple[str, str], str] = {}
     for track in challenge.tracks:

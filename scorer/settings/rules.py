@@ -30,7 +30,7 @@ from pydantic import (
     model_validator,
 )
 
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, Remote, is_url
 from scorer.options import FORMAT_NAMES, PHASE_SHOWS, PhaseShows
 from scorer.wording import counted, iso_time
@@ -281,7 +281,7 @@ def read_key(path: Path) -> bytes:
 def make_key(path: Path) -> bytes:
     """Write a new random key into a new file that only its owner can read. Raises ChallengeError if there is one."""
     key = secrets.token_bytes(KEY_BYTES)
-    try:
+    with os_errors_as(ChallengeError, f"{path}: cannot write the key of a split"):
         path.parent.mkdir(parents=True, exist_ok=True)
         stream = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w", encoding="ascii")
         try:
@@ -293,8 +293,6 @@ def make_key(path: Path) -> bytes:
             with suppress(OSError):
                 path.unlink()
             raise
-    except OSError as error:
-        raise ChallengeError(f"{path}: cannot write the key of a split: {error.strerror}") from error
     return key
 
 

@@ -7,14 +7,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from scorer.errors import StoreError
+from scorer.errors import StoreError, os_errors_as
 from scorer.files import AnyFile, Compressed, chunks_of, compressed, located
 from scorer.files.writing import remove_abandoned_folders, temporary_folder
 from scorer.measures.matched import Floats
@@ -72,51 +72,43 @@ class Archive:
     def adding(self) -> Iterator[Add]:
         """A function that stores bytes, for use by several threads. A kill leaves no incomplete file."""
         with ExitStack() as stack:
-            try:
+            with self._errors("store"):
                 self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
                 temporary = stack.enter_context(temporary_folder(self.folder))
-            except OSError as error:
-                raise self._error("store", error) from error
             yield lambda chunks, digest: self._add(chunks, digest, temporary / digest)
 
     def _add(self, chunks: Iterable[bytes], digest: str, part: Path) -> None:
         copied = hashlib.sha256()
-        try:
-            with part.open("xb") as copy:
-                for chunk in chunks:
-                    copied.update(chunk)
-                    copy.write(compressed(chunk) if self.is_compressed else chunk)
-                copy.flush()
-                os.fsync(copy.fileno())
-            if copied.hexdigest() != digest:
-                raise SourceError(CHANGED)
-            part.chmod(0o600)
-            part.replace(self.path(digest))
-        except OSError as error:
-            raise self._error("store", error) from error
-        finally:
-            part.unlink(missing_ok=True)
+        with self._errors("store"):
+            try:
+                with part.open("xb") as copy:
+                    for chunk in chunks:
+                        copied.update(chunk)
+                        copy.write(compressed(chunk) if self.is_compressed else chunk)
+                    copy.flush()
+                    os.fsync(copy.fileno())
+                if copied.hexdigest() != digest:
+                    raise SourceError(CHANGED)
+                part.chmod(0o600)
+                part.replace(self.path(digest))
+            finally:
+                part.unlink(missing_ok=True)
 
     def remove(self, digests: Iterable[str]) -> None:
         """Delete the files with these digests, and what killed processes have left. Raises StoreError."""
-        try:
+        with self._errors("delete"):
             remove_abandoned_folders(self.folder)
             for digest in digests:
                 self.path(digest).unlink(missing_ok=True)
-        except OSError as error:
-            raise self._error("delete", error) from error
 
-    def _error(self, what: str, error: OSError) -> StoreError:
-        return StoreError(f"{self.folder}: cannot {what} a copy of a file: {error.strerror or error}")
+    def _errors(self, what: str) -> AbstractContextManager[None]:
+        return os_errors_as(StoreError, f"{self.folder}: cannot {what} a copy of a file")
 
 
 def content_of(source: str | os.PathLike[str], most: int | None = None) -> Iterator[bytes]:
     """The bytes of a file, until there are more than `most`: it may grow without end. Raises SourceError."""
-    try:
-        with located(source).open("rb") as stream:
-            yield from chunks_of(stream, None if most is None else most + 1)
-    except OSError as error:
-        raise SourceError(f"it cannot be read: {error.strerror or error}") from error
+    with os_errors_as(SourceError, "it cannot be read"), located(source).open("rb") as stream:
+        yield from chunks_of(stream, None if most is None else most + 1)
 
 
 Bytes = npt.NDArray[np.uint8]

@@ -29,7 +29,7 @@ from scorer.files import chunks_of, digest_of
 from scorer.settings.rules import SHA256
 from scorer.store.documents import Manifest
 from scorer.store.log import START, LogLine, chained, iso, secret_of, text_of_fields
-from scorer.verification.log import Verified, break_of, gap, listed, read_log
+from scorer.verification.log import Verified, break_of, compared, gap, listed, read_log
 from scorer.wording import counted, quoted
 
 FORMAT = "scorer-bundle"
@@ -324,8 +324,7 @@ def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) ->
     lacking = gap(lines) or ("" if len(lines) == manifest.events else f"found {counted(len(lines), 'event')}")
     yield Verified(f"the record has the events 1 to {manifest.events:,}, without a gap", lacking)
     head = (lines[-1].head if lines else START).hex()
-    differs = "" if head == manifest.head else f"its head is {head}"
-    yield Verified(f"the log of the record has the head {manifest.head}", differs)
+    yield compared(f"the log of the record has the head {manifest.head}", head == manifest.head, f"its head is {head}")
     if public is not None:
         yield from _agreement(lines, public)
 
@@ -365,5 +364,5 @@ def _agreement(lines: Sequence[LogLine], public: Sequence[LogLine]) -> Iterator[
     yield Verified(f"the heads of the {counted(len(public), 'event')} of the public log follow from its leaves", broken)
     common = min(len(lines), len(public))
     differing = next((mine.index for mine, theirs in zip(lines, public, strict=False) if mine != theirs), None)
-    found = "" if differing is None else f"event {differing} differs: it is another one in the record"
-    yield Verified(f"the public log has the {counted(common, 'event')} of the record until event {common}", found)
+    statement = f"the public log has the {counted(common, 'event')} of the record until event {common}"
+    yield compared(statement, differing is None, f"event {differing} differs: it is another one in the record")

@@ -13,28 +13,18 @@ import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import compress
 from pathlib import Path
 from typing import Any
 
-from scorer.errors import ScorerError
+from scorer.errors import ScorerError, os_errors_as
 from scorer.files import digest
 from scorer.settings.rules import QuerySplit, share, share_text
 from scorer.store.documents import OF_BODY, VERSION, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
 from scorer.store.log import LogLine, content_of, is_signed, key_of_pem, leaf_of
-from scorer.verification.log import Verified, invalid, listed, read_bytes, read_document, read_log, too_short
+from scorer.verification.log import Verified, compared, invalid, listed, read_bytes, read_document, read_log, too_short
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
-
-
-def read_commitment(path: Path) -> CommitmentDocument:
-    """The file commitment.json of the site. Raises ScorerError if it is another document."""
-    document = CommitmentDocument.read(path, read_document(path))
-    if document.last is None:
-        raise invalid(path, "commitments", "at least one commitment")
-    return document
-
 
 SHOWN = 120
 """Characters of a value that a message has at most."""
@@ -61,30 +51,26 @@ HARMLESS = frozenset(
 kind of event since the commitment must be in the document."""
 
 
-@dataclass(frozen=True, slots=True)
-class Public:
-    """What is compared with the document, besides its opening; empty or None: it is not compared."""
-
-    sha256: str | None = None
-    """The commitment in an earlier copy."""
-    log: Path | None = None
-    """The file log.jsonl of the site."""
-    key: Path | None = None
-    """The file receipts.pem of the site."""
-    solutions: Sequence[tuple[str, Path]] = ()
-    """Tracks, and the solutions that the organiser published."""
-    splits: Sequence[Path] = ()
-    """Files split.json of the site."""
-
-
-def verified_commitment(path: Path, opening: Path | None = None, public: Public = Public()) -> Iterator[Verified]:
+def verified_commitment(
+    path: Path,
+    opening: Path | None = None,
+    sha256: str | None = None,
+    log: Path | None = None,
+    key: Path | None = None,
+    solution: Sequence[tuple[str, Path]] = (),
+    split: Sequence[Path] = (),
+) -> Iterator[Verified]:
     """Verify the commitment of a challenge, the file commitment.json of the site.
 
-    Yields each statement of the documents. `opening` is the file commitment.txt; None: it is not published yet. Raises
-    ScorerError if a file cannot be read, or is not such a document.
+    Yields each statement of the documents. `opening` is the file commitment.txt; None: it is not published yet. The
+    document is also compared with `sha256`, the commitment in an earlier copy; with log.jsonl, receipts.pem and files
+    split.json of the site; and with solutions that the organiser published, by their tracks. Raises ScorerError if a
+    file cannot be read, or is not such a document.
     """
-    document = read_commitment(path)
-    yield from _without_opening(document, public)
+    document = CommitmentDocument.read(path, read_document(path))
+    if document.last is None:
+        raise invalid(path, "commitments", "at least one commitment")
+    yield from _without_opening(document, sha256, log, key, split)
     if opening is None or not document.revealed:
         lacking = "not revealed yet; the organiser publishes it after the challenge"
         if document.revealed:
@@ -93,43 +79,45 @@ def verified_commitment(path: Path, opening: Path | None = None, public: Public 
         return
     text = read_bytes(opening)
     found, last = hashlib.sha256(text).hexdigest(), document.commitments[-1].sha256
-    differs = "" if found == last else f"its SHA-256 is {found}, the commitment is {last}"
-    yield Verified("the opening has the SHA-256 of the commitment", differs)
+    differs = f"its SHA-256 is {found}, the commitment is {last}"
+    yield compared("the opening has the SHA-256 of the commitment", found == last, differs)
     content = _content(opening, text)
     yield Verified("the opening is that of this challenge and of this key of receipts", _other(document, content))
-    if public.log is not None:
-        yield Verified("the log has this opening in its event", _not_in_event(document, text, public.log))
+    if log is not None:
+        yield Verified("the log has this opening in its event", _not_in_event(document, text, log))
     for track, committed in content["tracks"].items():
         yield from _track(document, track, committed)
-    for track, file in public.solutions:
+    for track, file in solution:
         yield _solution(document, content, track, file)
     for name in sorted(document.tracks.keys() - content["tracks"].keys()):
         yield Verified(f"{name}: nothing was committed for this track, which was added later", is_note=True)
-    for file in public.splits:
+    for file in split:
         yield from _split(document, content, file)
 
 
-def _without_opening(document: CommitmentDocument, public: Public) -> Iterator[Verified]:
+def _without_opening(
+    document: CommitmentDocument, sha256: str | None, log: Path | None, key: Path | None, splits: Sequence[Path]
+) -> Iterator[Verified]:
     """What can be verified before the commitment is revealed."""
-    if public.sha256 is not None:
-        yield Verified("the commitment is that of the earlier copy", _other_copy(document, public.sha256))
-    if public.key is not None:
-        found = read_key(public.key).hex()
-        differs = "" if found == document.receipts else f"the file has {found}, the document {document.receipts}"
-        yield Verified("the key of receipts is that of the document", differs)
-    if public.log is not None:
-        lines, what = read_log(public.log), ", errata and changes of phases" if document.revealed else " and errata"
+    if sha256 is not None:
+        yield Verified("the commitment is that of the earlier copy", _other_copy(document, sha256))
+    if key is not None:
+        found = read_key(key).hex()
+        differs = f"the file has {found}, the document {document.receipts}"
+        yield compared("the key of receipts is that of the document", found == document.receipts, differs)
+    if log is not None:
+        lines, what = read_log(log), ", errata and changes of phases" if document.revealed else " and errata"
         statement = f"the log has the commitments{what} of the document at their events, and no others"
         yield Verified(statement, _difference(document, lines))
         unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
         if unproven:
             yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", is_note=True)
-    for file in public.splits:
+    for file in splits:
         split = SplitDocument.read(file, read_document(file))
-        track, key = split.track, split.key_sha256
+        track, of_split = split.track, split.key_sha256
         stated = document.tracks[track].key_sha256 if track in document.tracks else None
-        differs = "" if key == stated else f"{file} has {key}, the document {stated}"
-        yield Verified(f"the key of the split of {track} has the SHA-256 of the document", differs)
+        statement = f"the key of the split of {track} has the SHA-256 of the document"
+        yield compared(statement, of_split == stated, f"{file} has {of_split}, the document {stated}")
 
 
 def _other_copy(document: CommitmentDocument, sha256: str) -> str:
@@ -310,19 +298,26 @@ def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path)
 
 
 def verified_split(
-    path: Path, key_sha256: str | None = None, earlier: Path | None = None, queries: Sequence[str] | None = None
+    path: Path,
+    key_sha256: str | None = None,
+    earlier: Path | None = None,
+    queries: Path | Sequence[str] | None = None,
 ) -> Iterator[Verified]:
     """Verify which queries of a track are preliminary, from the revealed key in its file split.json.
 
     Yields each statement of the file. It is compared with an `earlier` copy, or with `key_sha256`, the SHA-256 of the
-    key in one, and with `queries`, the ids of all queries of the solution; None is not compared. Raises ScorerError if
-    a file is not such a document.
+    key in one, and with `queries`, the ids of all queries of the solution or a file with them; None is not compared.
+    Raises ScorerError if a file is not such a document.
     """
+    if isinstance(queries, Path):
+        from scorer.lists.solution import read_ids  # noqa: PLC0415 (Arrow is slow to load)
+
+        queries = [str(query) for query in read_ids(queries).to_pylist()]
     document = SplitDocument.read(path, read_document(path))
     published = document.key_sha256
     if key_sha256 is not None:
-        differs = "" if key_sha256 == published else f"the file has {published}, the earlier copy {key_sha256}"
-        yield Verified("the SHA-256 of the key is that of the earlier copy", differs)
+        differs = f"the file has {published}, the earlier copy {key_sha256}"
+        yield compared("the SHA-256 of the key is that of the earlier copy", key_sha256 == published, differs)
     if earlier is not None:
         copy, values = read_document(earlier), document.values()
         changed = (key for key in ("track", "preliminary", "key_sha256") if values[key] != copy.get(key))
@@ -333,8 +328,8 @@ def verified_split(
     if document.queries is None:
         raise invalid(path, "queries", str(SplitDocument.model_fields["queries"].description))
     split = QuerySplit(document.track, share(document.preliminary), bytes.fromhex(document.key))
-    differs = "" if split.key_sha256 == published else f"its SHA-256 is {split.key_sha256}, not {published}"
-    yield Verified("the key has the published SHA-256", differs)
+    differs = f"its SHA-256 is {split.key_sha256}, not {published}"
+    yield compared("the key has the published SHA-256", split.key_sha256 == published, differs)
     preliminary, rest = document.queries.preliminary, document.queries.rest
     left_out = [not selected for selected in split.flags(preliminary)]
     count = counted(len(preliminary), "preliminary query", "preliminary queries")
@@ -356,7 +351,9 @@ def verified_split(
         )
 
 
-def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path | None = None) -> Iterator[Verified]:
+def verified_receipt(
+    path: Path, key: Path, log: Path | None = None, submission: Path | None = None
+) -> Iterator[Verified]:
     """Verify the receipt of an entry with the file receipts.pem of the site.
 
     Yields each statement of the receipt. Without log.jsonl of the site, its place in the log is not verified; without
@@ -369,26 +366,23 @@ def verified_receipt(path: Path, key: Path, log: Path | None = None, file: Path 
     receipt = _read(path, message)
     event = receipt.event.encode("ascii")
     leaf = leaf_of(bytes.fromhex(receipt.nonce), event).hex()
-    differs = "" if leaf == receipt.leaf else f"the leaf of the event is {leaf}, not {receipt.leaf}"
-    yield Verified("the receipt has the leaf of its event", differs)
+    differs = f"the leaf of the event is {leaf}, not {receipt.leaf}"
+    yield compared("the receipt has the leaf of its event", leaf == receipt.leaf, differs)
     yield Verified("the event says what the receipt says", _said_otherwise(receipt))
     if log is not None:
         statement = f"the log has this leaf and this head at event {receipt.index}"
         yield Verified(statement, _not_in_log(receipt, log))
-    if file is not None:
-        found = _digest(file)
-        differs = "" if found == receipt.digest else f"its SHA-256 is {found}, that of the entry {receipt.digest}"
-        yield Verified("the file is the one that was received", differs)
-    yield Verified(_summary(receipt), is_note=True)
-
-
-def _summary(receipt: Receipt) -> str:
-    """What the receipt is about, for people."""
+    if submission is not None:
+        with os_errors_as(ScorerError, f"{submission}: cannot be read", "name the file that was submitted"):
+            found = digest(submission)
+        differs = f"its SHA-256 is {found}, that of the entry {receipt.digest}"
+        yield compared("the file is the one that was received", found == receipt.digest, differs)
     received = receipt.received
     with suppress(ValueError):
         received = utc_moment(datetime.fromisoformat(received))
     phase = f"in the phase {printable(receipt.phase)}" if receipt.phase is not None else "in no phase"
-    return f"{printable(receipt.team)} handed in {printable(receipt.file)}, received {received}, {phase}"
+    about = f"{printable(receipt.team)} handed in {printable(receipt.file)}, received {received}, {phase}"
+    yield Verified(about, is_note=True)
 
 
 def read_key(path: Path) -> bytes:
@@ -451,10 +445,3 @@ def _not_in_log(receipt: Receipt, log: Path) -> str:
     wanted = {"index": index, "kind": "arrival", "leaf": receipt.leaf, "head": receipt.head}
     differing = [f"{name} {found[name]} instead of {value}" for name, value in wanted.items() if found[name] != value]
     return f"found {', '.join(differing)}" if differing else ""
-
-
-def _digest(file: Path) -> str:
-    try:
-        return digest(file)
-    except OSError as error:
-        raise ScorerError(f"{file}: cannot be read: {error.strerror}; name the file that was submitted") from error

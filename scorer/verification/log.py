@@ -15,7 +15,7 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from scorer.errors import ScorerError
+from scorer.errors import ScorerError, os_errors_as
 from scorer.store.log import KINDS, START, LogLine, head_of
 from scorer.wording import counted, quoted, shortened
 
@@ -37,12 +37,15 @@ class Verified:
     """Whether the statement is not verified, but says what cannot be, or what the document is about."""
 
 
+def compared(statement: str, is_true: object, differs: str) -> Verified:
+    """A statement, and how something differs from it unless it is true."""
+    return Verified(statement, "" if is_true else differs)
+
+
 def read_bytes(path: Path) -> bytes:
     """The bytes of a published file. Raises ScorerError if it cannot be read."""
-    try:
+    with os_errors_as(ScorerError, f"{path}: cannot be read", "name a file that was downloaded"):
         return path.read_bytes()
-    except OSError as error:
-        raise ScorerError(f"{path}: cannot be read: {error.strerror}; name a file that was downloaded") from error
 
 
 def read_document(path: Path) -> Mapping[str, Any]:
@@ -185,13 +188,13 @@ def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
         index = next((line.index for line in lines if line.head == known.head), None)
         where = "an event" if index is None else f"event {index}"
         lost = "no event has it; an event of the log was changed, dropped or added, or the log is shorter than yours"
-        return Verified(f"{where} has the head {known.head.hex()}", lost if index is None else "")
+        return compared(f"{where} has the head {known.head.hex()}", index is not None, lost)
     statement = f"event {known.index} has the head {known.head.hex()}"
     if known.index > len(lines):
         return Verified(statement, too_short(len(lines)))
     found = lines[known.index - 1].head
     differs = f"found {found.hex()}; an event until {known.index} was changed, dropped or added"
-    return Verified(statement, "" if found == known.head else differs)
+    return compared(statement, found == known.head, differs)
 
 
 def too_short(events: int) -> str:
