@@ -10,6 +10,7 @@ import sys
 from argparse import RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from pkgutil import resolve_name
 
 from scorer.cli.output import print_message, print_result, unknown_command
@@ -25,7 +26,7 @@ class Command:
     """
 
     address: str
-    exit_codes: tuple[int, int] = (1, 2)
+    exit_codes: tuple[int, int]
     """For an invalid file or setting, and for wrong arguments."""
 
     @property
@@ -38,7 +39,7 @@ class Command:
         """The parser of the command, which is called `name`."""
         parser = Parser(prog=f"scorer {name}", formatter_class=RawDescriptionHelpFormatter, allow_abbrev=False)
         parser.wrong_call = self.exit_codes[1]
-        parser.described = lambda: (self.description, _examples(name))
+        parser.described = lambda: (self.description, "\n  ".join(["examples:", *examples(name)]))
         add_parameters(parser, self.function)
         return parser
 
@@ -58,68 +59,42 @@ class Command:
         return (self.function.__doc__ or "").partition("\n")[0]
 
 
-def _examples(name: str) -> str:
-    from scorer.cli.help import EXAMPLES
+def examples(name: str) -> Sequence[str]:
+    """The examples of a command."""
+    lines = Path(__file__).with_name("examples.txt").read_text("utf-8").splitlines()
+    return [line for line in lines if line.split()[1] == name]
 
-    return "\n".join(["examples:", *(f"  {example}" for example in EXAMPLES[name])])
 
-
-GROUPS: Mapping[str, Mapping[str, Command]] = {
-    "evaluate": {
-        "evaluate": Command("evaluate:evaluate"),
-        "trec_eval": Command("trec_eval:trec_eval", exit_codes=(2, 1)),
-        "compare": Command("evaluate:compare"),
-        "fuse": Command("runs:fuse"),
-        "overlap": Command("runs:overlap"),
-        "pool": Command("runs:pool"),
-        "report": Command("reports:report"),
-        "convert": Command("runs:convert"),
-        "measures": Command("evaluate:measures"),
-    },
-    "take part": {
-        "check": Command("participate:check"),
-        "submit": Command("participate:submit"),
-        "verify": Command("participate:verify"),
-    },
-    "run a challenge": {
-        "init": Command("run:init"),
-        "run": Command("run:run"),
-        "score": Command("run:score"),
-        "render": Command("run:render"),
-        "leaderboard": Command("reports:leaderboard"),
-        "status": Command("run:status"),
-        "entries": Command("reports:entries"),
-        "collect": Command("run:collect"),
-        "serve": Command("run:serve"),
-    },
-    "decide": {
-        "phases": Command("reports:phases"),
-        "teams": Command("organise:teams"),
-        "pick": Command("organise:pick"),
-        "erratum": Command("organise:erratum"),
-        "amend": Command("organise:amend"),
-        "forget": Command("organise:forget"),
-        "retry": Command("organise:retry"),
-        "similar": Command("runs:similar"),
-    },
-    "trust": {
-        "split": Command("organise:split"),
-        "commit": Command("organise:commit"),
-        "receipt": Command("organise:receipt"),
-        "heads": Command("organise:heads"),
-        "reveal": Command("organise:reveal"),
-    },
-    "care": {
-        "export": Command("run:export"),
-        "paper": Command("reports:paper"),
-        "import": Command("run:import_"),
-        "doctor": Command("run:doctor"),
-        "completion": Command("help:completion"),
-    },
+GROUPS: Mapping[str, Sequence[str]] = {
+    "evaluate": ("evaluate", "trec_eval", "compare", "fuse", "overlap", "pool", "report", "convert", "measures"),
+    "take part": ("check", "submit", "verify"),
+    "run a challenge": ("init", "run", "score", "render", "leaderboard", "status", "entries", "collect", "serve"),
+    "decide": ("phases", "teams", "pick", "erratum", "amend", "forget", "retry", "similar"),
+    "trust": ("split", "commit", "receipt", "heads", "reveal"),
+    "care": ("export", "paper", "import", "doctor", "completion"),
 }
-"""The commands by what they are for, in the order of the help and of docs/commands.md."""
+"""The names of commands by what they are for, in the order of the help and of docs/commands.md."""
 
-COMMANDS = {name: command for group in GROUPS.values() for name, command in group.items()}
+_FILES: Mapping[str, Sequence[str]] = {
+    "evaluate": ("evaluate", "compare", "measures"),
+    "trec_eval": ("trec_eval",),
+    "runs": ("fuse", "overlap", "pool", "convert", "similar"),
+    "reports": ("report", "leaderboard", "entries", "phases", "paper"),
+    "participate": ("check", "submit", "verify"),
+    "run": ("init", "run", "score", "render", "status", "collect", "serve", "export", "import_", "doctor"),
+    "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *GROUPS["trust"]),
+    "help": ("completion",),
+}
+"""The functions of commands by the files that have them."""
+
+_FILE_OF = {name: file for file, names in _FILES.items() for name in names}
+
+COMMANDS = {
+    name: Command(f"{_FILE_OF[function]}:{function}", (2, 1) if name == "trec_eval" else (1, 2))
+    for names in GROUPS.values()
+    for name in names
+    for function in [name if name in _FILE_OF else f"{name}_"]
+}
 
 
 def main() -> None:
@@ -193,8 +168,8 @@ def _run_without_command(arguments: Sequence[str]) -> int:
 def _overview() -> str:
     width = max(map(len, COMMANDS))
     lines = []
-    for title, commands in GROUPS.items():
-        lines += [f"{title}:", *(f"  {name:{width}}  {command.summary}" for name, command in commands.items()), ""]
+    for title, names in GROUPS.items():
+        lines += [f"{title}:", *(f"  {name:{width}}  {COMMANDS[name].summary}" for name in names), ""]
     return "\n".join(
         [
             *lines,

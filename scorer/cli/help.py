@@ -1,4 +1,4 @@
-"""The examples of every command for its help, and the script with which a shell completes commands.
+"""The script with which a shell completes commands.
 
 The script is written once and has all words in it, so that completion starts no Python.
 """
@@ -6,22 +6,12 @@ The script is written once and has all words in it, so that completion starts no
 from __future__ import annotations
 
 from argparse import Action
-from collections.abc import Mapping, Sequence
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal
 
 from scorer.cli.output import print_result
 from scorer.cli.parameters import Parser, add_parameters, argument
 from scorer.options import FORMAT_NAMES
-
-_FOLDER = Path(__file__).parent
-
-EXAMPLES: Mapping[str, Sequence[str]] = {
-    name: [*lines]
-    for name, lines in groupby((_FOLDER / "examples.txt").read_text("utf-8").splitlines(), lambda line: line.split()[1])
-}
-"""By the name of the command."""
 
 PLAIN = {"entry", "ENTRY", "phase", "VALUE"}
 """Arguments that are neither files nor one of a few words."""
@@ -34,7 +24,7 @@ def _shell(name: str) -> str:
     """The functions for a shell: in ``measures``, one that completes a measure, also after a comma; in ``words.bash``,
     those that the script for bash ends with.
     """
-    return (_FOLDER / "shells" / name).read_text("utf-8").rstrip("\n")
+    return Path(__file__).with_name("shells").joinpath(name).read_text("utf-8").rstrip("\n")
 
 
 def completion(shell: Literal["bash", "zsh", "fish"] = argument("the shell that reads the script")) -> int:

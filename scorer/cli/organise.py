@@ -5,7 +5,7 @@ and others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -32,14 +32,14 @@ from scorer.cli.participate import TOKEN_FILE, client_of
 from scorer.errors import ChallengeError, SolutionError
 from scorer.wording import (
     Cell,
-    Column,
-    Table,
+    CellValue,
     counted,
     iso_time,
     printable,
     printable_name,
     quoted,
     suggestion,
+    table_of,
     text_table,
     utc_moment,
     utc_time,
@@ -151,21 +151,13 @@ def erratum(
 
 
 def _table(changes: Changes) -> str:
-
     before, after = changes.before, changes.after
     heads = ("team", "rank before", "rank after", f"{before.measure} before", f"{after.measure} after")
-    rows = [
-        [
-            Cell(team.team.name),
-            Cell(team.before.rank),
-            Cell(team.after.rank),
-            Cell(team.before.score, before.decimals),
-            Cell(team.after.score, after.decimals),
-        ]
-        for team in changes.teams
-    ]
-    table = text_table(Table([Column(head, numeric=head != "team") for head in heads], rows))
-    return f"{table}\n{changes.summary}"
+    rows: list[list[CellValue | Cell]] = []
+    for team in changes.teams:
+        scores = Cell(team.before.score, before.decimals), Cell(team.after.score, after.decimals)
+        rows.append([team.team.name, team.before.rank, team.after.rank, *scores])
+    return f"{text_table(table_of(heads, rows, ('team',)))}\n{changes.summary}"
 
 
 def forget(entry: str = argument(ENTRY_HELP), reason: str = REASON, challenge: Path = of_challenge()) -> int:
@@ -490,8 +482,7 @@ def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[s
         document = {"version": VERSION, "tokens": [dict(zip(keys, row, strict=True)) for row in rows]}
         print_result(json.dumps(document, ensure_ascii=False, indent=1))
         return
-    columns = [Column(name) for name in names]
-    print_result(text_table(Table(columns, [[Cell(text) for text in row] for row in rows])))
+    print_result(text_table(table_of(names, rows, names)))
 
 
 def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:
@@ -540,14 +531,13 @@ def _print_list(store: Store, challenge: Challenge, form: str) -> None:
         return
 
     heads = ("team", "name", "status", "since", "reason", *(["shown as"] * are_hidden))
-    columns = [Column(name) for name in heads]
     rows = []
     for team, shown in listed:
         status = team.status if team.merged_into is None else f"merged into {printable_name(team.merged_into)}"
         since = "" if team.since is None else utc_time(team.since)
         texts = team.folder, team.name, status, since, team.reason, shown
-        rows.append([Cell(text) for text in texts[: len(heads)]])
-    print_result(text_table(Table(columns, rows)))
+        rows.append(texts[: len(heads)])
+    print_result(text_table(table_of(heads, rows, heads)))
 
 
 def _document(team: Team) -> dict[str, Any]:
@@ -563,15 +553,5 @@ def _document(team: Team) -> dict[str, Any]:
         "merged_into": None if team.merged_into is None else printable_name(team.merged_into),
         "reason": team.reason,
         "since": None if team.since is None else iso_time(team.since),
-        "history": [
-            {
-                "index": change.index,
-                "at": None if change.at is None else iso_time(change.at),
-                "kind": change.kind,
-                "before": change.before,
-                "after": change.after,
-                "reason": change.reason,
-            }
-            for change in team.history
-        ],
+        "history": [asdict(each) | {"at": None if each.at is None else iso_time(each.at)} for each in team.history],
     }

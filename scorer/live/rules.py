@@ -83,9 +83,7 @@ class TrackInForce(Track):
         if name is None or self.visibility is None:
             return ""
         what = "The board is" if name == "board" else "Scores and ranks are"
-        moment = self.visibility.moment(name, self.viewer)
-        until = "" if moment == "never" else _ONCE[moment].replace("once", " until", 1)
-        return f"{what} not shown{until}."
+        return f"{what} not shown{shown_from(self.visibility.moment(name, self.viewer))}."
 
     @property
     def hides_scores(self) -> bool:
