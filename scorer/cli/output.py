@@ -95,7 +95,6 @@ class _ProgressLine:
         self._length = 0
 
     def show(self, text: str) -> None:
-        """Write a text over the line."""
         try:
             width = os.get_terminal_size(sys.stderr.fileno()).columns
         except OSError:
@@ -105,7 +104,6 @@ class _ProgressLine:
         self._length = len(text)
 
     def clear(self) -> None:
-        """Remove the line, if there is one."""
         if self._length:
             print(f"\r{'':{self._length}}\r", end="", file=sys.stderr, flush=True)
             self._length = 0

@@ -48,7 +48,6 @@ class Parser(ArgumentParser):
     """The exit code for wrong arguments."""
 
     def format_help(self) -> str:
-        """Return the help."""
         if self.described is not None:
             self.description, self.epilog = self.described()
         return super().format_help()

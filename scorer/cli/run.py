@@ -335,13 +335,13 @@ def serve(
     import logging
 
     need(*SERVING, *RENDERING)
-    from scorer.service.app import Address, serve
+    from scorer.service.app import serve
 
     settings, _ = open_challenge(challenge, None)
     logging.basicConfig(format="%(asctime)s %(message)s", level=logging.INFO)
     runner = None if no_runner else ([] if executor is None else ["--executor", executor])
     try:
-        serve(settings, Address(host, port, proxy), runner=runner)
+        serve(settings, host, port, proxy, runner=runner)
     except OSError as error:
         print_message(f"{host}:{port}: the service cannot start: {error.strerror or error}")
         return 1

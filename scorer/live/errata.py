@@ -106,12 +106,10 @@ class BeforeAfter:
 
     @property
     def moves(self) -> bool:
-        """Whether the rank changes."""
         return self.before.rank != self.after.rank
 
     @property
     def is_rescored(self) -> bool:
-        """Whether the score changes."""
         return self.before.score != self.after.score
 
 

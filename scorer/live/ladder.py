@@ -56,14 +56,9 @@ class Ladder:
         loss = math.fsum(1.0 - scores) / len(scores)
         if self.loss - loss <= self._step + TOLERANCE:
             return None
-        self.loss = _integer(loss / self._step) * self._step
+        self.loss = round(round(loss / self._step, DECIMALS)) * self._step
         # A step that does not divide 1 may round the loss up to more than 1.
         return max(0.0, 1.0 - self.loss)
-
-
-def _integer(value: float) -> int:
-    """Return the nearest integer; of two that are equally near, the even one."""
-    return round(round(value, DECIMALS))
 
 
 Candidate = tuple[SubmissionState, bool]

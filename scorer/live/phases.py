@@ -74,11 +74,9 @@ class Phases:
         return begun[-1].name, "ok" if received < begun[-1].closes else "late"
 
     def has_started(self, now: datetime) -> bool:
-        """Whether the first phase has started."""
         return bool(self.all) and now >= self.all[0].start
 
     def is_over(self, now: datetime) -> bool:
-        """Whether the last phase has closed."""
         return bool(self.all) and now >= self.all[-1].closes
 
     def current(self, now: datetime) -> Phase | None:

@@ -108,7 +108,6 @@ class TrackInForce(Track):
 
     @property
     def preliminary_decimals(self) -> int:
-        """The decimals of preliminary scores."""
         return self.auto_decimals if self.decimals is None else self.decimals
 
     @property

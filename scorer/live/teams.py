@@ -56,11 +56,9 @@ class Token:
         return self.sha256[:SHOWN]
 
     def is_valid(self, now: datetime) -> bool:
-        """Whether it can be used."""
         return self.ended is None and (self.expires is None or now < self.expires)
 
     def state(self, now: datetime) -> str:
-        """Its state in a word."""
         if self.ended is not None:
             return "used or revoked" if self.use == "invitation" else "revoked"
         return "valid" if self.is_valid(now) else "expired"

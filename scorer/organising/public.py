@@ -14,7 +14,7 @@ import shutil
 import tempfile
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -91,6 +91,9 @@ PRIVATE_KEYS = ("description", "submissions", "ignore", "slices", "slices_public
 """Keys of challenge.toml that the archive has, and keys of a track that it leaves out, because no score depends on
 them.
 """
+
+Opened = Mapping[int, Mapping[str, Any]]
+"""The rows of events whose texts the archive has, by index: the text, its fields, and its nonce."""
 
 BOARDS = ("leaderboard.json", "leaderboard.csv")
 RANKING = 4
@@ -274,15 +277,6 @@ def _same_site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Veri
     return Verified(f"{counted(len(names), 'file')} of the site are those of the archive", listed("not", differing))
 
 
-@dataclass(frozen=True, slots=True)
-class _Opened:
-    """An event whose text the archive has."""
-
-    text: str
-    nonce: str
-    event: Mapping[str, Any]
-
-
 def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | None) -> Iterator[Verified]:
     """What follows from the archive, whose bytes are verified."""
     yield from verified_log(documents / LOG, head=head)
@@ -290,9 +284,7 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
         found = forged(read_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
         yield Verified("the line with the head is signed by the key of receipts", found)
     lines = read_log(documents / LOG)
-    opened: dict[int, _Opened] = {}
-    for row in bundle.rows(EVENTS):
-        opened[row["index"]] = _Opened(row["event"], row["nonce"], json.loads(row["event"]))
+    opened = {row["index"]: row | {"fields": json.loads(row["event"])} for row in bundle.rows(EVENTS)}
     yield Verified(
         f"the {counted(len(opened), 'published event')} have their leaves and kinds in the log",
         _not_opened(lines, opened),
@@ -354,7 +346,7 @@ def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
     return [rules.by(recorded_basis(event.body, event.at)) for event in events]
 
 
-def _not_opened(lines: Sequence[LogLine], opened: Mapping[int, _Opened]) -> str:
+def _not_opened(lines: Sequence[LogLine], opened: Opened) -> str:
     """The first event that the archive lacks, or whose text is another one than that in the log."""
     if unknown := opened.keys() - {line.index for line in lines}:
         return f"the log has no event {min(unknown)}"
@@ -364,36 +356,39 @@ def _not_opened(lines: Sequence[LogLine], opened: Mapping[int, _Opened]) -> str:
                 return f"event {line.index}, of the kind {line.kind}, is not published"
             continue
         found = opened[line.index]
-        if leaf_of(bytes.fromhex(found.nonce), found.text.encode("ascii")) != line.leaf:
+        if leaf_of(bytes.fromhex(found["nonce"]), found["event"].encode("ascii")) != line.leaf:
             return f"event {line.index} has another text or nonce than in the log"
-        if (found.event["index"], found.event["kind"]) != (line.index, line.kind):
+        if (found["fields"]["index"], found["fields"]["kind"]) != (line.index, line.kind):
             return f"event {line.index} has another index or kind in its text"
     return ""
 
 
-def _receipts(bundle: Bundle, documents: Path, lines: Sequence[LogLine], opened: Mapping[int, _Opened]) -> Verified:
+def _receipts(bundle: Bundle, documents: Path, lines: Sequence[LogLine], opened: Opened) -> Verified:
     """Whether each arrival has its receipt, signed by the key."""
     key, wrong = read_key(documents / RECEIPTS), []
-    arrivals = {index for index, each in opened.items() if each.event["kind"] == "arrival"}
+    arrivals = {index for index, each in opened.items() if each["fields"]["kind"] == "arrival"}
     for row in bundle.rows(SIGNED):
         message, end, signed = row["receipt"].encode("ascii").partition(b"\n")
         receipt = json.loads(message)
         index = receipt["index"]
         arrivals.discard(index)
-        wanted = opened[index].text, opened[index].nonce, lines[index - 1].leaf.hex(), lines[index - 1].head.hex()
+        found, line = opened[index], lines[index - 1]
+        wanted = found["event"], found["nonce"], line.leaf.hex(), line.head.hex()
         stated = tuple(receipt[name] for name in ("event", "nonce", "leaf", "head"))
         if forged(key, message + end, signed) or stated != wanted:
             wrong.append(str(index))
     lacking = [str(index) for index in sorted(arrivals)]
-    found = listed("of the events", wrong) or listed("missing for the events", lacking)
+    differs = listed("of the events", wrong) or listed("missing for the events", lacking)
     count = sum(line.kind == "arrival" for line in lines)
-    return Verified(f"the receipts of {counted(count, 'arrival')} are signed, and have their events in the log", found)
+    return Verified(
+        f"the receipts of {counted(count, 'arrival')} are signed, and have their events in the log", differs
+    )
 
 
-def _row(line: LogLine, opened: Mapping[int, _Opened]) -> dict[str, Any]:
+def _row(line: LogLine, opened: Opened) -> dict[str, Any]:
     """The row of an event; one that is not public becomes a token that has ended, which decides nothing."""
     if line.index in opened:
-        event = dict(opened[line.index].event)
+        event = opened[line.index]["fields"]
         return {**event, "body": encoded(event["body"])}
     body = encoded({"state": "ended", "sha256": "0" * 64, "team": ""})
     return {"index": line.index, "track": EVERY_TRACK, "kind": "token", "at": None, "body": body}
@@ -416,7 +411,7 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path) -
     recorded = store.read(lambda view: Now.of(view, track).recorded)
     differs = "" if recorded is not None and recorded.basis == rules.basis else "the record has other rules"
     yield Verified(f"{track.name}: the board is based on the rules and the solution of the record", differs)
-    sources = Sources((), store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
+    sources = Sources.of(challenge, store, ())
     solution = rules.read_solution()
     split = documents / track.name / "split.json"
     if split.exists():

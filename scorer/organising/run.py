@@ -386,7 +386,7 @@ def scored_runs(
         state for state in listed.stored if state.index in counted and state.result is not None and state.is_scored
     ]
     files = tuple((file, state.submission) for state in states if (file := listing.recorded(state)) is not None)
-    sources = Sources(files, store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
+    sources = Sources.of(challenge, store, files)
     form = rules.track.submission_format
     runs = {each.digest: Run(file.path, file.file, form) for file, each in sources.pending(states)}
     return rules, list(listed.stored), runs

@@ -428,8 +428,7 @@ class Arrivals:
             (SubmissionFile(final_path(track, each.file), each.file, each.team, each.received, None), each)
             for each in (state.submission for state in first)
         )
-        kept = self.store.kept_submissions(challenge.root)
-        sources = Sources(files, kept, challenge.keep_submissions, challenge.limits)
+        sources = Sources.of(challenge, self.store, files, keeps_more=challenge.keep_submissions)
         yield from score(queue, first, sources, self._solution(rules), self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:

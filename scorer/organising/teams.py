@@ -50,9 +50,12 @@ def issue(store: Store, team: str, use: Use, label: str = "", expires: datetime 
     if expires is not None and expires <= store.now():
         raise ChallengeError("the time at which the token expires has passed; give a later one")
     text = new_text(use)
-    store.record(
-        EVERY_TRACK, lambda view: [("token", issued(text, folder_called(team, known_teams(view)), use, label, expires))]
-    )
+
+    def changed(view: Snapshot) -> Added:
+        known = dict.fromkeys((*view.teams, *(token.team for token in tokens(view.events()).values())))
+        return [("token", issued(text, folder_called(team, tuple(known)), use, label, expires))]
+
+    store.record(EVERY_TRACK, changed)
     return text
 
 
@@ -107,11 +110,6 @@ def note_used(store: Store, root: Path, times: Mapping[str, datetime]) -> None:
     used = last_used(store, root) | {sha256: utc_time(time) for sha256, time in times.items()}
     with suppress(OSError):
         replace_content(store.beside(root, USED), json.dumps(used).encode("ascii"))
-
-
-def known_teams(view: Snapshot) -> tuple[str, ...]:
-    """The folders of all teams with a submission or a token."""
-    return tuple(dict.fromkeys((*view.teams, *(token.team for token in tokens(view.events()).values()))))
 
 
 def folder_called(name: str, known: Collection[str]) -> str:

@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Self, TypeVar
 
 from scorer.errors import ScorerError
 from scorer.limits import MB, Limits
@@ -57,6 +57,11 @@ class Sources:
     keeps_more: bool
     """Whether the bytes of what is scored are kept, so that it can be scored again without its file."""
     limits: Limits
+
+    @classmethod
+    def of(cls, challenge: Challenge, store: Store, files: tuple[WithFile, ...], *, keeps_more: bool = False) -> Self:
+        """These files, and what is kept of a challenge."""
+        return cls(files, store.kept_submissions(challenge.root), keeps_more, challenge.limits)
 
     @property
     def digests(self) -> frozenset[str]:

@@ -79,7 +79,6 @@ class HeldFiles:
         return held if held is not None and (held.token, held.track) == (token, track) else None
 
     def keep(self, held: Held) -> None:
-        """Keep a file."""
         self._by_id[held.id] = held
         for oldest in [each for each in self._by_id.values() if each.token == held.token][:-HELD_AT_MOST]:
             self.drop(oldest)
@@ -89,7 +88,6 @@ class HeldFiles:
         self._by_id.pop(held.id, None)
 
     def drop(self, held: Held) -> None:
-        """Delete a file."""
         self.take(held)
         held.path.unlink(missing_ok=True)
 

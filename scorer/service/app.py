@@ -20,7 +20,6 @@ import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -161,7 +160,6 @@ class Site(StaticFiles):
         """Check nothing at the first request: the folder may be made later."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
-        """The response for a path."""
         if any(part.startswith(".") for part in Path(path).parts if part != "."):
             raise HTTPException(404)
         try:
@@ -417,32 +415,25 @@ _NICE = 10
 """The loop leaves the processors to the web server when both need them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """Where the service listens."""
+def serve(
+    challenge: Challenge, host: str, port: int, proxies: Sequence[str] = (), *, runner: Sequence[str] | None
+) -> None:
+    """Serve a challenge at an address until the process gets SIGTERM or SIGINT.
 
-    host: str
-    port: int
-    proxies: Sequence[str] = ()
-    """The addresses of proxies, whose headers say which address a request comes from."""
-
-
-def serve(challenge: Challenge, address: Address, *, runner: Sequence[str] | None) -> None:
-    """Serve a challenge until the process gets SIGTERM or SIGINT.
-
+    `proxies` are the addresses of proxies, whose headers say which address a request comes from.
     `runner` has the arguments of the loop that scores, after `scorer run --watch`; None: another process scores. Raises
     ChallengeError, StoreError, and OSError if the address is in use.
     """
     gc.set_threshold(_GARBAGE)
-    with Store.open(challenge.database_address) as store, _listening(address) as listening:
+    with Store.open(challenge.database_address) as store, _listening(host, port) as listening:
         service = Service.open(challenge, store)
         config = uvicorn.Config(
             without_tracebacks(application(service)),
             http=BoundedProtocol,
             log_level="warning",
             access_log=False,
-            proxy_headers=bool(address.proxies),
-            forwarded_allow_ips=list(address.proxies),
+            proxy_headers=bool(proxies),
+            forwarded_allow_ips=list(proxies),
             limit_concurrency=CONNECTIONS,
             timeout_graceful_shutdown=STOP_WITHIN,
             server_header=False,
@@ -464,19 +455,18 @@ class _Server(uvicorn.Server):
         self._service = service
 
     def handle_exit(self, sig: int, frame: object) -> None:
-        """End the server by a signal."""
         self._service.draining = True
         self._service.checks.stop()
         super().handle_exit(sig, frame)  # type: ignore[arg-type]
 
 
 @contextmanager
-def _listening(address: Address) -> Iterator[socket.socket]:
-    family = socket.AF_INET6 if ":" in address.host else socket.AF_INET
+def _listening(host: str, port: int) -> Iterator[socket.socket]:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family, socket.SOCK_STREAM) as listening:
         if os.name == "posix":  # Windows would let another process take the same address
             listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind((address.host, address.port))
+        listening.bind((host, port))
         yield listening
 
 

@@ -61,7 +61,6 @@ class Client:
         return self._json("PUT", f"{_entry(track, delivery)}?{name}", path, headers)
 
     def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
-        """The entry with an id."""
         return self._json("GET", _entry(track, delivery))
 
     def only_track(self) -> str:

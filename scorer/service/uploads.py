@@ -279,7 +279,6 @@ class BoundedProtocol(H11Protocol):
         self._timer = self.loop.call_later(SILENCE, self._end_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget the connection."""
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)

@@ -390,7 +390,6 @@ class MetadataField(SettingsTable):
 
     @property
     def label(self) -> str:
-        """The title with the unit."""
         return f"{self.title} ({self.unit})" if self.unit else self.title
 
     @property
@@ -574,7 +573,6 @@ class Quota(SettingsTable):
 
     @property
     def limits_anything(self) -> bool:
-        """Whether there is any limit."""
         return any(limit is not None for limit in (self.per_day, self.per_phase, self.total, self.rejected_per_day))
 
     @property

@@ -376,7 +376,6 @@ class Track(SettingsTable):
 
     @property
     def final_decimals(self) -> int:
-        """The decimals of final scores."""
         return FULL_DECIMALS if self.decimals is None else self.decimals
 
     @property

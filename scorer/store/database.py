@@ -71,7 +71,6 @@ class Database:
                 self._server.open()
 
     def close(self) -> None:
-        """Close all connections."""
         self._engine.dispose()
 
     def retried(self, work: Callable[[], _Answer]) -> _Answer:

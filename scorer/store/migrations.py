@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.types import TypeEngine
 
 from scorer import __version__
 from scorer.errors import MeasureError, StoreError
@@ -35,43 +36,23 @@ from scorer.store.schema import (
     verified,
 )
 
-
-def _texts(*names: str) -> Iterable[sa.Column[str]]:
-    return [sa.Column(name, sa.String) for name in names]
-
-
 _old = sa.MetaData()
 """The tables of schema 1. Those whose names the current tables have, too, are renamed during this step."""
 
-_track = sa.Table("track", _old, *_texts("name", "solution_digest", "settings_digest"))
-_submission = sa.Table(
-    "submission",
-    _old,
-    *_texts("track", "file", "digest", "team"),
-    sa.Column("received", sa.DateTime),
-    sa.Column("present", sa.Boolean),
-)
-_solution = sa.Table(
-    "solution_1",
-    _old,
-    *_texts("digest"),
-    *(sa.Column(name, sa.LargeBinary) for name in ("queries", "flagged", "ideal")),
-)
-_result = sa.Table(
-    "result_1",
-    _old,
-    *_texts("digest", "submission_digest", "solution_digest", "settings_digest", "status"),
-    sa.Column("counts", sa.JSON(none_as_null=True)),
-    sa.Column("findings", sa.JSON),
-    sa.Column("hits", sa.LargeBinary),
-)
-_mean = sa.Table(
-    "mean_1",
-    _old,
-    *_texts("result_digest", "split", "measure"),
-    sa.Column("value", sa.Double),
-    sa.Column("undefined", sa.Integer),
-)
+
+def _table(name: str, *texts: str, **others: TypeEngine[Any]) -> sa.Table:
+    """A table of schema 1, given its columns with text, and the types of the others."""
+    columns = {**dict.fromkeys(texts, sa.String()), **others}
+    return sa.Table(name, _old, *(sa.Column(column, kind) for column, kind in columns.items()))
+
+
+_track = _table("track", "name", "solution_digest", "settings_digest")
+_submission = _table("submission", "track", "file", "digest", "team", received=sa.DateTime(), present=sa.Boolean())
+_binary, _json = sa.LargeBinary(), sa.JSON(none_as_null=True)
+_solution = _table("solution_1", "digest", queries=_binary, flagged=_binary, ideal=_binary)
+_keys = ("digest", "submission_digest", "solution_digest", "settings_digest", "status")
+_result = _table("result_1", *_keys, counts=_json, findings=_json, hits=_binary)
+_mean = _table("mean_1", "result_digest", "split", "measure", value=sa.Double(), undefined=sa.Integer())
 
 _Values = dict[str, Any]
 

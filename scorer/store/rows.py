@@ -21,7 +21,6 @@ from scorer.store.events import (
     EVERY_TRACK,
     Basis,
     Event,
-    FolderScan,
     RecordedBasis,
     ScannedFile,
     event_of,
@@ -29,7 +28,7 @@ from scorer.store.events import (
     name_of,
     recorded_basis,
 )
-from scorer.store.log import RESOLUTION, encoded, iso
+from scorer.store.log import RESOLUTION, iso
 from scorer.store.schema import (
     REPAIR,
     RESTORE,
@@ -41,7 +40,6 @@ from scorer.store.schema import (
     is_whole,
     key_rows,
     layout,
-    look_table,
     mean_table,
     missing_rows,
     result_table,
@@ -445,13 +443,6 @@ def replace_scanned_files(
         for file, scanned in changed.items()
     ]
     insert_all(connection, table, rows)
-
-
-def replace_scan(connection: Connection, track: str, scan: FolderScan) -> None:
-    """Store the last scan of the folder of a track."""
-    unread = {mark: at and iso(at) for mark, at in scan.unread.items()}
-    connection.execute(delete(look_table).where(look_table.c.track == track))
-    add(connection, look_table, {"track": track, "at": iso(scan.at), "unread": encoded(unread)})
 
 
 def _keys(key: str, submission_digest: str, basis: Basis) -> _Row:

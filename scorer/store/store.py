@@ -28,7 +28,15 @@ from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import Basis, Event, FolderScan, ScannedFile
 from scorer.store.log import Kind, encoded, iso
 from scorer.store.migrations import prepare
-from scorer.store.schema import cached_table, event_table, last_run_table, mean_table, result_table, solution_table
+from scorer.store.schema import (
+    cached_table,
+    event_table,
+    last_run_table,
+    look_table,
+    mean_table,
+    result_table,
+    solution_table,
+)
 from scorer.store.sidecar import SOLUTIONS, STATISTICS, SUBMISSIONS, Archive, Sidecar
 from scorer.store.snapshot import Cache, Means, Snapshot
 
@@ -82,7 +90,6 @@ class Store:
         return cls(database, clock)
 
     def close(self) -> None:
-        """Close the database."""
         self.database.close()
 
     def __enter__(self) -> Self:
@@ -156,7 +163,10 @@ class Store:
             nonlocal changed
             added, scan = decide(self._snapshot(connection))
             if scan is not None:
-                store_rows.replace_scan(connection, track, scan)
+                unread = {mark: at and iso(at) for mark, at in scan.unread.items()}
+                connection.execute(delete(look_table).where(look_table.c.track == track))
+                row = {"track": track, "at": iso(scan.at), "unread": encoded(unread)}
+                store_rows.add(connection, look_table, row)
             changed = self._append(connection, [(track, *event) for event in added])
             if changed:
                 self.database.revise(connection)

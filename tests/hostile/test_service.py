@@ -372,17 +372,17 @@ class TestConnections:
 
     @pytest.fixture(scope="class")
     @staticmethod
-    def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[serving_module.Address, str]]:
+    def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, str]]:
         """A service that waits for a second only, and a token."""
         folder = challenge(tmp_path_factory.mktemp("slow") / "live")
         with serving(folder, "--no-runner", program=SHORT) as one:
-            yield serving_module.Address("127.0.0.1", one.port), token_of(folder)
+            yield one.port, token_of(folder)
 
     @pytest.mark.parametrize("way", WAYS)
-    def test_a_slow_one_ends_on_every_way_in(self, server: tuple[serving_module.Address, str], way: str) -> None:
+    def test_a_slow_one_ends_on_every_way_in(self, server: tuple[int, str], way: str) -> None:
         """Though a byte comes four times a second."""
-        address, token = server
-        with socket.create_connection((address.host, address.port)) as sender:
+        port, token = server
+        with socket.create_connection(("127.0.0.1", port)) as sender:
             sender.settimeout(0.25)
             with suppress(ConnectionError):
                 sender.sendall(WAYS[way].replace("\n", "\r\n").replace("TOKEN", token).encode())
