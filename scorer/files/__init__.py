@@ -462,14 +462,15 @@ def chunks_of(stream: IO[bytes], most: int | None = None) -> Iterator[bytes]:
 
 @cache
 def code_digest() -> str:
-    """The SHA-256 of all modules of the package, in hexadecimal: the same wherever it is installed.
+    """The SHA-256 of all modules and words of the package, in hexadecimal: the same wherever it is installed.
 
     With it in their keys, cached values do not outlive a change of the code that computed them. It is that of the first
     call in a process: an installation that changes later does not change the modules that are in use.
     """
     package = Path(__file__).parents[1]
     whole = hashlib.sha256()
-    for path in sorted(package.rglob("*.py"), key=lambda path: path.relative_to(package).parts):
+    files = (path for kind in ("py", "toml") for path in package.rglob(f"*.{kind}"))
+    for path in sorted(files, key=lambda path: path.relative_to(package).parts):
         content = hashlib.sha256(path.read_bytes()).hexdigest()
         whole.update(f"{path.relative_to(package).as_posix()}\n{content}\n".encode())
     return whole.hexdigest()

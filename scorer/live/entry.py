@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any, Literal, cast
 
 from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
@@ -69,72 +71,8 @@ class StateWords:
 
 
 STATE_WORDS: Mapping[State | Answer, StateWords] = {
-    "scored": StateWords("scored"),
-    "rejected": StateWords("rejected", predicate="was rejected; the errors are in the table of entries"),
-    "waiting": StateWords(
-        "not scored yet",
-        reason="not scored yet",
-        predicate="is not scored yet",
-        note="An entry that is not scored yet was received. The organisers' machine has not succeeded in scoring it so "
-        "far, and tries again. The team need not do anything.",
-        of_organiser="waiting",
-    ),
-    "failed": StateWords(
-        "not scored yet",
-        reason="could not be scored; no fault of the file is known",
-        predicate="is not scored yet",
-        of_organiser="failed",
-    ),
-    "misdated": StateWords(
-        "time not confirmed",
-        reason="the time of receipt is impossible; `scorer amend` corrects it",
-        predicate="has a time of receipt that the organisers must confirm",
-        note="The organisers must confirm the time of receipt of an entry before it can count.",
-        of_organiser="misdated",
-        of_board="whose time of receipt is not confirmed",
-        of_team="without a confirmed time",
-    ),
-    "early": StateWords(
-        "early",
-        reason="received before the first phase",
-        predicate="was received before the first phase",
-        note="An early entry was received before the first phase. It is scored, and is never ranked.",
-    ),
-    "late": StateWords(
-        "late",
-        reason="received after the end of the phase",
-        predicate="was received after the end of the phase",
-        note="A late entry was received when its phase had closed. It is scored, and is never ranked.",
-    ),
-    "over-quota": StateWords(
-        "over the quota",
-        reason="over the quota of the team",
-        predicate="is over the quota of the team",
-        note="An entry over the quota is kept, and is not scored.",
-    ),
-    "superseded": StateWords(
-        "replaced",
-        reason="the file has another content now",
-        note="A replaced entry does not count: its file has another content now.",
-    ),
-    "withdrawn": StateWords(
-        "withdrawn",
-        reason="the file is gone",
-        note="A withdrawn entry does not count: its file is gone.",
-    ),
-    "improvement": StateWords("scored, an improvement"),
-    "no improvement": StateWords(
-        "scored, no improvement",
-        reason="no improvement, so its preliminary score is not shown",
-        note="A preliminary score is shown only if it is clearly better than the one that was shown last for the team: "
-        "the Ladder decides. Final scores do not depend on it.",
-    ),
-    "waits": StateWords(
-        "waits for an earlier entry",
-        reason="waits for an earlier entry of its team, so its preliminary score is not shown",
-        note="An entry waits for an earlier one if that has no result yet: the Ladder looks at entries in the order in "
-        "which they were recorded.",
-    ),
+    cast(State | Answer, state): StateWords(**words)
+    for state, words in tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8")).items()
 }
 """The only table of words for states of entries; the notes below a table have this order."""
 

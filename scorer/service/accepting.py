@@ -33,7 +33,6 @@ from scorer.live.metadata import body
 from scorer.live.now import Now
 from scorer.live.phases import Phases, closing
 from scorer.live.quotas import Claim, left_in_words, next_reset
-from scorer.live.teams import Team
 from scorer.organising.files import (
     READY,
     RESERVE,
@@ -166,10 +165,11 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
 
 
 def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, ready: Path) -> Accepted:
-    track = track_called(challenge, delivery.track)
+    with refusing("not-found"):
+        track = challenge.track(delivery.track)
     if reason := why_unreadable(ready, track.submission_format, challenge.limits):
         raise RefusedError("invalid", f"the file cannot be read: {reason}")
-    with refusing_metadata():
+    with refusing():
         head = of_head(ready, challenge.limits) if track.metadata else {}
         values = checked(track.metadata, {**head, **delivery.stated})
     key = followed.delivery(delivery.track, delivery.team, delivery.id)
@@ -217,20 +217,14 @@ def _place(track: Track, event: Event, received: Path) -> None:
 
 
 @contextmanager
-def refusing_metadata() -> Iterator[None]:
-    """Raise RefusedError for invalid metadata."""
+def refusing(code: str = "invalid") -> Iterator[None]:
+    """Raise RefusedError for invalid metadata; and, with this code, for what the challenge does not allow."""
     try:
         yield
     except MetadataError as error:
         raise RefusedError("invalid", error.reason) from None
-
-
-def track_called(challenge: Challenge, name: str) -> Track:
-    """The track with this name. Raises RefusedError."""
-    try:
-        return challenge.track(name)
     except ChallengeError as error:
-        raise RefusedError("not-found", str(error)) from None
+        raise RefusedError(code, str(error)) from None
 
 
 def solution_digests(store: Store, challenge: Challenge) -> frozenset[str]:
@@ -282,17 +276,12 @@ def check_open(view: Snapshot, track: Track, followed: Followed, team: str, mome
 
     Returns the track now, with only the submissions of the team. Raises RefusedError.
     """
-    check_team(followed.settings(team))
+    if (settings := followed.settings(team)).is_excluded:
+        raise RefusedError("excluded", f"the team is {settings.status}: {settings.reason}")
     now = followed.now(view, track, team)
     if not is_baseline(team, now.rules):
         _check_phase(now.phases, moment.replace(microsecond=0))
     return now
-
-
-def check_team(team: Team) -> None:
-    """Refuse a team that the organiser has excluded. Raises RefusedError."""
-    if team.is_excluded:
-        raise RefusedError("excluded", f"the team is {team.status}: {team.reason}")
 
 
 def _check_phase(phases: Phases, received: datetime) -> None:
@@ -498,16 +487,14 @@ class _Look:
             raise RefusedError("invalid", "the name has characters that do not show; give the file another name")
         known = {*self.followed.teams, *(token.team for token in self.followed.tokens.values())}
         try:
-            team = folder_called(printable_name(file.team), known)
-            upload = _copied(file, version, part, self.challenge.limits.file_mb * MB)
-            # The place of the folder is no part of the id: it may move, and a file in it is the same entry.
-            delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{upload.digest}"))
-            with refusing_metadata():
+            with refusing():
+                team = folder_called(printable_name(file.team), known)
+                upload = _copied(file, version, part, self.challenge.limits.file_mb * MB)
+                # The place of the folder is no part of the id: it may move, and a file in it is the same entry.
+                delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{upload.digest}"))
                 stated = of_file(file, listing)
-            delivered = Delivery(delivery, self.track.name, team, upload, file.received, name, stated=stated)
-            return accept(self.store, self.challenge, self.followed, delivered)
-        except ChallengeError as error:  # no folder of a team can have this name
-            raise RefusedError("invalid", str(error)) from None
+                delivered = Delivery(delivery, self.track.name, team, upload, file.received, name, stated=stated)
+                return accept(self.store, self.challenge, self.followed, delivered)
         finally:
             part.unlink(missing_ok=True)
 

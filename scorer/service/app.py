@@ -44,7 +44,7 @@ from scorer.live.teams import Token
 from scorer.organising.files import final_path
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import ENDS_WITH_PARENT
-from scorer.service.accepting import Delivery, check_open, refusing_metadata
+from scorer.service.accepting import Delivery, check_open, refusing
 from scorer.service.documents import (
     accepted_document,
     challenge_document,
@@ -274,7 +274,7 @@ async def _deliver(service: Service, request: Request) -> Response:
     with service.metrics.uploading.track_inprogress():
         async with received(request, folder, most) as upload:
             at, name = service.store.now(), request.query_params.get("name", "")
-            with refusing_metadata():
+            with refusing():
                 stated = await anyio.to_thread.run_sync(read_all, request.query_params.getlist("metadata"))
             delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, stated)
             accepted = await service.accept(delivery)
@@ -315,7 +315,7 @@ async def _withdraw(service: Service, request: Request, track: Track, team: str)
 
 
 async def _correct(service: Service, request: Request, track: Track, team: str) -> Response:
-    with refusing_metadata():
+    with refusing():
         stated = read(await small_body(request))
     await service.correct(track, team, request.path_params["entry"], stated)
     return await _entry(service, request, track, team)
@@ -330,13 +330,19 @@ async def _picks(service: Service, _request: Request, track: Track, team: str) -
     return JSONResponse({"entries": [index for index, document in documents.items() if document["picked"]]})
 
 
-async def _pick(service: Service, request: Request, track: Track, team: str) -> Response:
+async def _stated(request: Request, key: str) -> object:
+    """What a body of JSON has under a key; None if it has nothing."""
     try:
-        names = json.loads(await small_body(request))["entries"]
-        if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
-            raise TypeError  # noqa: TRY301
+        stated: object = json.loads(await small_body(request))[key]
     except (ValueError, LookupError, TypeError, RecursionError):
-        raise RefusedError("invalid", 'the body is not {"entries": [...]} with ids or indexes of entries') from None
+        return None
+    return stated
+
+
+async def _pick(service: Service, request: Request, track: Track, team: str) -> Response:
+    names = await _stated(request, "entries")
+    if not isinstance(names, list) or not all(isinstance(name, str | int) for name in names):
+        raise RefusedError("invalid", 'the body is not {"entries": [...]} with ids or indexes of entries')
     await service.pick(track, team, [str(name) for name in names])
     return await _picks(service, request, track, team)
 
@@ -355,10 +361,7 @@ async def _events(service: Service, request: Request) -> Response:
 
 async def _token(service: Service, request: Request) -> Response:
     service.rates.take(_sender(request), cost=5)
-    try:
-        invitation = json.loads(await small_body(request))["invitation"]
-    except (ValueError, LookupError, TypeError, RecursionError):
-        invitation = None
+    invitation = await _stated(request, "invitation")
     if not isinstance(invitation, str):
         raise RefusedError("invalid", 'the body is not {"invitation": "..."}')
     team, text = await service.write(lambda: redeem(service.store, invitation.strip()))

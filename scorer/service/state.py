@@ -26,7 +26,7 @@ from scorer.live.teams import Token, sha256_of
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
 from scorer.organising.teams import note_used
-from scorer.service.accepting import Accepted, Delivery, HeldFiles, accept, refusing_metadata, track_called
+from scorer.service.accepting import Accepted, Delivery, HeldFiles, accept, refusing
 from scorer.service.documents import Checks
 from scorer.service.refusals import Rates, RefusedError
 from scorer.service.uploads import in_thread
@@ -189,7 +189,8 @@ class Service:
 
     def track(self, name: str) -> Track:
         """The track with this name. Raises RefusedError."""
-        return track_called(self.challenge, name)
+        with refusing("not-found"):
+            return self.challenge.track(name)
 
     def own_entry(self, track: Track, team: str, name: str) -> SubmissionState:
         """The entry of a team by the id of its delivery, or by its index. Raises RefusedError, also for one of another
@@ -224,20 +225,15 @@ class Service:
     async def withdraw(self, track: Track, team: str, name: str) -> SubmissionState:
         """Withdraw an entry of a team. Raises RefusedError."""
         state = self.own_entry(track, team, name)
-        try:
+        with refusing("too-late"):
             await self.write(lambda: withdraw_entry(self.store, track, key_of(state.submission)))
-        except ChallengeError as error:
-            raise RefusedError("too-late", str(error)) from None
         return state
 
     async def correct(self, track: Track, team: str, name: str, stated: Stated) -> None:
         """Record other metadata of an entry of a team. Raises RefusedError."""
         key = key_of(self.own_entry(track, team, name).submission)
-        try:
-            with refusing_metadata():
-                await self.write(lambda: record_metadata(self.store, track, key, stated, SERVICE))
-        except ChallengeError as error:
-            raise RefusedError("too-late", str(error)) from None
+        with refusing("too-late"):
+            await self.write(lambda: record_metadata(self.store, track, key, stated, SERVICE))
 
     async def pick(self, track: Track, team: str, names: Sequence[str]) -> None:
         """Record which entries a team picks. Raises RefusedError."""
@@ -249,10 +245,8 @@ class Service:
             else:
                 clear_picks(self.store, track, team, "service")
 
-        try:
+        with refusing():
             await self.write(record)
-        except ChallengeError as error:
-            raise RefusedError("invalid", str(error)) from None
 
     def incoming(self, track: Track) -> Path:
         """Where the bytes of deliveries to a track are received."""

@@ -108,7 +108,7 @@ async def received(
             with suppress(OSError):  # what could not be written when the disk was full
                 file.close()
         if not size:
-            raise _empty()
+            raise RefusedError("invalid", "the body is empty; send the bytes of the file, as `curl -T FILE` does")
         _check_digest(request.headers.get("repr-digest"), digest.digest())
         yield Upload(path, digest.hexdigest(), size)
     finally:
@@ -184,10 +184,6 @@ def disk_errors() -> Iterator[None]:
 def disk_full() -> RefusedError:
     """The refusal of a request for which the disk has no room."""
     return RefusedError("disk-full", "the disk of the server is full; try again later", retry_after=60)
-
-
-def _empty() -> RefusedError:
-    return RefusedError("invalid", "the body is empty; send the bytes of the file, as `curl -T FILE` does")
 
 
 def _too_slow() -> RefusedError:
