@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scorer import options as choices
 from scorer.cli.output import (
     challenge_hint,
     print_message,
@@ -37,23 +38,6 @@ from scorer.cli.parameters import (
 )
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import is_regular, shown
-from scorer.options import (
-    JUDGED_BOUNDS,
-    MISSING,
-    NOTHING_RELEVANT,
-    RESAMPLES,
-    SEED,
-    SPLIT,
-    TIES,
-    UNJUDGED,
-    JudgedBounds,
-    Missing,
-    NothingRelevant,
-    RowName,
-    Split,
-    Ties,
-    Unjudged,
-)
 from scorer.wording import TABLES, aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -67,11 +51,11 @@ if TYPE_CHECKING:
 class FileOptions:
     """The options that decide how files are scored: queries, ties, unjudged items, and formats."""
 
-    split: Split = choice(SPLIT)
-    missing: Missing = choice(MISSING)
-    ties: Ties = choice(TIES)
-    nothing_relevant: NothingRelevant = choice(NOTHING_RELEVANT)
-    unjudged: Unjudged = choice(UNJUDGED)
+    split: choices.Split = choice(choices.SPLIT)
+    missing: choices.Missing = choice(choices.MISSING)
+    ties: choices.Ties = choice(choices.TIES)
+    nothing_relevant: choices.NothingRelevant = choice(choices.NOTHING_RELEVANT)
+    unjudged: choices.Unjudged = choice(choices.UNJUDGED)
     rel: float | None = option(
         "-l, --rel GRADE",
         "the lowest relevant grade, for all measures that have one; default: any positive grade is relevant",
@@ -103,7 +87,7 @@ class FileOptions:
                 raise WrongCallError(f"--{name.replace('_', '-')} {problem}")
 
 
-POLICIES = (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED)
+POLICIES = (choices.SPLIT, choices.MISSING, choices.TIES, choices.NOTHING_RELEVANT, choices.UNJUDGED)
 
 
 @dataclass(frozen=True)
@@ -111,13 +95,13 @@ class AnalysisOptions:
     """The options of analyses and comparisons."""
 
     seed: int = option(
-        "--seed NUMBER", "of the random numbers; default: %(default)s", type=whole_number(0), default=SEED
+        "--seed NUMBER", "of the random numbers; default: %(default)s", type=whole_number(0), default=choices.SEED
     )
     resamples: int = option(
         "--resamples NUMBER",
         "how many resamples the bootstrap draws; default: %(default)s",
         type=whole_number(100, 1_000_000),
-        default=RESAMPLES,
+        default=choices.RESAMPLES,
     )
     all_pairs: bool = option(
         "--all-pairs",
@@ -155,7 +139,7 @@ class Printed:
     form: str = form_of("the scores", "table", "json", "csv", "markdown", "latex", "trec")
     sort: bool = option("--sort", "list the submission with the best score first, by the first measure")
     sort_by: str | None = option("--sort-by MEASURE", "as --sort, by this measure")
-    row_name: RowName | None = NAMES
+    row_name: choices.RowName | None = NAMES
     per_query: bool = option("-q, --per-query", "print the scores of each query too")
     side_by_side: bool = option("--side-by-side", "print a column for each submission and a row for each measure")
     significance: float | None = option(
@@ -169,10 +153,10 @@ class Printed:
     slices: str | None = option(
         "--slices FILE", "print the means over the queries of each label too: a file with lines query,label"
     )
-    judged_bounds: JudgedBounds | None = option(
+    judged_bounds: choices.JudgedBounds | None = option(
         "--judged-bounds",
-        f"print the lowest and the highest mean that unjudged items allow; {JUDGED_BOUNDS.about}: "
-        f"{JUDGED_BOUNDS.meanings}",
+        f"print the lowest and the highest mean that unjudged items allow; {choices.JUDGED_BOUNDS.about}: "
+        f"{choices.JUDGED_BOUNDS.meanings}",
     )
 
     def check(self) -> None:
@@ -329,7 +313,7 @@ def _check_files(solution: str, submissions: Sequence[str], requested: Sequence[
     check_standard_input(solution, *submissions)
 
 
-def _measures(requested: Sequence[str], ties: Ties) -> dict[str, Measure]:
+def _measures(requested: Sequence[str], ties: choices.Ties) -> dict[str, Measure]:
     """Return the measures by their names. Raises WrongCallError for those that cannot be computed."""
     from scorer.scoring.evaluation import measures_named
 
@@ -389,7 +373,7 @@ def compare(
         "--slices FILE", "also compare on the queries of each label: a file with lines query,label"
     ),
     form: str = form_of("the comparison", "table", "json", "csv", "markdown", "latex"),
-    row_name: RowName | None = NAMES,
+    row_name: choices.RowName | None = NAMES,
     analysis: AnalysisOptions = group(),
     options: FileOptions = group(),
 ) -> int:
@@ -424,7 +408,7 @@ def tasks_of_files(
     paths: Sequence[str],
     solution: str,
     measures: Callable[[], Mapping[str, Measure]],
-    row_name: RowName | None,
+    row_name: choices.RowName | None,
     options: FileOptions,
     slices: str | None = None,
 ) -> tuple[list[Task], dict[str, tuple[str, ...]]]:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from pathlib import Path
 
 from scorer.board.board import Board, rules
 from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_csv, to_json
@@ -40,12 +42,6 @@ from scorer.wording import (
     table_of,
     utc_time,
 )
-
-_PREAMBLE = r"""\documentclass{article}
-\usepackage[T1]{fontenc}
-\usepackage{amsmath,booktabs,geometry,hyperref}
-\geometry{margin=2.2cm}
-"""
 
 _CERTAIN = """\
 Intervals ("from" and "to") are at %d %%: of means of scores from 0 to 1 by the method of Korn and Graubard, of others
@@ -163,26 +159,11 @@ def _statistics(shown: Sequence[Board]) -> Iterator[str]:
 
 
 def _overview(challenge: Challenge, parts: Mapping[str, str], about: str) -> str:
-    sections = [
-        f"\\input{{{name.removesuffix('.tex')}}}"
-        for name in parts
-        if name.startswith(("table-", "scores-", "systems-"))
-    ]
-    return "\n".join(
-        [
-            f"{_PREAMBLE}\\title{{{escape_latex(printable(challenge.name))}}}",
-            f"\\date{{{about}}}",
-            "\\begin{document}",
-            "\\maketitle",
-            *sections,
-            "\\section*{Measures}",
-            "\\input{measures}",
-            "\\section*{Statistics and rules}",
-            "\\input{statistics}",
-            "\\end{document}",
-            "",
-        ]
-    )
+    of_tracks = ("table-", "scores-", "systems-")
+    sections = [f"\\input{{{name.removesuffix('.tex')}}}" for name in parts if name.startswith(of_tracks)]
+    values = {"title": escape_latex(printable(challenge.name)), "about": about, "sections": "\n".join(sections)}
+    text = Path(__file__).with_name("overview.tex").read_text("utf-8")
+    return re.sub("<([a-z]+)>", lambda match: values[match[1]], text)
 
 
 def _figures(shown: Sequence[Board], cache: Cache) -> dict[str, str]:

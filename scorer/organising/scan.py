@@ -243,7 +243,6 @@ class Before:
     is_current: bool
     """Whether the board is based on the rules already, and their solution is stored."""
     scanned_files: Mapping[str, ScannedFile]
-    last_run: datetime | None
     last_scan: FolderScan | None
 
     @property
@@ -282,7 +281,6 @@ def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
             known=view.known_digests(basis),
             is_current=is_same and basis.solution in view.solution_digests(),
             scanned_files=view.scanned_files(name),
-            last_run=view.last_run(name),
             last_scan=view.last_scan(name),
         )
 

@@ -19,22 +19,9 @@ from scorer import __version__
 from scorer.errors import MeasureError, StoreError
 from scorer.measures import parse_one
 from scorer.scoring.outcomes import split_masks, unpack_flags, unpack_ids
+from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.log import encoded, iso
-from scorer.store.schema import (
-    SCHEMA_VERSION,
-    event_table,
-    hits_checksum,
-    look_table,
-    mean_table,
-    result_table,
-    rows_of,
-    schema_table,
-    solution_table,
-    storable,
-    tables,
-    verified,
-)
 
 _old = sa.MetaData()
 """The tables of schema 1. Those whose names the current tables have, too, are renamed during this step."""
@@ -66,11 +53,11 @@ def from_1(connection: sa.Connection) -> None:
     for table in (_solution, _result, _mean):
         connection.execute(sa.text(f"ALTER TABLE {table.name.removesuffix('_1')} RENAME TO {table.name}"))
     connection.execute(sa.text("DROP TABLE scorer_schema"))
-    tables.create_all(connection)
-    insert_all(connection, event_table, list(_events(connection)))
-    _copy(connection, _solution, solution_table, lambda _: {})
-    _copy(connection, _result, result_table, _result_values)
-    insert_all(connection, mean_table, list(_means(connection)))
+    db.tables.create_all(connection)
+    insert_all(connection, db.event_table, list(_events(connection)))
+    _copy(connection, _solution, db.solution_table, lambda _: {})
+    _copy(connection, _result, db.result_table, _result_values)
+    insert_all(connection, db.mean_table, list(_means(connection)))
     for table in (_mean, _result, _submission, _track, _solution):
         table.drop(connection)
 
@@ -85,8 +72,8 @@ def _events(connection: sa.Connection) -> Iterable[_Values]:
     bodies: list[tuple[str, str, _Values]] = []
     for row in submissions:
         body = {
-            "team": storable(row.team),
-            "file": storable(row.file),
+            "team": db.storable(row.team),
+            "file": db.storable(row.file),
             "digest": row.digest,
             "received": iso(row.received.replace(tzinfo=UTC)),
             "source": "folder",
@@ -122,7 +109,7 @@ def _result_values(row: sa.Row[Any]) -> _Values:
         "counts": None if row.counts is None else json.dumps(row.counts),
         "findings": json.dumps(row.findings),
         "limits": "{}",
-        "hits_checksum": hits_checksum(row.hits),
+        "hits_checksum": db.hits_checksum(row.hits),
     }
 
 
@@ -183,11 +170,11 @@ def prepare(database: Database, *, create: bool) -> None:
         raise StoreError(f"{database.where}: is empty; `scorer run` fills it")
     if version is None:
         database.set_wal()
-    elif version < SCHEMA_VERSION and database.file is not None:
+    elif version < db.SCHEMA_VERSION and database.file is not None:
         target = database.file.with_name(database.file.name + BACKUP.format(version=version))
         if not target.exists():
             back_up(database.file, target, "a migration")
-    if version != SCHEMA_VERSION:
+    if version != db.SCHEMA_VERSION:
         database.retried(lambda: _bring_forward(database))
 
 
@@ -210,7 +197,7 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
         raise database.damaged()
     if not names:
         return None
-    if schema_table.name not in names:
+    if db.schema_table.name not in names:
         raise StoreError(
             f"{database.where}: is not a scorer database, but holds the tables of something else "
             f"({', '.join(sorted(names)[:3])}); name another as `database` in challenge.toml"
@@ -220,12 +207,12 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
         versions = [row["version"] for row in rows]
         if any("checksum" in row or row["version"] not in WITHOUT_CHECKSUM for row in rows):
             # One flipped bit makes another version.
-            list(verified(schema_table, connection.execute(rows_of(schema_table)), database.where))
-        if len(versions) == 1 and versions[0] > SCHEMA_VERSION:
+            list(db.verified(db.schema_table, connection.execute(db.rows_of(db.schema_table)), database.where))
+        if len(versions) == 1 and versions[0] > db.SCHEMA_VERSION:
             writer = f"scorer {rows[0]['scorer']}"
             raise StoreError(
                 f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer "
-                f"{__version__}, which reads versions up to {SCHEMA_VERSION}; install {writer} or later"
+                f"{__version__}, which reads versions up to {db.SCHEMA_VERSION}; install {writer} or later"
             )
     if len(versions) == 1 and versions[0] in UNRELEASED:
         raise StoreError(
@@ -233,11 +220,11 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
             "cannot migrate it; restore a backup of a released version, or move it away and run `scorer run` to score "
             "all submissions again"
         )
-    if len(versions) != 1 or versions[0] not in (*STEPS, SCHEMA_VERSION):
+    if len(versions) != 1 or versions[0] not in (*STEPS, db.SCHEMA_VERSION):
         found = ", ".join(map(str, versions)) or "none"
         raise StoreError(
-            f"{database.where}: schema version {found} is unknown; expected 1 to {SCHEMA_VERSION}; restore a backup, "
-            "or move it away and run `scorer run` to score all submissions again"
+            f"{database.where}: schema version {found} is unknown; expected 1 to {db.SCHEMA_VERSION}; restore a "
+            "backup, or move it away and run `scorer run` to score all submissions again"
         )
     return int(versions[0])
 
@@ -254,38 +241,38 @@ def _bring_forward(database: Database) -> None:
     with database.migrating() as connection:
         version = version_of(connection, database)
         if version is None:
-            tables.create_all(connection)
-        elif version < SCHEMA_VERSION:
+            db.tables.create_all(connection)
+        elif version < db.SCHEMA_VERSION:
             with database.decoding():  # the rows of schema 1 have no checksums
                 STEPS[version](connection)
         if version in (None, 1):
             row = {"identity": uuid.uuid4().hex, "salt": secrets.token_hex(32), "revision": 1}
-            _insert_schema(connection, row, SCHEMA_VERSION)
+            _insert_schema(connection, row, db.SCHEMA_VERSION)
 
 
 def _from_4(connection: sa.Connection) -> None:
     """Add the table of scans of folders."""
-    look_table.create(connection)
+    db.look_table.create(connection)
     add_scans(connection)
-    set_version(connection, SCHEMA_VERSION)
+    set_version(connection, db.SCHEMA_VERSION)
 
 
 def add_scans(connection: sa.Connection) -> None:
     """Take the end of the last run of each track to be the last scan of its folder."""
     runs = connection.execute(sa.text("SELECT track, at FROM last_run"))
     scans = [{"track": run.track, "at": run.at, "unread": "{}"} for run in runs]
-    insert_all(connection, look_table, scans)
+    insert_all(connection, db.look_table, scans)
 
 
 def set_version(connection: sa.Connection, version: int) -> None:
     """Set the version in the row of the schema, and the package that wrote it."""
-    (row,) = connection.execute(sa.select(schema_table)).mappings()
-    connection.execute(sa.delete(schema_table))
+    (row,) = connection.execute(sa.select(db.schema_table)).mappings()
+    connection.execute(sa.delete(db.schema_table))
     _insert_schema(connection, dict(row), version)
 
 
 def _insert_schema(connection: sa.Connection, row: Mapping[str, Any], version: int) -> None:
-    insert_all(connection, schema_table, [{**row, "version": version, "scorer": __version__}])
+    insert_all(connection, db.schema_table, [{**row, "version": version, "scorer": __version__}])
 
 
 STEPS: Mapping[int, Callable[[sa.Connection], None]] = {1: from_1, 4: _from_4}

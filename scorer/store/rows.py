@@ -16,6 +16,7 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam,
 from scorer.errors import LONGEST, StoreError
 from scorer.measures import Measure
 from scorer.scoring.outcomes import MEASURE_GENERATION, DamagedError, Failed, Mean, Rejected, Summary
+from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import (
     EVERY_TRACK,
@@ -29,27 +30,6 @@ from scorer.store.events import (
     recorded_basis,
 )
 from scorer.store.log import RESOLUTION, iso
-from scorer.store.schema import (
-    REPAIR,
-    RESTORE,
-    all_columns,
-    damaged_row,
-    event_table,
-    failure_table,
-    hits_checksum,
-    is_whole,
-    key_rows,
-    layout,
-    mean_table,
-    missing_rows,
-    result_table,
-    rows_of,
-    scanned_file_table,
-    schema_table,
-    sealed,
-    solution_table,
-    verified,
-)
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
@@ -85,7 +65,11 @@ class Rows:
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
         """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
-        return verified(table, self.connection.execute(statement), self._database.where)
+        return db.verified(table, self.connection.execute(statement), self._database.where)
+
+    def rows(self, table: Table, *conditions: ColumnElement[bool]) -> Iterator[Row[Any]]:
+        """The rows of a table that satisfy the conditions, each with the checksum that it should have."""
+        return self.verified(table, db.rows_of(table).where(*conditions))
 
     def complete(self, table: Table, index: str, *conditions: ColumnElement[bool]) -> list[Row[Any]]:
         """The rows that satisfy the conditions; the index must have the same.
@@ -97,51 +81,52 @@ class Rows:
         checksums = dict(map(tuple, self.connection.execute(selected)))
         known = {digest: row for digest in checksums if (row := self._outcomes.get(digest)) is not None}
         new = [digest for digest, checksum in checksums.items() if digest not in known or known[digest][-1] != checksum]
-        statement = rows_of(table).where(*conditions)
+        statement = db.rows_of(table).where(*conditions)
         if len(new) <= AT_A_TIME:
             statement = statement.where(table.c.digest.in_(new))
         read = {row.digest: row for row in self.verified(table, statement)} if new else {}
         self._outcomes.update(read)
         rows = list((known | read).values())
-        keys = set(map(tuple, self.connection.execute(key_rows(table, index).where(*conditions))))
+        keys = set(map(tuple, self.connection.execute(db.key_rows(table, index).where(*conditions))))
         if keys != {(row.submission_digest, row.solution_digest, row.matching_digest) for row in rows}:
-            raise missing_rows(table, self._database.where)
+            raise db.missing_rows(table, self._database.where)
         return rows
 
     def all_rows(self, table: Table) -> Iterator[Row[Any]]:
         """All rows of a table with all of its columns, in the order of their keys."""
-        statement = select(*all_columns(table)).order_by(*table.primary_key).with_hint(table, "NOT INDEXED", "sqlite")
-        for row in self.connection.execute(statement.execution_options(yield_per=AT_A_TIME)):
-            if not is_whole(table, row):
-                raise damaged_row(table, row, self._database.where)
+        statement = select(*db.all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
+        statement = statement.order_by(*table.primary_key).execution_options(yield_per=AT_A_TIME)
+        for row in self.connection.execute(statement):
+            if not db.is_whole(table, row):
+                raise db.damaged_row(table, row, self._database.where)
             yield row
 
     @cached_property
     def schema_row(self) -> Any:
         """The row of the schema."""
         with self._database.decoding():
-            (row,) = self.verified(schema_table, rows_of(schema_table))
+            (row,) = self.rows(db.schema_table)
         return row
 
     @cached_property
     def all_events(self) -> list[Event]:
         """All events, without a gap."""
-        keys = key_rows(event_table, "sqlite_autoindex_event_1")
+        keys = db.key_rows(db.event_table, "sqlite_autoindex_event_1")
         count = self.connection.execute(select(func.count()).select_from(keys.subquery())).scalar_one()
         known = list(self._events)  # other threads may add to them
-        follows = event_table.c.index > len(known) if known else true()
+        follows = db.event_table.c.index > len(known) if known else true()
         new = [index for (index,) in self.connection.execute(keys.where(follows))]
         if count != len(known) + len(new):  # events are missing, or it is the database of another record
             known, follows = [], true()
             new = [index for (index,) in self.connection.execute(keys)]
-        statement = rows_of(event_table).where(follows).order_by(event_table.c.index)
+        statement = db.rows_of(db.event_table).where(follows).order_by(db.event_table.c.index)
         with self._database.decoding():
-            later = [event_of(*tuple(row)[:-1]) for row in self.verified(event_table, statement)]
+            later = [event_of(*tuple(row)[:-1]) for row in self.verified(db.event_table, statement)]
         last = len(known) + max(len(later), len(new))
         for indexes in ([event.index for event in later], new):
             lacking = set(range(len(known) + 1, last + 1)).difference(indexes)
             if lacking:
-                raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {RESTORE}")
+                raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {db.RESTORE}")
         events = [*known, *later]
         self._events[:] = events
         return events
@@ -224,14 +209,14 @@ class Rows:
 
     def solution_row(self, digest: str) -> Any:
         """The row of a solution. Raises StoreError if it is not stored."""
-        selected = select(*layout(solution_table).columns).where(solution_table.c.digest == digest)
-        rows = list(self.verified(solution_table, selected))
+        selected = select(*db.layout(db.solution_table).columns).where(db.solution_table.c.digest == digest)
+        rows = list(self.verified(db.solution_table, selected))
         if not rows:
             raise StoreError(
                 f"{self._database.where}: holds no solution with the digest {digest[:12]}; `scorer run` stores it"
             )
         if rows[0].digest != digest:
-            raise missing_rows(solution_table, self._database.where)
+            raise db.missing_rows(db.solution_table, self._database.where)
         return rows[0]
 
     def result_rows(self, basis: Basis) -> list[Row[Any]]:
@@ -239,9 +224,9 @@ class Rows:
         digests = self._matching(basis)
         key = (basis.solution, *digests)
         if key not in self._results:
-            failures = self.outcomes(failure_table, basis) if self.forgettings else ()
+            failures = self.outcomes(db.failure_table, basis) if self.forgettings else ()
             failed = {row.submission_digest: digests.index(row.matching_digest) for row in failures}
-            rows = self.outcomes(result_table, basis)
+            rows = self.outcomes(db.result_table, basis)
             # A result does not replace a failure that was forgotten before it.
             rows = [row for row in rows if digests.index(row.matching_digest) >= failed.get(row.submission_digest, 0)]
             self._results[key] = rows
@@ -266,13 +251,14 @@ class Rows:
 
     def mean_rows(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> Iterator[Row[Any]]:
         """The rows of the means of these measures over the queries of these masks, of all results by a basis."""
-        statement = select(*layout(mean_table).columns).join(result_table)
-        return self.verified(mean_table, statement.where(*self._by(result_table, basis), *_of_means(measures, masks)))
+        statement = select(*db.layout(db.mean_table).columns).join(db.result_table)
+        statement = statement.where(*self._by(db.result_table, basis), *_of_means(measures, masks))
+        return self.verified(db.mean_table, statement)
 
     def mean_count(self, basis: Basis, measures: Sequence[Measure], masks: Collection[str]) -> int:
         """How many rows `mean_rows` has."""
-        statement = select(func.count()).select_from(mean_table).join(result_table)
-        statement = statement.where(*self._by(result_table, basis), *_of_means(measures, masks))
+        statement = select(func.count()).select_from(db.mean_table).join(db.result_table)
+        statement = statement.where(*self._by(db.result_table, basis), *_of_means(measures, masks))
         return int(self.connection.execute(statement).scalar_one())
 
     def hits(
@@ -291,13 +277,13 @@ class Rows:
         digests = sorted(row.digest for row in scored)
         for start in range(0, len(digests), AT_A_TIME):
             chosen = digests[start : start + AT_A_TIME]
-            statement = select(*all_columns(result_table)).where(result_table.c.digest.in_(chosen))
-            rows = list(self.connection.execute(statement.order_by(result_table.c.digest)))
+            statement = select(*db.all_columns(db.result_table)).where(db.result_table.c.digest.in_(chosen))
+            rows = list(self.connection.execute(statement.order_by(db.result_table.c.digest)))
             if [row.digest for row in rows] != chosen:
-                raise missing_rows(result_table, self._database.where)
+                raise db.missing_rows(db.result_table, self._database.where)
             for row in rows:
-                if not is_whole(result_table, row):
-                    raise damaged_row(result_table, row, self._database.where)
+                if not db.is_whole(db.result_table, row):
+                    raise db.damaged_row(db.result_table, row, self._database.where)
                 yield row.digest, row.submission_digest, row.hits
 
     def unpacked(self, packed: bytes, unpack: Callable[[bytes], _Unpacked]) -> _Unpacked:
@@ -305,13 +291,15 @@ class Rows:
         try:
             return unpack(packed)
         except (DamagedError, ValueError, LookupError, TypeError, zlib.error) as error:
-            raise StoreError(f"{self._database.where}: is damaged: packed values cannot be read; {REPAIR}") from error
+            raise StoreError(
+                f"{self._database.where}: is damaged: packed values cannot be read; {db.REPAIR}"
+            ) from error
 
 
 def _of_means(measures: Sequence[Measure], masks: Collection[str]) -> tuple[ColumnElement[bool], ...]:
     """The conditions on the means of these measures over the queries of these masks."""
     names = sorted({measure.full for measure in measures})
-    columns = mean_table.c
+    columns = db.mean_table.c
     return columns.generation == MEASURE_GENERATION, columns.measure.in_(names), columns.mask.in_(sorted(masks))
 
 
@@ -340,7 +328,7 @@ def add(connection: Connection, table: Table, row: _Row) -> bool:
     key = select(*table.primary_key).where(*(column == row[column.name] for column in table.primary_key))
     if connection.execute(key).first() is not None:
         return False
-    connection.execute(insert(table), sealed(table, row))
+    connection.execute(insert(table), db.sealed(table, row))
     return True
 
 
@@ -355,24 +343,24 @@ def store_outcome(
     """Store an outcome unless there is a result. Returns whether anything was stored."""
     key = result_digest(submission_digest, basis)
     if isinstance(outcome, Failed):
-        known = select(result_table.c.digest).where(result_table.c.digest == key)
+        known = select(db.result_table.c.digest).where(db.result_table.c.digest == key)
         if connection.execute(known).first() is not None:
             return False
-        of_key = rows_of(failure_table).where(failure_table.c.digest == key)
-        before = sum(row.attempts for row in verified(failure_table, connection.execute(of_key), where))
+        of_key = db.rows_of(db.failure_table).where(db.failure_table.c.digest == key)
+        before = sum(row.attempts for row in db.verified(db.failure_table, connection.execute(of_key), where))
         row = _keys(key, submission_digest, basis) | {
             "kind": outcome.kind,
             "reason": shortened(outcome.reason, LONGEST),
             "attempts": before + outcome.is_counted,
             "at": iso(at),
         }
-        connection.execute(delete(failure_table).where(failure_table.c.digest == key))
-        return add(connection, failure_table, row)
-    cleared = connection.execute(delete(failure_table).where(failure_table.c.digest == key)).rowcount > 0
-    if not add(connection, result_table, _result_row(key, submission_digest, basis, outcome)):
+        connection.execute(delete(db.failure_table).where(db.failure_table.c.digest == key))
+        return add(connection, db.failure_table, row)
+    cleared = connection.execute(delete(db.failure_table).where(db.failure_table.c.digest == key)).rowcount > 0
+    if not add(connection, db.result_table, _result_row(key, submission_digest, basis, outcome)):
         return cleared
     if isinstance(outcome, Summary):
-        insert_all(connection, mean_table, mean_rows(key, outcome.means))
+        insert_all(connection, db.mean_table, mean_rows(key, outcome.means))
     return True
 
 
@@ -394,17 +382,17 @@ def mean_rows(result: str, means: Mapping[tuple[str, str], Mean]) -> list[_Row]:
 
 def delete_results(connection: Connection, *conditions: ColumnElement[bool]) -> int:
     """Delete the results that satisfy the conditions, with their means. Returns how many results were deleted."""
-    chosen = select(result_table.c.digest).where(*conditions)
-    connection.execute(delete(mean_table).where(mean_table.c.result_digest.in_(chosen)))
-    return connection.execute(delete(result_table).where(*conditions)).rowcount
+    chosen = select(db.result_table.c.digest).where(*conditions)
+    connection.execute(delete(db.mean_table).where(db.mean_table.c.result_digest.in_(chosen)))
+    return connection.execute(delete(db.result_table).where(*conditions)).rowcount
 
 
 def drop_outcomes(connection: Connection, submission_digest: str, event: int | None) -> None:
     """Drop what became of a submission, by every basis; given an event, boards from before it still find it."""
-    for table in (result_table, failure_table):
+    for table in (db.result_table, db.failure_table):
         chosen = table.c.submission_digest == submission_digest, table.c.matching_digest.not_like("%:%")
         kept = [] if event is None else list(_forgotten(connection, table, event, *chosen))
-        if table is result_table:
+        if table is db.result_table:
             delete_results(connection, *chosen)
         connection.execute(delete(table).where(*chosen))
         insert_all(connection, table, kept)
@@ -412,8 +400,8 @@ def drop_outcomes(connection: Connection, submission_digest: str, event: int | N
 
 def _forgotten(connection: Connection, table: Table, event: int, *chosen: ColumnElement[bool]) -> Iterator[_Row]:
     """The chosen results or failures, with the keys that they have after an event dropped them; no damaged ones."""
-    for row in connection.execute(select(*all_columns(table)).where(*chosen)):
-        if is_whole(table, row):
+    for row in connection.execute(select(*db.all_columns(table)).where(*chosen)):
+        if db.is_whole(table, row):
             basis = Basis(row.solution_digest, forgotten(row.matching_digest, event))
             key = result_digest(row.submission_digest, basis)
             yield {**row._mapping, **_keys(key, row.submission_digest, basis)}
@@ -421,12 +409,12 @@ def _forgotten(connection: Connection, table: Table, event: int, *chosen: Column
 
 def delete_failures(connection: Connection, basis: Basis, submission_digests: Collection[str] | None) -> int:
     """Delete the failures of these submissions by a basis, or of all submissions. Returns how many there were."""
-    every = delete(failure_table).where(
-        failure_table.c.solution_digest == basis.solution, failure_table.c.matching_digest == basis.matching
+    every = delete(db.failure_table).where(
+        db.failure_table.c.solution_digest == basis.solution, db.failure_table.c.matching_digest == basis.matching
     )
     if submission_digests is None:
         return connection.execute(every).rowcount
-    of_one = (every.where(failure_table.c.submission_digest == digest) for digest in set(submission_digests))
+    of_one = (every.where(db.failure_table.c.submission_digest == digest) for digest in set(submission_digests))
     return sum(connection.execute(statement).rowcount for statement in of_one)
 
 
@@ -434,7 +422,7 @@ def replace_scanned_files(
     connection: Connection, track: str, gone: Iterable[str], changed: Mapping[str, ScannedFile]
 ) -> None:
     """Delete the rows of scanned files that are gone or have changed, and insert those that have changed."""
-    table = scanned_file_table
+    table = db.scanned_file_table
     of_file = delete(table).where(table.c.track == track, table.c.file == bindparam("name"))
     if old := [{"name": json.dumps(file)} for file in (*gone, *changed)]:
         connection.execute(of_file, old)
@@ -469,5 +457,5 @@ def _result_row(key: str, submission_digest: str, basis: Basis, outcome: Summary
         "findings": json.dumps({"shown": first, "count": findings.count}),
         "limits": json.dumps(dict(limits), sort_keys=True),
         "hits": hits,
-        "hits_checksum": hits_checksum(hits),
+        "hits_checksum": db.hits_checksum(hits),
     }

@@ -31,6 +31,7 @@ from scorer.scoring.outcomes import (
     unpack_ideal,
     unpack_ids,
 )
+from scorer.store import schema as db
 from scorer.store.events import (
     Basis,
     Failure,
@@ -43,18 +44,6 @@ from scorer.store.events import (
 )
 from scorer.store.log import Purpose, secret_of
 from scorer.store.rows import Rows
-from scorer.store.schema import (
-    cached_table,
-    event_table,
-    failure_table,
-    last_run_table,
-    look_table,
-    result_table,
-    rows_of,
-    scanned_file_table,
-    schema_table,
-    solution_table,
-)
 
 Parts = Sequence[object]
 """What a value depends on: text, numbers, and sequences of both."""
@@ -137,15 +126,16 @@ class Snapshot(Rows):
     def revision(self) -> int:
         """A number that every write increases."""
         with self._database.decoding():
-            return int(self.connection.execute(select(schema_table.c.revision)).scalar_one())
+            return int(self.connection.execute(select(db.schema_table.c.revision)).scalar_one())
 
     def count_events(self) -> int:
         """The number of events of all tracks, without reading them."""
-        return int(self.connection.execute(select(func.max(event_table.c.index))).scalar() or 0)
+        return int(self.connection.execute(select(func.max(db.event_table.c.index))).scalar() or 0)
 
     def has_result(self, submission_digest: str) -> bool:
         """Whether a submission has a result by any rules."""
-        found = select(result_table.c.digest).where(result_table.c.submission_digest == submission_digest).limit(1)
+        columns = db.result_table.c
+        found = select(columns.digest).where(columns.submission_digest == submission_digest).limit(1)
         return self.connection.execute(found).first() is not None
 
     def secret(self, purpose: Purpose) -> bytes:
@@ -166,22 +156,21 @@ class Snapshot(Rows):
 
     def last_run(self, track: str) -> datetime | None:
         """When the track was last scored; None if it never was."""
-        times = {row.track: row.at for row in self.verified(last_run_table, rows_of(last_run_table))}
+        times = {row.track: row.at for row in self.rows(db.last_run_table)}
         with self._database.decoding():
             return datetime.fromisoformat(times[track]) if track in times else None
 
     def last_scan(self, track: str) -> FolderScan | None:
         """The last scan of the folder of a track; None if there was none."""
-        statement = rows_of(look_table).where(look_table.c.track == track)
         with self._database.decoding():
-            for row in self.verified(look_table, statement):
+            for row in self.rows(db.look_table, db.look_table.c.track == track):
                 unread = {mark: at and time_of(at) for mark, at in json.loads(row.unread).items()}
                 return FolderScan(time_of(row.at), unread)
         return None
 
     def scanned_files(self, track: str) -> dict[str, ScannedFile]:
         """What the last scan of a track's folder found, by the names of the files."""
-        rows = self.verified(scanned_file_table, rows_of(scanned_file_table).where(scanned_file_table.c.track == track))
+        rows = self.rows(db.scanned_file_table, db.scanned_file_table.c.track == track)
         with self._database.decoding():
             return {
                 str(json.loads(file)): ScannedFile(int(size), int(mtime), int(ctime), int(inode), int(device), digest)
@@ -190,7 +179,7 @@ class Snapshot(Rows):
 
     def cache(self, arrays: Arrays | None = None) -> Cache:
         """The cached values, and where arrays are kept."""
-        return Cache({row.digest: row.value for row in self.verified(cached_table, rows_of(cached_table))}, arrays)
+        return Cache({row.digest: row.value for row in self.rows(db.cached_table)}, arrays)
 
     # Solutions and results
 
@@ -214,7 +203,7 @@ class Snapshot(Rows):
 
     def solution_digests(self) -> list[str]:
         """The digests of all solutions, sorted."""
-        return sorted(row.digest for row in self.verified(solution_table, rows_of(solution_table)))
+        return sorted(row.digest for row in self.rows(db.solution_table))
 
     def known_digests(self, basis: Basis) -> frozenset[str]:
         """The digests of the submissions that have a result by `basis`."""
@@ -331,7 +320,7 @@ class Snapshot(Rows):
         exact = Basis(basis.solution, basis.matching)
         return {
             row.submission_digest: Failure(row.kind, row.reason, row.attempts)
-            for row in self.outcomes(failure_table, exact)
+            for row in self.outcomes(db.failure_table, exact)
         }
 
 

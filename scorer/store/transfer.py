@@ -26,6 +26,7 @@ from scorer.errors import StoreError
 from scorer.lists import Counts
 from scorer.measures.matched import Matched
 from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, check_values, unpack_hits
+from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import (
     ABOUT_SUBMISSIONS,
@@ -41,31 +42,6 @@ from scorer.store.events import (
 )
 from scorer.store.migrations import add_scans, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
-from scorer.store.schema import (
-    DERIVED,
-    RECORDED,
-    REPAIR,
-    RESTORE,
-    SCHEMA_VERSION,
-    all_columns,
-    cached_table,
-    event_table,
-    failure_table,
-    hits_checksum,
-    is_whole,
-    last_run_table,
-    look_table,
-    mean_table,
-    result_table,
-    row_name,
-    rows_of,
-    scanned_file_table,
-    schema_table,
-    solution_table,
-    storable,
-    tables,
-    verified,
-)
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
 from scorer.wording import printable_name, quoted
@@ -73,8 +49,8 @@ from scorer.wording import printable_name, quoted
 BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is repaired."""
 
-_CAN = "can be derived again; " + REPAIR
-_CANNOT = "cannot be derived again; " + RESTORE
+_CAN = "can be derived again; " + db.REPAIR
+_CANNOT = "cannot be derived again; " + db.RESTORE
 
 
 def file_problems(database: Database) -> Iterator[str]:
@@ -84,14 +60,14 @@ def file_problems(database: Database) -> Iterator[str]:
     with database.reading() as connection:
         for (found,) in connection.exec_driver_sql("PRAGMA integrity_check(10)"):
             if found != "ok":
-                yield f"{database.where}: {found}; {REPAIR}; if the problem remains, {RESTORE}"
+                yield f"{database.where}: {found}; {db.REPAIR}; if the problem remains, {db.RESTORE}"
         for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
-            yield f"{database.where}: a row of {row[0]} refers to a missing row of {row[2]}; {REPAIR}"
+            yield f"{database.where}: a row of {row[0]} refers to a missing row of {row[2]}; {db.REPAIR}"
 
 
 def record_problems(store: Store) -> Iterator[str]:
     """Damaged rows of recorded tables, missing events, and events that refer to unknown submissions."""
-    problems = list(_checksum_problems(store.database, RECORDED))
+    problems = list(_checksum_problems(store.database, db.RECORDED))
     yield from problems
     if problems:
         return
@@ -106,12 +82,12 @@ def record_problems(store: Store) -> Iterator[str]:
             known.add((event.track, event.body["digest"]))
         elif event.kind in ABOUT_SUBMISSIONS and (event.track, event.body["digest"]) not in known:
             file = printable_name(event.body["file"])
-            yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {RESTORE}"
+            yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {db.RESTORE}"
 
 
 def derived_problems(store: Store) -> Iterator[str]:
     """Damaged rows of derived tables, and solutions and results that cannot be read."""
-    problems = list(_checksum_problems(store.database, DERIVED))
+    problems = list(_checksum_problems(store.database, db.DERIVED))
     yield from problems
     if problems:
         return
@@ -121,7 +97,9 @@ def derived_problems(store: Store) -> Iterator[str]:
 def unreadable_rows(view: Snapshot) -> Iterator[str]:
     """Solutions and results that cannot be read although their checksums are right."""
     results = (
-        sa.select(*all_columns(result_table)).order_by(result_table.c.digest).execution_options(yield_per=AT_A_TIME)
+        sa.select(*db.all_columns(db.result_table))
+        .order_by(db.result_table.c.digest)
+        .execution_options(yield_per=AT_A_TIME)
     )
     for digest in view.solution_digests():
         solution = None
@@ -129,7 +107,7 @@ def unreadable_rows(view: Snapshot) -> Iterator[str]:
             solution = view.solution(digest)
         except StoreError:
             yield f"the solution {digest[:12]} cannot be read; it {_CAN}"
-        for row in view.connection.execute(results.where(result_table.c.solution_digest == digest)):
+        for row in view.connection.execute(results.where(db.result_table.c.solution_digest == digest)):
             if row.digest != result_digest(row.submission_digest, Basis(row.solution_digest, row.matching_digest)):
                 yield f"the result {row.digest[:12]} has the wrong key; it {_CAN}"
             elif row.status == "scored" and solution is not None:
@@ -167,7 +145,7 @@ def _has_counts_of(text: str, matched: Matched) -> bool:
 
 def _checksum_problems(database: Database, names: Collection[str]) -> Iterator[str]:
     """The damaged rows of these tables, and whether each can be derived again."""
-    for table in tables.sorted_tables:
+    for table in db.tables.sorted_tables:
         if table.name in names:
             try:
                 yield from database.retried(partial(_wrong_checksums, database, table))
@@ -176,10 +154,10 @@ def _checksum_problems(database: Database, names: Collection[str]) -> Iterator[s
 
 
 def _wrong_checksums(database: Database, table: sa.Table) -> list[str]:
-    remedy = _CAN if table.name in DERIVED else _CANNOT
+    remedy = _CAN if table.name in db.DERIVED else _CANNOT
     with database.reading() as connection, _any_text(connection):
         damaged = _damaged(connection, table)
-        return [f"{row_name(table, values)} has the wrong checksum; it {remedy}" for _, values in damaged]
+        return [f"{db.row_name(table, values)} has the wrong checksum; it {remedy}" for _, values in damaged]
 
 
 def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
@@ -198,21 +176,21 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
     with database.writing() as connection, _any_text(connection):
         if database.kind == "sqlite":
             connection.exec_driver_sql("PRAGMA defer_foreign_keys = ON")
-            for table in tables.sorted_tables:
-                if table.name in DERIVED and table is not mean_table:
+            for table in db.tables.sorted_tables:
+                if table.name in db.DERIVED and table is not db.mean_table:
                     connection.exec_driver_sql(f"REINDEX {table.name}")
-        for table in (mean_table, scanned_file_table):
+        for table in (db.mean_table, db.scanned_file_table):
             # These are made again as a whole at little cost, and a damaged key cannot be found in an order of keys.
             if any(_damaged(connection, table)):
                 deleted[table.name] += connection.execute(sa.delete(table)).rowcount
-        for table in (cached_table, failure_table, last_run_table, result_table, solution_table):
+        for table in (db.cached_table, db.failure_table, db.last_run_table, db.result_table, db.solution_table):
             for place, (key, *_) in list(_damaged(connection, table)):
                 deleted[table.name] += _delete(connection, table, place, key)
-        solutions = sa.select(solution_table.c.digest)
-        deleted[result_table.name] += delete_results(connection, result_table.c.solution_digest.not_in(solutions))
-        results = sa.select(result_table.c.digest)
-        orphans = sa.delete(mean_table).where(mean_table.c.result_digest.not_in(results))
-        deleted[mean_table.name] += connection.execute(orphans).rowcount
+        solutions = sa.select(db.solution_table.c.digest)
+        deleted[db.result_table.name] += delete_results(connection, db.result_table.c.solution_digest.not_in(solutions))
+        results = sa.select(db.result_table.c.digest)
+        orphans = sa.delete(db.mean_table).where(db.mean_table.c.result_digest.not_in(results))
+        deleted[db.mean_table.name] += connection.execute(orphans).rowcount
     return backup, {name: count for name, count in deleted.items() if count}
 
 
@@ -221,11 +199,11 @@ def _damaged(connection: sa.Connection, table: sa.Table) -> Iterator[tuple[int |
 
     The place is where SQLite has it; None elsewhere, and for means, whose rows are in the order of their keys.
     """
-    has_rowid = connection.dialect.name == "sqlite" and table is not mean_table
+    has_rowid = connection.dialect.name == "sqlite" and table is not db.mean_table
     rowid: sa.ColumnElement[Any] = sa.literal_column("rowid") if has_rowid else sa.null()
-    statement = sa.select(rowid, *all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
+    statement = sa.select(rowid, *db.all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
     for place, *values in connection.execute(statement):
-        if not is_whole(table, values):
+        if not db.is_whole(table, values):
             yield place, values
 
 
@@ -234,10 +212,10 @@ def _delete(connection: sa.Connection, table: sa.Table, place: int | None, key: 
     if place is not None:
         # A damaged key is not found. What referred to it is deleted afterwards.
         return connection.execute(sa.delete(table).where(sa.literal_column("rowid") == place)).rowcount
-    if table is solution_table:
-        delete_results(connection, result_table.c.solution_digest == key)
-    if table is result_table:
-        return delete_results(connection, result_table.c.digest == key)
+    if table is db.solution_table:
+        delete_results(connection, db.result_table.c.solution_digest == key)
+    if table is db.result_table:
+        return delete_results(connection, db.result_table.c.digest == key)
     (column,) = table.primary_key
     return connection.execute(sa.delete(table).where(column == key)).rowcount
 
@@ -258,14 +236,22 @@ def _any_text(connection: sa.Connection) -> Iterator[None]:
 
 TABLES: Mapping[str, sa.Table] = {
     table.name: table
-    for table in (schema_table, event_table, solution_table, result_table, failure_table, last_run_table, look_table)
+    for table in (
+        db.schema_table,
+        db.event_table,
+        db.solution_table,
+        db.result_table,
+        db.failure_table,
+        db.last_run_table,
+        db.look_table,
+    )
 }
 """The tables in a bundle, in the order in which their rows are inserted."""
 
-VERSIONS = range(4, SCHEMA_VERSION + 1)
+VERSIONS = range(4, db.SCHEMA_VERSION + 1)
 """The schema versions of bundles that are read."""
 
-SCHEMA, EVENTS = schema_table.name, event_table.name
+SCHEMA, EVENTS = db.schema_table.name, db.event_table.name
 
 Row = dict[str, Any]
 """The values of a row by the names of its columns, as JSON has them."""
@@ -287,7 +273,7 @@ _LONGEST = 200_000
 def dumped(view: Snapshot, name: str) -> Iterator[Row]:
     """All rows of a table in `TABLES`, in the order of their keys. Raises StoreError if one is damaged or missing."""
     table = TABLES[name]
-    if table is event_table:
+    if table is db.event_table:
         _ = view.all_events  # an event may be missing, too
     for index in table.indexes:
         view.complete(table, str(index.name))
@@ -322,9 +308,9 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
         if version_of(connection, database) is not None:
             _check_same(connection, database, rows)
             return False
-        tables.create_all(connection)
+        db.tables.create_all(connection)
         for name, table in TABLES.items():
-            if table is look_table and version < 5:
+            if table is db.look_table and version < 5:
                 add_scans(connection)
                 continue
             entering = (_entering(table, row, number, most) for number, row in enumerate(rows(name), 1))
@@ -335,7 +321,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
                     found = "two rows have the same key, or one names a solution that has no row"
                     raise InvalidRowsError(f"table {name}: {found}; export it again") from error
         view = Snapshot(connection, database)
-        if len(list(view.all_rows(schema_table))) != 1:
+        if len(list(view.all_rows(db.schema_table))) != 1:
             raise InvalidRowsError("does not have one row of the schema; export it again")
         _ = view.all_events  # an event may be missing
         for problem in unreadable_rows(view):
@@ -346,7 +332,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
 def unload(database: Database) -> None:
     """Drop the tables that `load` created, or delete their file. Raises StoreError if the database fails."""
     with database.migrating() as connection:
-        tables.drop_all(connection)
+        db.tables.drop_all(connection)
     database.close()
     if database.file is not None:
         database.file.unlink()
@@ -356,13 +342,15 @@ def _check_same(connection: sa.Connection, database: Database, rows: RowsOf) -> 
     """Refuse a database that does not have exactly the record of the bundle."""
     row = Snapshot(connection, database).schema_row
     bundled = next(iter(rows(SCHEMA)), {})
-    if row.version != SCHEMA_VERSION or any(getattr(row, key) != bundled.get(key) for key in ("identity", "salt")):
+    if row.version != db.SCHEMA_VERSION or any(getattr(row, key) != bundled.get(key) for key in ("identity", "salt")):
         raise StoreError(
             f"{database.where}: is in use by another challenge; name an empty database, or delete its tables"
         )
-    statement = rows_of(event_table).order_by(event_table.c.index)
-    recorded = [tuple(event)[:-1] for event in verified(event_table, connection.execute(statement), database.where)]
-    names = [column.name for column in _columns(event_table)]
+    statement = db.rows_of(db.event_table).order_by(db.event_table.c.index)
+    recorded = [
+        tuple(event)[:-1] for event in db.verified(db.event_table, connection.execute(statement), database.where)
+    ]
+    names = [column.name for column in _columns(db.event_table)]
     if recorded != [tuple(row.get(name) for name in names) for row in rows(EVENTS)]:
         raise StoreError(
             f"{database.where}: has another record of this challenge, which has gone on since it was imported; name an "
@@ -385,25 +373,25 @@ def _entering(table: sa.Table, row: Mapping[str, Any], number: int, most: int) -
         _check_row(table, SimpleNamespace(**values))
     except INVALID as error:
         raise _invalid(table, number, "its values cannot belong together") from error
-    if table is schema_table:
-        values |= {"scorer": __version__, "version": SCHEMA_VERSION}
-    if table is result_table:
-        values["hits_checksum"] = hits_checksum(values["hits"])
+    if table is db.schema_table:
+        values |= {"scorer": __version__, "version": db.SCHEMA_VERSION}
+    if table is db.result_table:
+        values["hits_checksum"] = db.hits_checksum(values["hits"])
     return values
 
 
 def _check_row(table: sa.Table, row: Any) -> None:
     """Check what the type and the value of one column do not show. Raises an error of `INVALID`."""
-    if table is event_table:
+    if table is db.event_table:
         check_body(row.kind, read_json(row.body))
-    if table is solution_table:
+    if table is db.solution_table:
         check_ids(row.queries, row.flagged)
-    if table is result_table:
+    if table is db.result_table:
         need({row.hits is not None, row.counts is not None} == {row.status == "scored"})
-    if table is look_table:
+    if table is db.look_table:
         for at in read_json(row.unread).values():
             need_time(row.at if at is None else at)
-    if table is failure_table:
+    if table is db.failure_table:
         need(row.kind in get_args(FailureKind))
 
 
@@ -455,7 +443,7 @@ def _is_possible(kind: TypeEngine[Any], value: Any) -> bool:
         return type(value) is int and -limit <= value < limit
     return (
         isinstance(value, str)
-        and value == storable(value)
+        and value == db.storable(value)
         and len(value) <= (getattr(kind, "length", None) or len(value))
     )
 
