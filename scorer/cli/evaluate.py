@@ -35,6 +35,7 @@ from scorer.cli.parameters import (
     open_challenge,
     option,
     whole_number,
+    wrong_call,
 )
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import is_regular, shown
@@ -183,10 +184,8 @@ class Printed:
             return next(iter(measures)) if self.sort else None
         if self.sort_by in measures:
             return self.sort_by
-        try:
+        with wrong_call("--sort-by"):
             wanted = parse_one(self.sort_by)
-        except MeasureError as error:
-            raise WrongCallError(f"--sort-by: {error}") from error
         for known, measure in measures.items():
             if measure == wanted:
                 return known
@@ -317,13 +316,10 @@ def _measures(requested: Sequence[str], ties: choices.Ties) -> dict[str, Measure
     """Return the measures by their names. Raises WrongCallError for those that cannot be computed."""
     from scorer.scoring.evaluation import measures_named
 
-    try:
+    with wrong_call("--measure"):
         measures = measures_named(requested)
-        if ties == "expected":
-            for measure in measures.values():
-                measure.need_closed_form()
-    except MeasureError as error:
-        raise WrongCallError(f"--measure: {error}") from error
+        for measure in measures.values() if ties == "expected" else ():
+            measure.need_closed_form()
     return measures
 
 
@@ -429,9 +425,8 @@ def tasks_of_files(
     policies = {**vars(options), "exclude": excluded(options.exclude)}
     try:
         graded = Solution.read(solution, policies.pop("solution_format")) if slices else solution
-        tasks, notes = run_tasks(graded, submissions, measures(), **policies)
-    except MeasureError as error:
-        raise WrongCallError(f"--measure: {error}") from error
+        with wrong_call("--measure"):
+            tasks, notes = run_tasks(graded, submissions, measures(), **policies)
     except SolutionError as error:
         raise ScorerError(solution_message(error, solution, [])) from error
     except SubmissionsError as error:
@@ -456,10 +451,8 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
     from scorer.store.store import Store
 
     challenge, (chosen,) = open_challenge(folder, track)
-    try:
+    with wrong_call("--measure"):
         by = measure_of(chosen, measure)
-    except MeasureError as error:
-        raise WrongCallError(f"--measure: {error}") from error
     with Store.open(challenge.database_address, create=False) as store:
         task = store.read(lambda view: teams_task(view, chosen, names, by))
         basis = store.read(lambda view: Now.of(view, chosen).public.basis)
@@ -483,11 +476,8 @@ def measures(
     if name is None:
         print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
         return 0
-    try:
-        kinds = _named(name)
-    except MeasureError as error:
-        raise WrongCallError(str(error)) from error
-    print_result("\n\n".join(map(_explained, kinds)))
+    with wrong_call():
+        print_result("\n\n".join(map(_explained, _named(name))))
     return 0
 
 

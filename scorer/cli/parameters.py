@@ -19,7 +19,7 @@ from types import NoneType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, get_args, get_origin
 
 from scorer.cli.output import CHALLENGE_FILE, challenge_folder, is_challenge, unknown_options
-from scorer.errors import ChallengeError
+from scorer.errors import ChallengeError, MeasureError
 from scorer.files import shown
 from scorer.options import FORMATS_ALLOWED, ROW_NAME
 from scorer.options import Option as Setting
@@ -33,6 +33,15 @@ if TYPE_CHECKING:
 
 class WrongCallError(Exception):
     """The arguments of a command are wrong; the text is a message for the person who typed them."""
+
+
+@contextmanager
+def wrong_call(option: str = "", kind: type[Exception] = MeasureError) -> Iterator[None]:
+    """Raise WrongCallError for an error of this kind, which is about the value of an option."""
+    try:
+        yield
+    except kind as error:
+        raise WrongCallError(f"{option}: {error}" if option else str(error)) from error
 
 
 class Parser(ArgumentParser):
@@ -346,11 +355,9 @@ def check_format(name: str | None, option: str) -> None:
     from scorer.lists.detection import format_named
     from scorer.lists.reading.blocks import UnreadableError
 
-    try:
+    with wrong_call(option, UnreadableError):
         if name:
             format_named(name)
-    except UnreadableError as error:
-        raise WrongCallError(f"{option}: {error}") from error
 
 
 def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, Sequence[Track]]:
@@ -385,7 +392,5 @@ def only_track(tracks: Sequence[Track]) -> Track:
 
 def requested_track(challenge: Challenge, name: str) -> Track:
     """Return the track called `name`. Raises WrongCallError if no track has this name."""
-    try:
+    with wrong_call("--track", ChallengeError):
         return challenge.track(name)
-    except ChallengeError as error:
-        raise WrongCallError(f"--track: {error}") from error

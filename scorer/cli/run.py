@@ -28,6 +28,7 @@ from scorer.cli.parameters import (
     open_store,
     option,
     whole_number,
+    wrong_call,
 )
 from scorer.errors import RENDERING, SERVING, ExecutorError, need
 from scorer.limits import Limits
@@ -129,10 +130,8 @@ def _opened(folder: Path, track: str | None, options: ScoringOptions, *, create:
 
     challenge, _ = open_challenge(folder, track)
     chosen = RunOptions(**vars(options))
-    try:
+    with wrong_call("--executor", ExecutorError):
         chosen.executor_named()
-    except ExecutorError as error:
-        raise WrongCallError(f"--executor: {error}") from error
     if chosen.executor == "serial" and not chosen.quiet:
         print_message("serial: for debugging; the limits on time and memory have no effect")
     with Run.opened(challenge, track, chosen, Output(print_message, with_progress), create=create) as opened:

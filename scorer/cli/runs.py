@@ -21,8 +21,9 @@ from scorer.cli.parameters import (
     open_store,
     option,
     whole_number,
+    wrong_call,
 )
-from scorer.errors import ConversionError, FusionError, MeasureError, ScorerError, os_errors_as
+from scorer.errors import ConversionError, FusionError, ScorerError, os_errors_as
 from scorer.options import SEED, TIE_RULE, TieRule
 from scorer.wording import aligned, counted, printable, quoted
 
@@ -148,7 +149,7 @@ def fuse(
     check_standard_input(*runs, *([tuning.solution] if tuning.solution else []))
     tuning.check()
     check_format(submission_format, "--submission-format")
-    try:
+    with wrong_call("--measure"), wrong_call(kind=FusionError):
         if tuning.solution is not None and tuning.measure is not None:
             if given:
                 raise WrongCallError(f"tuning finds {next(iter(given))}; leave it out")
@@ -177,10 +178,6 @@ def fuse(
         sys.stdout.flush()
         target = sys.stdout.buffer if output == STANDARD_OUTPUT else Path(output)
         counts = fuse_to(named, fusion, depth, target, form)
-    except MeasureError as error:
-        raise WrongCallError(f"--measure: {error}") from error
-    except FusionError as error:
-        raise WrongCallError(str(error)) from error
     sys.stdout.buffer.flush()
     print_message(*_fusion_notes(named, counts))
     return 0
@@ -334,10 +331,8 @@ def overlap(
     check_several(runs, "run")
     check_standard_input(*runs)
     check_format(submission_format, "--submission-format")
-    try:
+    with wrong_call("--measure"):
         overlaps = compared(runs, names or DEFAULT, depth=depth, submission_format=submission_format)
-    except MeasureError as error:
-        raise WrongCallError(f"--measure: {error}") from error
     print_message(*_overlap_notes(overlaps))
     print_result(overlap_text(overlaps, form, per_query=per_query))
     return 0

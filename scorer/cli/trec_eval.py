@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, NoReturn
 
 from scorer.cli.evaluate import check_standard_input
 from scorer.cli.output import print_message, print_result
-from scorer.cli.parameters import WrongCallError, argument, option, whole_number
-from scorer.errors import ContentError, MeasureError, ScorerError
+from scorer.cli.parameters import WrongCallError, argument, option, whole_number, wrong_call
+from scorer.errors import ContentError, ScorerError
 from scorer.files import is_regular, shown
 from scorer.wording import counted, quoted
 
@@ -92,10 +92,8 @@ def trec_eval(
     from scorer.scoring.evaluation import score_source
     from scorer.scoring.outcomes import Rules
 
-    try:
+    with wrong_call("--measure"):
         printed = printed_measures(names, registry, collection=collection, level=level)
-    except MeasureError as error:
-        raise WrongCallError(f"--measure: {error}") from error
     measures = [line.measure for line in printed if line.measure is not None]
     solution = _qrels(qrels, measures)
     rules = Rules(
