@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -133,7 +132,11 @@ def report(
         analysed = _of_files(sources, solution, measure, row_name, options, settings, slices)
         source = solution
     else:
-        _check_source(sources, challenge)
+        if len(sources) > 1:
+            found = f"found {len(sources)} sources, expected one"
+            raise WrongCallError(f"{found}; to report on submissions, add --solution FILE")
+        if sources and challenge != Path():
+            raise WrongCallError(f"expected either a table or --challenge, found both: {quoted(shown(sources[0]))}")
         options.check_unused("is for files, with --solution FILE", measure=measure, names=row_name, slices=slices)
         if _is_challenge(source):
             if table.are_given:
@@ -152,16 +155,6 @@ def report(
     _write(f"{text}\n".encode(), Path(output))
     print_result(printable(output))
     return 0
-
-
-def _check_source(sources: Sequence[str], challenge: Path) -> None:
-    """Raise WrongCallError for several sources."""
-    if len(sources) > 1:
-        raise WrongCallError(
-            f"found {len(sources)} sources, expected one; to report on submissions, add --solution FILE"
-        )
-    if sources and challenge != Path():
-        raise WrongCallError(f"expected either a table or --challenge, found both: {quoted(shown(sources[0]))}")
 
 
 def _of_files(

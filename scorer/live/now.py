@@ -201,19 +201,19 @@ class Now:
     def updated(self) -> datetime | None:
         """When the last event was recorded that visitors may see, in UTC.
 
-        None without such an event, or if schema 1 recorded it. Tokens and previews of errata are not public.
+        None without such an event, or if schema 1 recorded it.
         """
-        shown = [
-            event
-            for event in self.events
-            if event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
-        ]
-        return shown[-1].at if shown else None
+        return next((event.at for event in reversed(self.events) if decides(event)), None)
 
     def lines(self) -> Iterator[str]:
         """What `scorer phases` prints of the track."""
         has_preliminary = has_preliminary_queries(self.view, self.declared, self._recorded_basis)
         return phase_lines(self.phases, self.declared, self.view.now, has_preliminary=has_preliminary)
+
+
+def decides(event: Event) -> bool:
+    """Whether an event becomes public. Tokens, and errata that were only previewed or cancelled, decide no board."""
+    return event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
 
 
 def submissions_of(view: Snapshot, tracks: Iterable[Track]) -> list[SubmissionState]:

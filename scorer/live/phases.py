@@ -182,7 +182,7 @@ def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool, by_service
 
 def _phase_rules(plan: Phases, track: Track, has_preliminary: bool, by_service: bool) -> Iterator[str]:
     for position, phase in enumerate(plan.all):
-        yield _phase_rule(phase)
+        yield f"The phase {phase.name} receives entries from {exact_time(phase.start)} until {closing(phase)}."
         if phase.frozen_from is not None:
             yield (
                 f"From {exact_time(phase.frozen_from)} until the phase has closed, {closing(phase)}, the board is "
@@ -265,10 +265,6 @@ def _ladder_spans(phases: Sequence[Phase], position: int) -> Iterator[str]:
         start = f"from the close of the phase {following.name}"
     if not phases[-1].hides_scores:
         yield f"{start} until final scores are shown"
-
-
-def _phase_rule(phase: Phase) -> str:
-    return f"The phase {phase.name} receives entries from {exact_time(phase.start)} until {closing(phase)}."
 
 
 def closing(phase: Phase, show: Callable[[datetime], str] = exact_time) -> str:

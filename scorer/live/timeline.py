@@ -14,7 +14,7 @@ from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.now import Now, public_to_all
 from scorer.live.phases import Announcement, Extension, Phases, closing, with_grace
 from scorer.live.rules import changed_names
-from scorer.live.teams import OF_NAMES, ChangeKind, Team, TeamChange, teams
+from scorer.live.teams import OF_NAMES, ChangeKind, teams
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
 from scorer.store.events import EVERY_TRACK, RecordedBasis, name_of, recorded_basis, time_of
@@ -151,10 +151,10 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
 
 
 _TEAM_TEXTS: Mapping[ChangeKind, str] = {
-    "named": "Team {before} named {after}",
-    "renamed": "Team {before} renamed to {after}",
-    "merged": "Team {name} merged into {after}",
-    "separated": "Team {name} separated from {before}",
+    "named": "Team {0} named {1}",
+    "renamed": "Team {0} renamed to {1}",
+    "merged": "Team {name} merged into {1}",
+    "separated": "Team {name} separated from {0}",
     "disqualified": "Team {name} disqualified",
     "withdrawn": "Team {name} withdrawn",
     "reinstated": "Team {name} ranked again",
@@ -175,16 +175,12 @@ def _teams(view: Snapshot) -> Iterator[Happening]:
     for team in known:
         for change in team.history:
             if change.at is not None:
-                text = _team_text(team, change, folders)
+                names = [change.before, change.after]
+                if change.kind not in OF_NAMES:  # then these are folders
+                    names = [folders[name].name if name in folders else name for name in names]
+                text = _TEAM_TEXTS[change.kind].format(*names, name=team.name)
                 link = f"teams/{team.slug}.html"
                 yield Happening(change.at, "", change.kind, text, one_line(change.reason), link, change.index)
-
-
-def _team_text(team: Team, change: TeamChange, folders: Mapping[str, Team]) -> str:
-    before, after = change.before, change.after
-    if change.kind not in OF_NAMES:  # then these are folders
-        before, after = (folders[name].name if name in folders else name for name in (before, after))
-    return _TEAM_TEXTS[change.kind].format(name=team.name, before=before, after=after)
 
 
 def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:

@@ -30,7 +30,7 @@ from scorer.limits import MB, most_expanded
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, published_commitment, receipts
 from scorer.live.entry import present_digests
 from scorer.live.names import names_until
-from scorer.live.now import Now, PublishedLog, published_log, submissions_of
+from scorer.live.now import Now, PublishedLog, decides, published_log, submissions_of
 from scorer.live.phases import is_revealed
 from scorer.live.rules import shown_from
 from scorer.live.timeline import timeline
@@ -55,7 +55,7 @@ from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download, portable
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import FILE, Challenge, Track
-from scorer.store.events import EVERY_TRACK, INVALID, Event, recorded_basis
+from scorer.store.events import EVERY_TRACK, INVALID, recorded_basis
 from scorer.store.log import LogLine, encoded, event_text, leaf_of, nonce_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
@@ -116,7 +116,7 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
 
     def members(view: Snapshot) -> Mapping[str, Content]:
         check_public(view, challenge)
-        opened = [event for event in view.all_events if _decides(event)]
+        opened = [event for event in view.all_events if decides(event)]
         used = set(re.findall("[0-9a-f]{64}", " ".join(encoded(e.body) for e in opened if e.kind == "basis")))
         places = {place for (_, key), place in moved.places.items() if key not in ("submissions", "slices")}
         files = challenge_files(challenge, moved, solutions=True)
@@ -161,11 +161,6 @@ def _results(view: Snapshot, digests: set[str]) -> Iterator[bytes]:
 
 def _bytes(text: str) -> list[bytes]:
     return [text.encode()]
-
-
-def _decides(event: Event) -> bool:
-    """Whether an event becomes public. Tokens, and errata that were only previewed or cancelled, decide no board."""
-    return event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
 
 
 def check_public(view: Snapshot, challenge: Challenge) -> None:

@@ -70,7 +70,11 @@ def update(challenge: Challenge, store: Store) -> Rendered:
 
     Raises as `render`.
     """
-    last_state, manifest = _last_shown(challenge, store)
+    try:
+        shown = json.loads(store.beside(challenge.root, SHOWN).read_bytes())
+        last_state, manifest = str(shown["state"]), str(shown["manifest"])
+    except (OSError, ValueError, LookupError, TypeError):
+        last_state = manifest = ""
 
     def read(view: Snapshot) -> tuple[str, ...] | None:
         """The notes on the site if it shows the state of the snapshot."""
@@ -90,15 +94,6 @@ def note_shown(challenge: Challenge, store: Store, state: str) -> None:
     shown = {"state": state, "manifest": manifest_of(challenge.site_path)}
     with suppress(OSError):  # then the next run renders it again
         replace_content(store.beside(challenge.root, SHOWN), json.dumps(shown).encode("ascii"))
-
-
-def _last_shown(challenge: Challenge, store: Store) -> tuple[str, str]:
-    """The state that the site showed last, and the digest of its manifest; empty if that is unknown."""
-    try:
-        shown = json.loads(store.beside(challenge.root, SHOWN).read_bytes())
-        return str(shown["state"]), str(shown["manifest"])
-    except (OSError, ValueError, LookupError, TypeError):
-        return "", ""
 
 
 def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:

@@ -56,7 +56,18 @@ def from_1(connection: sa.Connection) -> None:
     db.tables.create_all(connection)
     insert_all(connection, db.event_table, list(_events(connection)))
     _copy(connection, _solution, db.solution_table, lambda _: {})
-    _copy(connection, _result, db.result_table, _result_values)
+    _copy(
+        connection,
+        _result,
+        db.result_table,
+        lambda row: {
+            "matching_digest": row.settings_digest,
+            "counts": None if row.counts is None else json.dumps(row.counts),
+            "findings": json.dumps(row.findings),
+            "limits": "{}",
+            "hits_checksum": db.hits_checksum(row.hits),
+        },
+    )
     insert_all(connection, db.mean_table, list(_means(connection)))
     for table in (_mean, _result, _submission, _track, _solution):
         table.drop(connection)
@@ -101,16 +112,6 @@ def _copy(connection: sa.Connection, old: sa.Table, new: sa.Table, changed: Call
     for part in connection.execute(sa.select(old).execution_options(yield_per=AT_A_TIME)).partitions():
         rows = [{**{name: row._mapping[name] for name in names}, **changed(row)} for row in part]
         insert_all(connection, new, rows)
-
-
-def _result_values(row: sa.Row[Any]) -> _Values:
-    return {
-        "matching_digest": row.settings_digest,
-        "counts": None if row.counts is None else json.dumps(row.counts),
-        "findings": json.dumps(row.findings),
-        "limits": "{}",
-        "hits_checksum": db.hits_checksum(row.hits),
-    }
 
 
 def _means(connection: sa.Connection) -> Iterable[_Values]:

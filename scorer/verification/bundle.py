@@ -207,12 +207,6 @@ class Bundle:
         """The names of the members in a folder, sorted."""
         return sorted(name for name in self.members if name.startswith(folder))
 
-    def wrong_members(self) -> Iterator[str]:
-        """The names of members that do not have the digest in the manifest."""
-        for name, digest in sorted(self.manifest.members.items()):
-            if digest_of(self.chunks(name)) != digest:
-                yield name
-
     def chunks(self, name: str) -> Iterator[bytes]:
         """The content of a member, in chunks. Raises ScorerError if it cannot be read."""
         with self._opened(name) as member:
@@ -304,7 +298,8 @@ def verified_members(bundle: Bundle) -> Iterator[Verified]:
         return
     manifest = bundle.read_directory()
     count = counted(len(manifest.members), "member")
-    wrong = listed("changed:", bundle.wrong_members())
+    members = sorted(manifest.members.items())
+    wrong = listed("changed:", (name for name, digest in members if digest_of(bundle.chunks(name)) != digest))
     yield Verified(f"each of the {count} has its SHA-256 in {MANIFEST}", wrong)
     if wrong:
         return
