@@ -75,6 +75,7 @@ TEXTS = sorted(
         *(file for file in (ROOT / ".github").rglob("*") if file.is_file()),
         *(file for file in (ROOT / "templates").rglob("*") if file.is_file()),
         *(ROOT / "docs").glob("*.md"),
+        *(ROOT / "docs").glob("*.ipynb"),
         *(ROOT / "scorer").rglob("*.toml"),
     ]
 )
