@@ -1,7 +1,8 @@
 """All measures, and the functions that read their names.
 
-To add a measure, write a function with its declaration in one of the families here, and add a slow oracle of the same
-name to ``tests/oracles.py``. Help, pages, reports and the tests over all measures follow from these.
+To add a measure, write a function with its declaration in one of the families here, its title, formula and source in
+the TOML file of that family, and a slow oracle of the same name in ``tests/oracles.py``. Help, pages, reports and the
+tests over all measures follow from these.
 """
 
 from __future__ import annotations

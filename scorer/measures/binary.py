@@ -23,19 +23,11 @@ from scorer.measures.matched import (
     ratio,
 )
 
-_VLNET = "ECML PKDD 2011 Discovery Challenge (VL.NET), evaluation metric example"
-
 _ROUNDED_UP = 0.9
 """What trec_eval adds to a number of ranks before it drops the fraction."""
 
 
-@kind(
-    name="MARp",
-    title="Mean average R-precision",
-    formula="MARp@z₁,z₂,... = (Rp@z₁ + Rp@z₂ + ...) / number of cut-offs",
-    latex=r"$$\mathrm{MARp} = \frac{1}{n} \sum_{i=1}^{n} \mathrm{Rp@}z_i$$ where $z_1, \dots, z_n$ are the cut-offs.",
-    source=_VLNET,
-)
+@kind(name="MARp")
 def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel: Relevant = "positive") -> Floats:
     """The share of the z best items that are among the first z of the list; the mean over several cut-offs z.
 
@@ -57,17 +49,7 @@ def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel:
     return scores / len(cutoffs)
 
 
-@kind(
-    name="Rp",
-    title="R-precision at a cut-off",
-    formula="Rp@z = |relevant(z) ∩ first z items| / min(m, z), where m = number of relevant items of the query, "
-    "relevant(z) = the min(m, z) items with the highest grades, and all items with the same grade as the last of these",
-    latex=r"$$\mathrm{Rp@}z = \frac{|\mathrm{relevant}(z) \cap \mathrm{first}(z)|}{\min(m, z)}$$ where $m$ is "
-    r"the number of relevant items of the query, $\mathrm{relevant}(z)$ has the $\min(m, z)$ items with "
-    r"the highest grades and all items with the same grade as the last of these, and $\mathrm{first}(z)$ "
-    r"has the first $z$ items of the list.",
-    source=_VLNET,
-)
+@kind(name="Rp")
 def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> Floats:
     """The share of the z best items of the query that are among the first z items of the list.
 
@@ -80,14 +62,7 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
     return mean_average_r_precision.function(matched, (z,), rel=rel)
 
 
-@kind(
-    name="Rprec",
-    title="R-precision",
-    formula="Rprec = hits@R / R",
-    latex=r"$$\mathrm{Rprec} = \frac{\mathrm{hits}(R)}{R}$$",
-    source="Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4",
-    aliases={"R-precision": {}},
-)
+@kind(name="Rprec", aliases={"R-precision": {}})
 def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """Precision at R, the number of relevant items of the query.
 
@@ -98,14 +73,7 @@ def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     return ratio(matched.count(matched.found.relevant(rel), wanted), wanted, wanted > 0)
 
 
-@kind(
-    name="RprecMult",
-    title="Precision at a multiple of R",
-    formula="RprecMult@m = hits(z) / z, where z = m · R + 0.9 without its fraction",
-    latex=r"$$\mathrm{RprecMult@}m = \frac{\mathrm{hits}(z)}{z}$$ where $z = \lfloor m \cdot R + 0.9 \rfloor$, and "
-    r"$\mathrm{hits}(z)$ is the number of relevant items in the first $z$ ranks.",
-    source="trec_eval",
-)
+@kind(name="RprecMult")
 def r_precision_at_multiple(matched: Matched, multiple: Multiple, *, rel: Relevant = "positive") -> Floats:
     """Precision at a multiple of R, the number of relevant items of the query.
 
@@ -143,17 +111,8 @@ Capped = Annotated[
     ),
 ]
 
-_SOURCE = "van Rijsbergen, Information Retrieval, 2nd edition, 1979, chapter 7"
 
-
-@kind(
-    name="P",
-    title="Precision at a cut-off",
-    formula="P@k = hits@k / k",
-    latex=r"$$\mathrm{P@}k = \frac{\mathrm{hits}(k)}{k}$$",
-    source=_SOURCE,
-    aliases={"Precision": {}},
-)
+@kind(name="P", aliases={"Precision": {}})
 def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The share of the first k items that are relevant.
 
@@ -163,14 +122,7 @@ def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats
     return ratio(matched.relevant_found(rel, k), k, matched.relevant_items(rel) > 0)
 
 
-@kind(
-    name="R",
-    title="Recall",
-    formula="R@k = hits@k / R, where R = number of relevant items in the solution",
-    latex=r"$$\mathrm{R@}k = \frac{\mathrm{hits}(k)}{R}$$",
-    source=_SOURCE,
-    aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}},
-)
+@kind(name="R", aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}})
 def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
     """The share of the query's relevant items that are in the first k ranks, or anywhere in the list.
 
@@ -185,14 +137,7 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
-@kind(
-    name="Hits",
-    title="Number of relevant items found",
-    formula="Hits@k = hits@k, the number of relevant items in the first k ranks",
-    latex=r"$$\mathrm{Hits@}k = \mathrm{hits}(k)$$",
-    source="ranx",
-    bounded=False,
-)
+@kind(name="Hits", bounded=False)
 def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the first k ranks, or anywhere in the list.
 
@@ -202,15 +147,7 @@ def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floa
     return ratio(matched.relevant_found(rel, k), 1, matched.relevant_items(rel) > 0)
 
 
-@kind(
-    name="F",
-    title="F measure at a cut-off",
-    formula="F@k = (1 + β²) · P@k · R@k / (β² · P@k + R@k)",
-    latex=r"$$\mathrm{F@}k = \frac{(1 + \beta^2) \cdot \mathrm{P@}k \cdot \mathrm{R@}k}{\beta^2 \cdot "
-    r"\mathrm{P@}k + \mathrm{R@}k}$$ where $\beta$ is the parameter beta.",
-    source=_SOURCE,
-    aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}},
-)
+@kind(name="F", aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}})
 def f_measure(
     matched: Matched, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
@@ -224,10 +161,6 @@ def f_measure(
 
 @kind(
     name="SetP",
-    title="Precision of the whole list",
-    formula="SetP = hits / length of the list",
-    latex=r"$$\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$$",
-    source=_SOURCE,
     aliases={"Set_Precision": {}},
     whole_list_names={"Precision": {}},
     redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
@@ -243,10 +176,6 @@ def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
 
 @kind(
     name="SetR",
-    title="Recall of the whole list",
-    formula="SetR = hits / R, where R = number of relevant items in the solution",
-    latex=r"$$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$$",
-    source=_SOURCE,
     aliases={
         "Set_Recall": {},
         "set_relative_P": {"denominator": "min"},
@@ -267,17 +196,7 @@ def _plain_weight(measure: Measure) -> Measure | None:
     return None if plain == measure.changed(weight="plain", beta=1) else plain
 
 
-@kind(
-    name="SetF",
-    title="F measure of the whole list",
-    formula="SetF = (1 + β²) · SetP · SetR / (β² · SetP + SetR)",
-    latex=r"$$\mathrm{SetF} = \frac{(1 + \beta^2) \cdot \mathrm{SetP} \cdot \mathrm{SetR}}{\beta^2 \cdot "
-    r"\mathrm{SetP} + \mathrm{SetR}}$$ where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$, "
-    r"$\mathrm{SetR} = \frac{\mathrm{hits}}{R}$, and $\beta$ is the parameter beta.",
-    source=_SOURCE,
-    whole_list_names={"F1": {"beta": 1.0}},
-    unlike=(Unlike("ir_measures", "weight", _plain_weight),),
-)
+@kind(name="SetF", whole_list_names={"F1": {"beta": 1.0}}, unlike=(Unlike("ir_measures", "weight", _plain_weight),))
 def set_f_measure(
     matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
@@ -295,16 +214,7 @@ def set_f_measure(
     return ratio((beta + 1) * precision * recalled / np.where(weighted > 0, weighted, 1), 1, wanted > 0)
 
 
-@kind(
-    name="SetAP",
-    title="Average precision of the list as a set",
-    formula="SetAP = SetP · SetR = hits² / (length of the list · R)",
-    latex=r"$$\mathrm{SetAP} = \mathrm{SetP} \cdot \mathrm{SetR} = \frac{\mathrm{hits}^2}{|\mathrm{list}| \cdot R}$$ "
-    r"where $\mathrm{SetP} = \frac{\mathrm{hits}}{|\mathrm{list}|}$ and $\mathrm{SetR} = \frac{\mathrm{hits}}{R}$.",
-    source="Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005",
-    aliases={"set_map": {}},
-    closed_form_when_cut=False,
-)
+@kind(name="SetAP", aliases={"set_map": {}}, closed_form_when_cut=False)
 def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The precision of the whole list times its recall.
 
@@ -315,17 +225,7 @@ def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Fl
     return ratio(matched.relevant_found(rel) ** 2, np.maximum(matched.retrieved, 1) * wanted, wanted > 0)
 
 
-@kind(
-    name="Utility",
-    title="Utility of the list as a set",
-    formula="Utility = relevant · a + other · b + missed · c + rest · d, where a = number of relevant items in the "
-    "list, b = number of other items in the list, c = R − a, d = items − a − b − c",
-    latex=r"$$\mathrm{Utility} = p_1 a + p_2 b + p_3 c + p_4 d$$ where $p_1$ to $p_4$ are the parameters relevant, "
-    r"other, missed and rest. Of the $N$ items of the collection (the parameter items), $a$ are relevant and in "
-    r"the list, $b$ are in the list and not relevant, $c$ are relevant and not in the list, $d$ are the others.",
-    source="trec_eval",
-    bounded=False,
-)
+@kind(name="Utility", bounded=False)
 def utility(
     matched: Matched,
     *,
@@ -370,20 +270,8 @@ Reach = Annotated[
     ),
 ]
 
-_BUCKLEY = "Buckley and Voorhees, Retrieval System Evaluation, in TREC: Experiment and Evaluation, 2005"
-_MANNING = "Manning, Raghavan and Schütze, Introduction to Information Retrieval, 2008, section 8.4"
 
-
-@kind(
-    name="AP",
-    title="Average precision",
-    formula="AP@k = (sum of P@r over the ranks r ≤ k of relevant items) / R",
-    latex=r"$$\mathrm{AP@}k = \frac{1}{R} \sum_{r=1}^{k} \mathrm{rel}(r) \cdot \mathrm{P@}r$$",
-    source=_BUCKLEY,
-    aliases={"MAP": {}, "Average_Precision": {}},
-    closed_form={"denominator": "hits"},
-    mean_name="MAP",
-)
+@kind(name="AP", aliases={"MAP": {}, "Average_Precision": {}}, closed_form={"denominator": "hits"}, mean_name="MAP")
 def average_precision(
     matched: Matched, k: int | None, *, denominator: Denominator = "R", rel: Relevant = "positive"
 ) -> Floats:
@@ -424,17 +312,7 @@ def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> 
     return matched.total(ranked, ranked.value)
 
 
-@kind(
-    name="GMAP",
-    title="Geometric mean average precision",
-    formula="GMAP = exp of the mean over the queries of ln max(AP, 0.00001)",
-    latex=r"$$\mathrm{GMAP} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} a_q \right)$$ where "
-    r"$a_q = \ln \max(\mathrm{AP}(q), \varepsilon)$, $\mathrm{AP}(q)$ is the $\mathrm{AP@}k$ of query $q$, and "
-    r"$\varepsilon = 0.00001$.",
-    source="Robertson, On GMAP and Other Transformations, CIKM 2006",
-    aliases={"gm_map": {}},
-    aggregation="geometric",
-)
+@kind(name="GMAP", aliases={"gm_map": {}}, aggregation="geometric")
 def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The geometric mean of average precision over the queries; for one query, its average precision.
 
@@ -444,15 +322,7 @@ def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevan
     return average_precision.function(matched, k, rel=rel)
 
 
-@kind(
-    name="RR",
-    title="Reciprocal rank",
-    formula="RR@k = 1 / (smallest rank ≤ k of a relevant item)",
-    latex=r"$$\mathrm{RR@}k = \frac{1}{\min \{ r \le k : \mathrm{rel}(r) = 1 \}}$$",
-    source="Voorhees, The TREC-8 Question Answering Track Report, 1999",
-    aliases={"MRR": {}, "recip_rank": {}, "Reciprocal_Rank": {}},
-    mean_name="MRR",
-)
+@kind(name="RR", aliases={"MRR": {}, "recip_rank": {}, "Reciprocal_Rank": {}}, mean_name="MRR")
 def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """One divided by the rank of the first relevant item.
 
@@ -462,14 +332,7 @@ def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positiv
     return ratio(matched.total(first, first.value / first.rank), 1, matched.relevant_items(rel) > 0)
 
 
-@kind(
-    name="Success",
-    title="Success at a cut-off",
-    formula="Success@k = 1 if one of the first k items is relevant, else 0",
-    latex=r"$$\mathrm{Success@}k = \max_{r \le k} \mathrm{rel}(r)$$",
-    source=_BUCKLEY,
-    aliases={"hit_rate": {}},
-)
+@kind(name="Success", aliases={"hit_rate": {}})
 def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """1 if one of the first k items is relevant, 0 otherwise.
 
@@ -479,14 +342,7 @@ def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
 
 
-@kind(
-    name="SetSuccess",
-    title="Success of the whole list",
-    formula="SetSuccess = 1 if an item of the list is relevant, else 0",
-    latex=r"$$\mathrm{SetSuccess} = \max_r \mathrm{rel}(r)$$",
-    source=_BUCKLEY,
-    whole_list_names={"hit_rate": {}},
-)
+@kind(name="SetSuccess", whole_list_names={"hit_rate": {}})
 def set_success(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """1 if an item of the list is relevant, 0 otherwise.
 
@@ -526,11 +382,6 @@ def _reached_up(measure: Measure) -> Measure | None:
 
 @kind(
     name="IPrec",
-    title="Interpolated precision at a level of recall",
-    formula="IPrec@recall = max of P@r over the ranks r with R@r ≥ recall",
-    latex=r"$$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$$ where $\rho$ is the level "
-    r"of recall.",
-    source=_MANNING,
     aliases={"iprec_at_recall": {"reach": "nearest"}},
     unlike=(Unlike("ir_measures", "reach", _reached_up),),
     closed_form=False,
@@ -547,16 +398,7 @@ def interpolated_precision(
     return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.relevant_items(rel) > 0)
 
 
-@kind(
-    name="11pt_avg",
-    title="Interpolated precision averaged over eleven levels of recall",
-    formula="11pt_avg = (IPrec@0.0 + IPrec@0.1 + ... + IPrec@1.0) / 11",
-    latex=r"$$\text{11pt_avg} = \frac{1}{11} \sum_{i=0}^{10} \mathrm{IPrec@} \frac{i}{10}$$ where "
-    r"$\mathrm{IPrec@}\rho = \max \{ \mathrm{P@}r : \mathrm{R@}r \ge \rho \}$.",
-    source=_MANNING,
-    aliases={"11pt": {}},
-    closed_form=False,
-)
+@kind(name="11pt_avg", aliases={"11pt": {}}, closed_form=False)
 def eleven_point_average(matched: Matched, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:
     """The mean of the interpolated precision at the levels of recall 0.0, 0.1, ..., 1.0.
 
@@ -581,16 +423,7 @@ def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Thres
     return highest
 
 
-@kind(
-    name="Accuracy",
-    title="Pairwise accuracy",
-    formula="Accuracy@k = share of the pairs of a relevant and another item in the first k ranks whose relevant item "
-    "is ranked higher",
-    latex=r"$$\mathrm{Accuracy@}k = \frac{a}{b}$$ where $b$ is the number of pairs of a relevant item and "
-    r"another one in the first $k$ ranks, and $a$ of them have the relevant item at the higher rank.",
-    source="ir_measures",
-    closed_form=False,
-)
+@kind(name="Accuracy", closed_form=False)
 def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The probability that a relevant item of the list is ranked before an item that is not relevant.
 

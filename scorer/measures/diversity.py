@@ -211,37 +211,10 @@ Patience = Annotated[float, About("the probability that a user continues to the 
 Weights = Callable[[Ints], Floats]
 """Computes the weight of each rank."""
 
-_NOVELTY = (
-    "where novelty(r) = sum of (1 − α)^c over the subtopics of the item at rank r, c = number of items before rank r "
-    "with the subtopic"
-)
-_LATEX_NOVELTY = (
-    r"where $\mathrm{novelty}(r)$ is the sum of $(1 - \alpha)^{c}$ over the subtopics of the item at rank $r$, $c$ is "
-    r"the number of items before rank $r$ with the subtopic, and $\alpha$ is the parameter alpha"
-)
-_CLARKE = "Clarke et al., Novelty and Diversity in Information Retrieval Evaluation, SIGIR 2008"
-_COMPARED = (
-    "Clarke, Craswell, Soboroff and Ashkan, A Comparative Analysis of Cascade Measures for Novelty and Diversity, "
-    "WSDM 2011"
-)
-_AGRAWAL = "Agrawal, Gollapudi, Halverson and Ieong, Diversifying Search Results, WSDM 2009"
-_CHAPELLE = "Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009"
-_NRBP = "Clarke, Kolla and Vechtomova, An Effectiveness Measure for Ambiguous and Underspecified Queries, ICTIR 2009"
-
 _diverse = partial(kind, closed_form=False, subtopics=True)
 
 
-@_diverse(
-    name="alpha-nDCG",
-    title="Normalised discounted cumulated gain of novel items",
-    formula=f"alpha-nDCG@k = (sum over r ≤ k of novelty(r) / log2(r + 1)) / (the same sum for the ideal list), "
-    f"{_NOVELTY}",
-    latex=r"$$\text{alpha-nDCG@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{\log_2(r + 1)}}{I}$$ "
-    rf"{_LATEX_NOVELTY}. $I$ is the numerator for the ideal list.",
-    source=_CLARKE,
-    aliases={"α-nDCG": {}},
-    bounded=False,
-)
+@_diverse(name="alpha-nDCG", aliases={"α-nDCG": {}}, bounded=False)
 def alpha_ndcg(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The discounted novelty of the items of the list, divided by that of the ideal list.
 
@@ -252,16 +225,7 @@ def alpha_ndcg(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel:
     return _against_ideal(matched, k, alpha, rel, discounts)
 
 
-@_diverse(
-    name="alpha-DCG",
-    title="Discounted cumulated gain of novel items",
-    formula=f"alpha-DCG@k = (sum over r ≤ k of novelty(r) / log2(r + 1)) / (sum over r ≤ k of S · (1 − α)^(r − 1) / "
-    f"log2(r + 1)), {_NOVELTY}; S = number of subtopics of the query",
-    latex=r"$$\text{alpha-DCG@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{\log_2(r + 1)}}{\sum_{r=1}^{k} "
-    rf"\frac{{S \cdot (1 - \alpha)^{{r-1}}}}{{\log_2(r + 1)}}}}$$ {_LATEX_NOVELTY}. $S$ is the number of subtopics.",
-    source=f"{_CLARKE}; {_COMPARED}",
-    aliases={"α-DCG": {}},
-)
+@_diverse(name="alpha-DCG", aliases={"α-DCG": {}})
 def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The discounted novelty of the items, divided by that of items that have all subtopics of the query.
 
@@ -270,15 +234,7 @@ def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevan
     return _against_all(matched, k, alpha, rel, discounts)
 
 
-@_diverse(
-    name="ERR-IA",
-    title="Intent-aware expected reciprocal rank",
-    formula=f"ERR-IA@k = (sum over r ≤ k of novelty(r) / r) / (sum over r ≤ k of S · (1 − α)^(r − 1) / r), {_NOVELTY}; "
-    "S = number of subtopics of the query",
-    latex=r"$$\text{ERR-IA@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{r}}{\sum_{r=1}^{k} "
-    rf"\frac{{S \cdot (1 - \alpha)^{{r-1}}}}{{r}}}}$$ {_LATEX_NOVELTY}. $S$ is the number of subtopics.",
-    source=f"{_CHAPELLE}; {_COMPARED}",
-)
+@_diverse(name="ERR-IA")
 def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item divided by its rank, as a share of that of items that have all subtopics.
 
@@ -289,15 +245,7 @@ def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant =
     return _against_all(matched, k, alpha, rel, _reciprocal)
 
 
-@_diverse(
-    name="nERR-IA",
-    title="Normalised intent-aware expected reciprocal rank",
-    formula=f"nERR-IA@k = (sum over r ≤ k of novelty(r) / r) / (the same sum for the ideal list), {_NOVELTY}",
-    latex=r"$$\text{nERR-IA@}k = \frac{\sum_{r=1}^{k} \frac{\mathrm{novelty}(r)}{r}}{I}$$ "
-    rf"{_LATEX_NOVELTY}. $I$ is the numerator for the ideal list.",
-    source=f"{_CHAPELLE}; {_COMPARED}",
-    bounded=False,
-)
+@_diverse(name="nERR-IA", bounded=False)
 def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item divided by its rank, as a share of that of the ideal list.
 
@@ -308,16 +256,7 @@ def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Re
     return _against_ideal(matched, k, alpha, rel, _reciprocal)
 
 
-@_diverse(
-    name="NRBP",
-    title="Novelty- and rank-biased precision",
-    formula=f"NRBP = (1 − (1 − α) · β) / S · sum over r of novelty(r) · β^(r − 1), {_NOVELTY}; S = number of "
-    "subtopics of the query",
-    latex=r"$$\mathrm{NRBP} = w \sum_{r} \mathrm{novelty}(r) \cdot \beta^{r-1}$$ "
-    rf"{_LATEX_NOVELTY}. The factor $w$ is $\frac{{1 - (1 - \alpha) \cdot \beta}}{{S}}$, where $\beta$ is the "
-    r"parameter beta and $S$ is the number of subtopics.",
-    source=_NRBP,
-)
+@_diverse(name="NRBP")
 def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability that a user looks at its rank.
 
@@ -329,15 +268,7 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
     return ratio(sums * (1 - (1 - alpha) * beta), np.maximum(covered, 1), covered > 0)
 
 
-@_diverse(
-    name="nNRBP",
-    title="Normalised novelty- and rank-biased precision",
-    formula=f"nNRBP = (sum over r of novelty(r) · β^(r − 1)) / (the same sum for the ideal list), {_NOVELTY}",
-    latex=r"$$\mathrm{nNRBP} = \frac{\sum_{r} \mathrm{novelty}(r) \cdot \beta^{r-1}}{I}$$ "
-    rf"{_LATEX_NOVELTY}. $\beta$ is the parameter beta, and $I$ is the numerator for the ideal list.",
-    source=f"{_NRBP}; {_COMPARED}",
-    bounded=False,
-)
+@_diverse(name="nNRBP", bounded=False)
 def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability of a look at its rank, against that of the ideal list.
 
@@ -348,15 +279,7 @@ def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, re
     return _against_ideal(matched, None, alpha, rel, _persistence(beta))
 
 
-@kind(
-    name="P-IA",
-    title="Intent-aware precision",
-    formula="P-IA@k = mean over the subtopics of (number of items relevant to the subtopic in the first k) / k",
-    latex=r"$$\text{P-IA@}k = \frac{1}{S} \sum_{s=1}^{S} \frac{h_s}{k}$$ where $S$ is the number of subtopics, and "
-    r"$h_s$ is the number of items in the first $k$ that are relevant to subtopic $s$.",
-    source=f"{_AGRAWAL}; {_COMPARED}",
-    subtopics=True,
-)
+@kind(name="P-IA", subtopics=True)
 def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the precision at k.
 
@@ -367,16 +290,7 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
     return ratio(matched.count(hits, k), np.maximum(covered, 1) * k, covered > 0)
 
 
-@_diverse(
-    name="AP-IA",
-    title="Intent-aware average precision",
-    formula="AP-IA = mean over the subtopics of AP, computed with the items relevant to the subtopic",
-    latex=r"$$\text{AP-IA} = \frac{1}{S} \sum_{s=1}^{S} \mathrm{AP}_s$$ where $S$ is the number of subtopics, and "
-    r"$\mathrm{AP}_s$ is the average precision with the items that are relevant to subtopic $s$.",
-    source=f"{_AGRAWAL}; {_COMPARED}",
-    aliases={"MAP-IA": {}},
-    mean_name="MAP-IA",
-)
+@_diverse(name="AP-IA", aliases={"MAP-IA": {}}, mean_name="MAP-IA")
 def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the average precision.
 
@@ -388,15 +302,7 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
     return ratio(matched.total(hits, shares), np.maximum(judged.covered, 1), judged.covered > 0)
 
 
-@_diverse(
-    name="StRecall",
-    title="Subtopic recall",
-    formula="StRecall@k = (number of subtopics with a relevant item in the first k) / (number of subtopics)",
-    latex=r"$$\mathrm{StRecall@}k = \frac{c}{S}$$ where $c$ is the number of subtopics with a relevant item in the "
-    r"first $k$, and $S$ is the number of subtopics.",
-    source="Zhai, Cohen and Lafferty, Beyond Independent Relevance, SIGIR 2003",
-    aliases={"strec": {}},
-)
+@_diverse(name="StRecall", aliases={"strec": {}})
 def subtopic_recall(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The share of the subtopics that the list covers.
 
@@ -448,17 +354,7 @@ _EPSILON = 0.00001
 """What infAP adds to its counts, so that no denominator is 0; as in trec_eval."""
 
 
-@kind(
-    name="Bpref",
-    title="Binary preference",
-    formula="Bpref = (sum over the relevant items found of 1 − min(n, R) / min(N, R)) / R, where n = number of items "
-    "judged not relevant before the item, N = number of them in the solution",
-    latex=r"$$\mathrm{Bpref} = \frac{1}{R} \sum_{r} \mathrm{rel}(r) \left( 1 - \frac{\min(n_r, R)}{\min(N, R)} "
-    r"\right)$$ where $n_r$ is the number of items before rank $r$ that are judged not relevant, and $N$ "
-    r"is the number of such items in the solution.",
-    source="Buckley and Voorhees, Retrieval Evaluation with Incomplete Information, SIGIR 2004",
-    closed_form=False,
-)
+@kind(name="Bpref", closed_form=False)
 def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """How rarely an item judged not relevant is ranked before a relevant item.
 
@@ -473,17 +369,7 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
     return ratio(matched.total(hits, preferred), wanted, wanted > 0)
 
 
-@kind(
-    name="GMBpref",
-    title="Geometric mean of binary preference",
-    formula="GMBpref = exp of the mean over the queries of ln max(Bpref, 0.00001)",
-    latex=r"$$\mathrm{GMBpref} = \exp \left( \frac{1}{|Q|} \sum_{q \in Q} b_q \right)$$ where "
-    r"$b_q = \ln \max(\mathrm{Bpref}(q), \varepsilon)$, $\mathrm{Bpref}(q)$ is the $\mathrm{Bpref}$ of query $q$, "
-    r"and $\varepsilon = 0.00001$.",
-    source="trec_eval",
-    closed_form=False,
-    aggregation="geometric",
-)
+@kind(name="GMBpref", closed_form=False, aggregation="geometric")
 def geometric_binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The binary preference, whose scores of all queries are averaged geometrically.
 
@@ -493,19 +379,7 @@ def geometric_binary_preference(matched: Matched, *, rel: Relevant = "positive")
     return binary_preference.function(matched, rel=rel)
 
 
-@kind(
-    name="infAP",
-    title="Inferred average precision",
-    formula="infAP = (sum over the relevant items found of 1 / r + (c / r) · (relevant before + ε) / (relevant before "
-    "+ not relevant before + 2ε)) / R, where r = rank, c = number of items before it that the solution lists, "
-    "ε = 0.00001",
-    latex=r"$$\mathrm{infAP} = \frac{1}{R} \sum_{r} \mathrm{rel}(r) \left( \frac{1}{r} + \frac{c_r}{r} \cdot "
-    r"e_r \right)$$ where $c_r$ is the number of items before rank $r$ that the solution lists, $e_r = "
-    r"\frac{h_r + \varepsilon}{h_r + n_r + 2 \varepsilon}$, $h_r$ of these items are relevant, $n_r$ of "
-    r"them are judged not relevant, and $\varepsilon = 0.00001$.",
-    source="Yilmaz and Aslam, Estimating Average Precision with Incomplete and Imperfect Judgments, CIKM 2006",
-    closed_form=False,
-)
+@kind(name="infAP", closed_form=False)
 def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """An estimate of AP where only a sample of the pool is judged.
 
@@ -527,14 +401,7 @@ def judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
     return (hits.grade >= 0) & ~hits.is_relevant(rel)
 
 
-@kind(
-    name="Judged",
-    title="Judgement rate",
-    formula="Judged@k = number of judged items in the first k ranks / min(k, length of the list)",
-    latex=r"$$\mathrm{Judged@}k = \frac{\mathrm{judged}(k)}{\min(k, |\mathrm{list}|)}$$ where "
-    r"$\mathrm{judged}(k)$ is the number of judged items in the first $k$ ranks.",
-    source="ir_measures; Unjudged is the opposite",
-)
+@kind(name="Judged")
 def judgement_rate(matched: Matched, k: int | None) -> Floats:
     """The share of the first k items that have a grade of 0 or more in the solution.
 
@@ -545,14 +412,7 @@ def judgement_rate(matched: Matched, k: int | None) -> Floats:
     return found / np.maximum(depth, 1)
 
 
-@kind(
-    name="Unjudged",
-    title="Share of unjudged items",
-    formula="Unjudged@k = number of unjudged items in the first k ranks / k",
-    latex=r"$$\mathrm{Unjudged@}k = \frac{\mathrm{unjudged}(k)}{k}$$ where $\mathrm{unjudged}(k)$ is the number of "
-    r"unjudged items in the first $k$ ranks.",
-    source="trec_eval 10",
-)
+@kind(name="Unjudged")
 def unjudged_share(matched: Matched, k: int) -> Floats:
     """The number of items in the first k ranks without a grade of 0 or more in the solution, divided by k.
 
@@ -563,15 +423,10 @@ def unjudged_share(matched: Matched, k: int) -> Floats:
     return (np.minimum(matched.retrieved, k) - judged) / k
 
 
-_count = partial(kind, source="trec_eval", aggregation="sum")
+_count = partial(kind, aggregation="sum")
 
 
-@_count(
-    name="NumQ",
-    title="Number of queries",
-    formula="NumQ = number of queries in the solution",
-    latex=r"$$\mathrm{NumQ} = |Q|$$",
-)
+@_count(name="NumQ")
 def number_of_queries(matched: Matched) -> Floats:
     """The number of queries, each of which counts 1.
 
@@ -580,14 +435,7 @@ def number_of_queries(matched: Matched) -> Floats:
     return np.ones(matched.queries)
 
 
-@_count(
-    name="NumRet",
-    title="Number of retrieved items",
-    formula="NumRet = length of the list",
-    latex=r"$$\mathrm{NumRet} = |\mathrm{list}|$$",
-    bounded=False,
-    redirected={"rel": {"*": "NumRelRet"}},
-)
+@_count(name="NumRet", bounded=False, redirected={"rel": {"*": "NumRelRet"}})
 def number_retrieved(matched: Matched) -> Floats:
     """The number of items in the list, repeated items included.
 
@@ -597,13 +445,7 @@ def number_retrieved(matched: Matched) -> Floats:
     return matched.retrieved.astype(np.float64)
 
 
-@_count(
-    name="NumRel",
-    title="Number of relevant items",
-    formula="NumRel = R, the number of relevant items in the solution",
-    latex=r"$$\mathrm{NumRel} = R$$",
-    bounded=False,
-)
+@_count(name="NumRel", bounded=False)
 def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items that the solution has for the query.
 
@@ -612,13 +454,7 @@ def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     return matched.relevant_items(rel)
 
 
-@_count(
-    name="NumRelRet",
-    title="Number of relevant items retrieved",
-    formula="NumRelRet = hits, the number of relevant items in the list",
-    latex=r"$$\mathrm{NumRelRet} = \mathrm{hits}$$",
-    bounded=False,
-)
+@_count(name="NumRelRet", bounded=False)
 def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the list.
 
@@ -627,13 +463,7 @@ def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -
     return matched.relevant_found(rel)
 
 
-@_count(
-    name="NumNonrelJudgedRet",
-    title="Number of retrieved items judged not relevant",
-    formula="NumNonrelJudgedRet = number of items in the list that are judged not relevant",
-    latex=r"$$\mathrm{NumNonrelJudgedRet} = n$$ where $n$ items of the list are judged not relevant.",
-    bounded=False,
-)
+@_count(name="NumNonrelJudgedRet", bounded=False)
 def number_judged_not_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The number of items in the list that are judged and not relevant.
 

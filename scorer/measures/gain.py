@@ -56,20 +56,8 @@ ROUNDING = 1e-9
 _CHUNK = 1 << 20
 """The number of ranks whose weights are summed at a time."""
 
-_JARVELIN = "Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, ACM TOIS 20(4), 2002"
-_BURGES = "Burges et al., Learning to Rank Using Gradient Descent, ICML 2005 (gain=exp)"
 
-
-@kind(
-    name="nDCG",
-    title="Normalised discounted cumulated gain",
-    formula="nDCG@k = DCG@k / IDCG@k, where IDCG@k = DCG@k of the items in descending order of gain",
-    latex=r"$$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{IDCG@}k$ is the "
-    r"$\mathrm{DCG@}k$ of the items in descending order of gain.",
-    source=f"{_JARVELIN}; {_BURGES}",
-    aliases={"ndcg_burges": {"gain": "exp"}},
-    closed_form_when_cut={"ideal": "retrieved"},
-)
+@kind(name="nDCG", aliases={"ndcg_burges": {"gain": "exp"}}, closed_form_when_cut={"ideal": "retrieved"})
 def ndcg(
     matched: Matched,
     k: int | None,
@@ -117,19 +105,7 @@ def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discou
     return matched.ideal.cached(("highest DCG", matched.queries, k, gain, discount, rel), compute)
 
 
-@kind(
-    name="DCG",
-    title="Discounted cumulated gain",
-    formula="DCG@k = sum over r ≤ k of gain(g at rank r) · discount(r); gain = g or 2^g − 1; "
-    "discount = 1 / log2(r + 1), or 1 / log2(max(r, 2))",
-    latex=r"$$\mathrm{DCG@}k = \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot \mathrm{discount}(r)$$ where "
-    r"$\mathrm{gain}(g)$ is $g$ or $2^g - 1$, and $\mathrm{discount}(r)$ is $\frac{1}{\log_2(r + 1)}$ or "
-    r"$\frac{1}{\log_2 \max(r, 2)}$.",
-    source=f"{_JARVELIN}; {_BURGES}",
-    aliases={"dcg_burges": {"gain": "exp"}},
-    bounded=False,
-    highest=highest_dcg,
-)
+@kind(name="DCG", aliases={"dcg_burges": {"gain": "exp"}}, bounded=False, highest=highest_dcg)
 def dcg(
     matched: Matched,
     k: int | None,
@@ -269,22 +245,10 @@ GradeGain = Annotated[
     About("the gain of an item of grade g: g, at least 0; or the gain that a map has for g, if it has one"),
 ]
 
-_experimental = partial(
-    kind,
-    source="Buckley, in trec_eval 9, where the measure is called experimental",
-    closed_form=False,
-)
+_experimental = partial(kind, closed_form=False)
 
 
-@_experimental(
-    name="nDCGrel",
-    title="nDCG averaged over the relevant items",
-    formula="nDCGrel = (sum over the ranks r of relevant items of nDCG@r + m · DCG / IDCG) / n, where n = number of "
-    "relevant items, m = number of those missing from the list, gain = g, discount = 1 / log2(r + 1)",
-    latex=r"$$\mathrm{nDCGrel} = \frac{1}{n} \sum_{x} \mathrm{nDCG@}r_x$$ where $x$ is one of the $n$ items with a "
-    r"positive gain, $r_x$ is its rank, or the last rank of the longer of list and ideal list if $x$ is missing, "
-    r"and $\mathrm{nDCG@}r = \frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$.",
-)
+@_experimental(name="nDCGrel")
 def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     """The mean of nDCG at the ranks of all items with a positive gain.
 
@@ -299,15 +263,7 @@ def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Float
     return ratio(total, np.maximum(wanted, 1), best_grades(matched) > 0)
 
 
-@_experimental(
-    name="Rndcg",
-    title="nDCG averaged over the levels of gain",
-    formula="Rndcg = mean of nDCG@r over the ranks r after which the gain of the ideal list changes, and of the nDCG "
-    "of the whole list if it is longer than the last of these ranks + 1; gain = g, discount = 1 / log2(r + 1)",
-    latex=r"$$\mathrm{Rndcg} = \frac{1}{|C|} \sum_{r \in C} \mathrm{nDCG@}r$$ where $\mathrm{nDCG@}r = "
-    r"\frac{\mathrm{DCG@}r}{\mathrm{IDCG@}r}$, and $C$ has the ranks after which the gain of the ideal list "
-    r"changes, and the length of the list if it exceeds the last of them by more than 1.",
-)
+@_experimental(name="Rndcg")
 def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relevant = "positive") -> Floats:
     """The mean of nDCG at the ranks where a perfect list would go on to a lower gain, and at the end of the list.
 
@@ -326,15 +282,7 @@ def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relev
     return ratio(total, np.maximum(matched.total(levels) + longer, 1), defined)
 
 
-@_experimental(
-    name="G",
-    title="Normalised gain",
-    formula="G = (sum over r of gain(r) / log2(2 + loss(r))) / (sum of the ideal gains), where loss(r) = sum over "
-    "i ≤ r of (max(ideal gain at i, 1) − gain(i))",
-    latex=r"$$\mathrm{G} = \frac{1}{B} \sum_{r} \frac{\mathrm{gain}(g_r)}{\log_2(2 + l_r)}$$ where $b_i$ is the gain "
-    r"at rank $i$ of the ideal list, 0 after its end, $B = \sum_{i} b_i$, and $l_r$ is the sum of $\max(b_i, 1) - "
-    r"\mathrm{gain}(g_i)$ over $i \le r$.",
-)
+@_experimental(name="G")
 def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     """The sum of the gains of the list, each discounted by the gain lost up to its rank, divided by all gains.
 
@@ -360,14 +308,7 @@ def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
     return ratio(summed, np.where(possible > 0, possible, 1), best_grades(matched) > 0)
 
 
-@_experimental(
-    name="binG",
-    title="Binary normalised gain",
-    formula="binG = (sum over the ranks r of relevant items of 1 / log2(2 + n(r))) / R, where n(r) = number of "
-    "other items before r",
-    latex=r"$$\mathrm{binG} = \frac{1}{R} \sum_{r} \frac{\mathrm{rel}(r)}{\log_2(2 + n_r)}$$ where $n_r$ is the number "
-    r"of items before rank $r$ that are not relevant.",
-)
+@_experimental(name="binG")
 def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean, over the query's relevant items, of a discount by the number of other items ranked before each.
 

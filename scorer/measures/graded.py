@@ -150,22 +150,7 @@ def _end_slope(width: Floats, next_width: Floats, secant: Floats, next_secant: F
     return np.maximum(((2 * width + next_width) * secant - width * next_secant) / (width + next_width), 0)
 
 
-_SCHEEL = "Scheel, Lommatzsch and Albayrak, Performance Measures for Multi-Graded Relevance, SPIM 2011"
-_MONIZ = "Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ranking Evaluation, arXiv 1612.06136, 2016"
-
-
-@kind(
-    name="muAP",
-    title="Multi-graded average precision",
-    formula="muAP@k = (sum over t in L of AP(rel=t)@k · d(t)) / (sum over t in L of d(t)), where L = the distinct "
-    "positive grades of the query, d(t) = t minus the next lower one of them, or t for the lowest",
-    latex=r"$$\mathrm{muAP@}k = \frac{\sum_{t \in T} d(t) \cdot \mathrm{AP@}k(t)}{\sum_{t \in T} d(t)}$$ where $T$ "
-    "has the distinct positive grades of the query, $d(t)$ is $t$ minus the next lower one of them, or $t$ for the "
-    r"lowest, and $\mathrm{AP@}k(t)$ is the $\mathrm{AP@}k$ where items with at least grade $t$ are relevant.",
-    source=f"{_SCHEEL}, equation 4",
-    aliases={"muMAP": {}, "μAP": {}, "μMAP": {}},
-    mean_name="muMAP",
-)
+@kind(name="muAP", aliases={"muMAP": {}, "μAP": {}, "μMAP": {}}, mean_name="muMAP")
 def multi_graded_average_precision(matched: Matched, k: int | None) -> Floats:
     """The mean of average precision with each grade as the threshold, weighted by the step from the next lower grade.
 
@@ -208,15 +193,7 @@ def _levels(matched: Matched) -> Iterator[_Level]:
         yield _Level(first.query[at], first.grade[at], items[at], first.grade[at] - lower[at])
 
 
-@kind(
-    name="NDCNG",
-    title="Normalised discounted cumulated normalised gain",
-    formula="NDCNG@k = nDCG@k with gain = 2^(g / M) − 1, where M = the highest grade of the query; "
-    "discount = 1 / log2(r + 1)",
-    latex=r"$$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) = 2^{g / M} - 1$, "
-    r"$M$ is the highest grade of the query, and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$.",
-    source=f"{_SCHEEL}, equation 5",
-)
+@kind(name="NDCNG")
 def ndcng(matched: Matched, k: int | None) -> Floats:
     """The nDCG of grades divided by the query's highest grade.
 
@@ -231,22 +208,7 @@ def _normalised_gains(matched: Matched) -> Gains:
     return lambda hits: np.expm1(LOG_2 * share(hits))
 
 
-@kind(
-    name="nDCGphi",
-    title="nDCG with data-driven relevance",
-    formula="nDCGphi@k = nDCG@k with gain = 2^φ(g) − 1, discount = 1 / log2(r + 1); φ = the monotone cubic curve "
-    "through (0, 0), (median, 0), (whisker, 1 − α) and (max, 1), where α = (max − whisker) / (max − min), all of the "
-    "positive grades of the query, and whisker = their highest within the upper hinge + 1.5 · (upper hinge − lower "
-    "hinge)",
-    latex=r"$$\mathrm{nDCGphi@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$$ where $\mathrm{gain}(g) "
-    r"= 2^{\varphi(g)} - 1$ and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$. $\varphi$ is the "
-    r"monotone cubic curve through $(0, 0)$, $(\mathrm{median}, 0)$, $(\mathrm{whisker}, 1 - \alpha)$ and "
-    r"$(\mathrm{max}, 1)$, where $\alpha = \frac{\mathrm{max} - \mathrm{whisker}}{\mathrm{max} - "
-    r"\mathrm{min}}$, all of the positive grades of the query. The whisker is the highest of them that "
-    r"exceeds the upper hinge by at most 1.5 times the distance between the hinges.",
-    source=_MONIZ,
-    aliases={"nDCGφ": {}, "nDCG^phi": {}},
-)
+@kind(name="nDCGphi", aliases={"nDCGφ": {}, "nDCG^phi": {}})
 def ndcg_phi(matched: Matched, k: int | None, *, whisker: Whisker = "observed") -> Floats:
     """The nDCG with a gain that says how far a grade exceeds the usual grades of its query.
 
@@ -258,15 +220,7 @@ def ndcg_phi(matched: Matched, k: int | None, *, whisker: Whisker = "observed") 
     return np.where(phi.defined, scores, np.nan)
 
 
-@kind(
-    name="MeanNDCG",
-    title="Mean nDCG over cut-offs",
-    formula="MeanNDCG@n = (nDCG@1 + nDCG@2 + ... + nDCG@n) / n, with gain = 2^g − 1, discount = 1 / log2(r + 1)",
-    latex=r"$$\mathrm{MeanNDCG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{nDCG@}k$$ where $n$ is the cut-off, "
-    r"$\mathrm{nDCG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^g - 1$, and "
-    r"$\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$.",
-    source=f"{_SCHEEL}, table 2",
-)
+@kind(name="MeanNDCG")
 def mean_ndcg(matched: Matched, n: int | None) -> Floats:
     """The mean of nDCG at all cut-offs from 1 to n.
 
@@ -276,15 +230,7 @@ def mean_ndcg(matched: Matched, n: int | None) -> Floats:
     return _mean_over_cutoffs(matched, share_of_best(matched, "exp"), n)
 
 
-@kind(
-    name="MeanNDCNG",
-    title="Mean NDCNG over cut-offs",
-    formula="MeanNDCNG@n = (NDCNG@1 + NDCNG@2 + ... + NDCNG@n) / n",
-    latex=r"$$\mathrm{MeanNDCNG@}n = \frac{1}{n} \sum_{k=1}^{n} \mathrm{NDCNG@}k$$ where $n$ is the cut-off, "
-    r"$\mathrm{NDCNG@}k = \frac{\mathrm{DCG@}k}{\mathrm{IDCG@}k}$, $\mathrm{gain}(g) = 2^{g / M} - 1$, $M$ is the "
-    r"highest grade of the query, and $\mathrm{discount}(r) = \frac{1}{\log_2(r + 1)}$.",
-    source=f"{_SCHEEL}, table 2",
-)
+@kind(name="MeanNDCNG")
 def mean_ndcng(matched: Matched, n: int | None) -> Floats:
     """The mean of NDCNG at all cut-offs from 1 to n.
 

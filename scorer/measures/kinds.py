@@ -71,13 +71,6 @@ class Kind(Declared[Floats]):
     array [query] of float64, NaN where the measure is undefined.
     """
 
-    title: str
-    formula: str
-    """Plain text, without angle brackets and ampersands."""
-    latex: str
-    """The same for pages: first the formula as LaTeX between ``$$``, then in words what its symbols mean, with LaTeX
-    between ``$``. `SYMBOLS` defines those that several measures use."""
-    source: str
     aliases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
     """Other spellings of the name, each with the parameters that it sets."""
     whole_list_names: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
@@ -361,10 +354,12 @@ def combination(terms: Terms) -> Measure:
     return Kind(
         combined,
         _sum_of(names),
-        title="Combination of measures",
-        formula=_sum_of(names, " · ", " + "),
-        latex=_sum_of(latex, r" \cdot ", " + ").join(("$$", "$$")),
-        source="Stated by the organiser, or by the command.",
+        stated={
+            "title": "Combination of measures",
+            "formula": _sum_of(names, " · ", " + "),
+            "latex": _sum_of(latex, r" \cdot ", " + ").join(("$$", "$$")),
+            "source": "Stated by the organiser, or by the command.",
+        },
         bounded=min(weights) > 0 and sum(weights) < 1 + 1e-9 and all(part.bounded for part in parts),
         closed_form=all(part._is_true(part.kind.closed_form) for part in parts),
         closed_form_when_cut=all(part._is_true(part.kind.closed_form_when_cut) for part in parts),
@@ -405,8 +400,8 @@ def measure(function: Callable[[Matched], Floats], name: str) -> Measure:
     >>> scorer.evaluate({"q1": {"d1": 2, "d2": 0}}, {"q1": ["d3", "d2"]}, [scorer.measure(found, "Found"), "RR"])
     Evaluation({'Found': 0.5, 'RR': 0.0}, queries=1, undefined=0)
     """
-    checked = partial(_checked, function, name)
-    kind = _Kind(checked, name, title=name, formula="", latex="", source="", bounded=False, closed_form=False)
+    checked, texts = partial(_checked, function, name), {"title": name, "formula": "", "latex": "", "source": ""}
+    kind = _Kind(checked, name, stated=texts, bounded=False, closed_form=False)
     return kind.measure()
 
 

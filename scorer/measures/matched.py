@@ -9,7 +9,8 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from pathlib import Path
 from types import UnionType
 from typing import (
     Annotated,
@@ -437,6 +438,25 @@ Made = TypeVar("Made")
 Settings = ParamSpec("Settings")
 
 
+class _Text:
+    """A text about a declared function, under the name of this attribute."""
+
+    def __set_name__(self, _owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, declared: Declared[Any], _owner: type) -> str:
+        return declared.texts[self._name]
+
+
+@cache
+def _texts(file: str) -> dict[str, dict[str, str]]:
+    """The texts of all functions of a module: those in the TOML file of the same name."""
+    import tomllib  # noqa: PLC0415 (few commands need it)
+
+    functions = tomllib.loads(Path(file).with_suffix(".toml").read_text("utf-8")).items()
+    return {name: {key: " ".join(text.split()) for key, text in texts.items()} for name, texts in functions}
+
+
 @dataclass(frozen=True, eq=False)
 class Declared(Generic[Result]):
     """A function and its declaration, which a decorator makes of it: see `declaration`.
@@ -447,6 +467,20 @@ class Declared(Generic[Result]):
 
     function: Callable[..., Result] = field(repr=False)
     name: str
+    stated: Mapping[str, str] | None = field(default=None, kw_only=True, repr=False)
+    """The texts of a function that is made while the program runs."""
+    title = _Text()
+    formula = _Text()
+    """Plain text, without angle brackets and ampersands."""
+    latex = _Text()
+    """The same for pages: as LaTeX between ``$$``, then in words what its symbols mean, with LaTeX between ``$``. The
+    page of measures defines the symbols that several formulas have."""
+    source = _Text()
+
+    @property
+    def texts(self) -> Mapping[str, str]:
+        """What users read, apart from the docstring: a TOML file of the name of the module has it by function."""
+        return self.stated or _texts(inspect.getfile(self.function))[self.function.__name__]
 
     @property
     def summary(self) -> str:

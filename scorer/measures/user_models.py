@@ -73,11 +73,6 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
 
 @kind(
     name="RBP",
-    title="Rank-biased precision",
-    formula="RBP@k = (1 − p) · sum over r ≤ k of (gain at rank r) · p^(r − 1)",
-    latex=r"$$\mathrm{RBP@}k = (1 - p) \sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot p^{r-1}$$ where $p$ is the "
-    r"parameter p, the probability that a user looks at the next item.",
-    source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008",
     bounded={"gain": "linear"},
     decimals="p",
     decimals_with={"gain": "linear"},
@@ -108,18 +103,7 @@ def _gdeval_err(measure: Measure) -> Measure | None:
     return None if measure.cutoff is None else measure.changed(highest=4)
 
 
-@kind(
-    name="RBPresidual",
-    title="Residual of rank-biased precision",
-    formula="RBPresidual = p^n + (1 − p) · sum over the ranks r of unjudged items of p^(r − 1), where n = length of "
-    "the list; 0 without an unjudged item",
-    latex=r"$$\mathrm{RBPresidual} = p^n + (1 - p) \sum_{r \in U} p^{r-1}$$ where $p$ is the parameter p, $n$ is the "
-    r"length of the list, and $U$ has the ranks of the unjudged items. The residual is 0 if $U$ is empty.",
-    source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008; "
-    "trec_eval 10",
-    aliases={"rbp_resid": {}},
-    closed_form_when_cut=False,
-)
+@kind(name="RBPresidual", aliases={"rbp_resid": {}}, closed_form_when_cut=False)
 def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
     """How much RBP could grow if every unjudged item had the highest gain, in the list and after its end.
 
@@ -133,17 +117,7 @@ def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
     return np.where(matched.count(judged) < matched.retrieved, residual, 0)
 
 
-@kind(
-    name="ERR",
-    title="Expected reciprocal rank",
-    formula="ERR@k = sum over r ≤ k of (s(r) / r) · product over i before r of (1 − s(i)), where s(r) = "
-    "(2^(g at rank r) − 1) / 2^(highest grade)",
-    latex=r"$$\mathrm{ERR@}k = \sum_{r=1}^{k} \frac{s_r}{r} \prod_{i=1}^{r-1} (1 - s_i)$$ where $s_r = "
-    r"\frac{2^{g_r} - 1}{2^M}$, and $M$ is the highest grade.",
-    source="Chapelle, Metzler, Zhang and Grinspan, Expected Reciprocal Rank for Graded Relevance, CIKM 2009",
-    unlike=(Unlike("ir_measures", "highest", _gdeval_err),),
-    closed_form=False,
-)
+@kind(name="ERR", unlike=(Unlike("ir_measures", "highest", _gdeval_err),), closed_form=False)
 def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highest = "solution") -> Floats:
     """The expected reciprocal of the rank at which a user stops who is more likely to stop at better items.
 
@@ -160,21 +134,7 @@ def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highes
     return ratio(matched.total(hits, reading * satisfied / hits.rank), 1, best_grades(matched) > 0)
 
 
-@kind(
-    name="RBO",
-    title="Rank-biased overlap with the ideal list",
-    formula="RBO = (sum over d = 1..D of p^(d − 1) · A(d) / d) / (the same sum for the ideal list and itself), where "
-    "A(d) = number of items that the first d of the list and the first d of the ideal list share, D = length of the "
-    "longer list",
-    latex=r"$$\mathrm{RBO} = \frac{\sum_{d=1}^{D} p^{d-1} \cdot \frac{A(d)}{d}}{\sum_{d=1}^{D} p^{d-1} \cdot "
-    r"\frac{I(d)}{d}}$$ where $p$ is the parameter p, $D$ is the length of the longer list, $A(d)$ is the "
-    r"number of items that the first $d$ of the list and the first $d$ of the ideal list share, and "
-    r"$I(d)$ is the same for the ideal list and itself.",
-    source="Webber, Moffat and Zobel, A Similarity Measure for Indefinite Rankings, ACM TOIS 28(4), 2010; Clarke, "
-    "Vtyurina and Smucker, Assessing Top-k Preferences, ACM TOIS 39(3), 2021",
-    aliases={"Compat": {}, "Compatibility": {}},
-    closed_form=False,
-)
+@kind(name="RBO", aliases={"Compat": {}, "Compatibility": {}}, closed_form=False)
 def rank_biased_overlap(matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes") -> Floats:
     """The overlap of the list with the ideal list at every depth, with more weight at the top.
 
@@ -227,27 +187,11 @@ Patience = Annotated[float, About("the probability of going on after an item wit
 Continuation = Callable[[Ints, Floats], Floats]
 """Computes the probability of going on after each item, from the ranks [rank] and the gains [query, rank]."""
 
-GAIN = "gain(g) = (g − min_rel) / (max_rel − min_rel), at least 0 and at most 1"
-LATEX_GAIN = (
-    r"$\mathrm{gain}(g)$ is $\frac{g - l}{h - l}$, at least 0 and at most 1; $l$ is the parameter min_rel, $h$ is the "
-    "parameter max_rel"
-)
-
 _DEPTH = 1000
 """The number of ranks that a user may read, as in cwl_eval."""
 
 _CELLS = 1 << 20
 """How many ranks, of all queries together, are computed at a time."""
-
-_CWL = (
-    "Moffat, Bailey, Scholer and Thomas, Incorporating User Expectations and Behavior into the Measurement of Search "
-)
-_CWL += "Effectiveness, ACM TOIS 35(3), 2017"
-
-_ICTIR = (
-    "Azzopardi, Mackenzie and Moffat, ERR is not C/W/L: Exploring the Relationship Between Expected Reciprocal Rank "
-    "and Other Metrics, ICTIR 2021"
-)
 
 
 def depth(k: int | None) -> int:
@@ -303,19 +247,7 @@ def goal_reading(distance: Floats) -> Floats:
     return ((distance - 1) / distance) ** 2
 
 
-@kind(
-    name="INST",
-    title="INST, weighted precision with a goal that adapts",
-    formula="INST@k = (sum over r ≤ k of v(r) · gain(g at rank r)) / (sum over r ≤ k of v(r)), where v(1) = 1, "
-    "v(r + 1) = v(r) · c(r), c(r) = ((x(r) − 1) / x(r))^2, x(r) = r + 2T − G(r), "
-    f"G(r) = sum over i ≤ r of gain(g at rank i), and {GAIN}",
-    latex=r"$$\mathrm{INST@}k = \frac{\sum_{r=1}^{k} v_r \cdot \mathrm{gain}(g_r)}{\sum_{r=1}^{k} v_r}$$ where "
-    r"$v_1 = 1$, $v_{r+1} = v_r \cdot c_r$, $c_r = (\frac{x_r - 1}{x_r})^2$, $x_r = r + 2T - G_r$, $G_r$ is the "
-    rf"sum of the gains up to rank $r$, $T$ is the parameter T, {LATEX_GAIN}.",
-    source="Moffat, Bailey, Scholer and Thomas, INST: An Adaptive Metric for Information Retrieval Evaluation, ADCS "
-    f"2015; {_CWL}",
-    closed_form=False,
-)
+@kind(name="INST", closed_form=False)
 def inst(
     matched: Matched,
     k: int | None,
@@ -337,15 +269,7 @@ def inst(
     return expected_gain(matched, k, continuation, min_rel, max_rel)
 
 
-@kind(
-    name="INSQ",
-    title="INSQ, weighted precision with a goal",
-    formula="INSQ@k = (sum over r ≤ k of w(r) · gain(g at rank r)) / (sum over r ≤ k of w(r)), where "
-    f"w(r) = 1 / (r + 2T − 1)^2, and {GAIN}",
-    latex=r"$$\mathrm{INSQ@}k = \frac{\sum_{r=1}^{k} w_r \cdot \mathrm{gain}(g_r)}{\sum_{r=1}^{k} w_r}$$ where "
-    rf"$w_r = \frac{{1}}{{(r + 2T - 1)^2}}$, $T$ is the parameter T, {LATEX_GAIN}.",
-    source=f"Moffat, Scholer and Thomas, Models and Metrics: IR Evaluation as a User Process, ADCS 2012; {_CWL}",
-)
+@kind(name="INSQ")
 def insq(
     matched: Matched,
     k: int | None,
@@ -364,16 +288,7 @@ def insq(
     return weighted_gain(matched, 1 / (ranks + 2 * T - 1) ** 2, min_rel, max_rel)
 
 
-@kind(
-    name="SDCG",
-    title="Scaled discounted cumulated gain",
-    formula="SDCG@k = (sum over r ≤ k of gain(g at rank r) · d(r)) / (sum over r ≤ k of d(r)), where "
-    f"d(r) = 1 / log2(r + 1), or 1 / log2(max(r, 2)), and {GAIN}",
-    latex=r"$$\mathrm{SDCG@}k = \frac{\sum_{r=1}^{k} \mathrm{gain}(g_r) \cdot d_r}{\sum_{r=1}^{k} d_r}$$ where $d_r$ "
-    rf"is $\frac{{1}}{{\log_2(r + 1)}}$ or $\frac{{1}}{{\log_2 \max(r, 2)}}$, {LATEX_GAIN}.",
-    source="Moffat and Zobel, Rank-Biased Precision for Measurement of Retrieval Effectiveness, ACM TOIS 27(1), 2008; "
-    "Järvelin and Kekäläinen, Cumulated Gain-Based Evaluation of IR Techniques, ACM TOIS 20(4), 2002",
-)
+@kind(name="SDCG")
 def scaled_dcg(
     matched: Matched,
     k: int,
@@ -391,29 +306,7 @@ def scaled_dcg(
     return weighted_gain(matched, discounts(np.arange(1, depth(k) + 1), discount), min_rel, max_rel)
 
 
-def _formula(name: str, continuation: str) -> str:
-    return (
-        f"{name}@k = (sum over r ≤ k of v(r) · gain(g at rank r)) / (sum over r ≤ k of v(r)), where v(1) = 1, "
-        f"v(r + 1) = v(r) · c(r), c(r) = {continuation}(1 − gain(g at rank r)), and {GAIN}"
-    )
-
-
-def _latex(name: str, continuation: str, parameter: str = "") -> str:
-    return (
-        rf"$$\text{{{name}@}}k = \frac{{\sum_{{r=1}}^{{k}} v_r \cdot \mathrm{{gain}}(g_r)}}{{\sum_{{r=1}}^{{k}} "
-        rf"v_r}}$$ where $v_1 = 1$, $v_{{r+1}} = v_r \cdot c_r$, $c_r = {continuation}(1 - \mathrm{{gain}}(g_r))$, "
-        f"{parameter}{LATEX_GAIN}."
-    )
-
-
-@kind(
-    name="NERR8",
-    title="Nearly expected reciprocal rank, equation 8",
-    formula=_formula("NERR8", ""),
-    latex=_latex("NERR8", ""),
-    source=f"{_ICTIR}, equation 8",
-    closed_form=False,
-)
+@kind(name="NERR8", closed_form=False)
 def nearly_err_8(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution") -> Floats:
     """The expected gain per item of a user who reads k items at most, and stops at each with its gain as probability.
 
@@ -424,14 +317,7 @@ def nearly_err_8(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: Ma
     return expected_gain(matched, k, lambda _, gain: 1 - gain, min_rel, max_rel)
 
 
-@kind(
-    name="NERR9",
-    title="Nearly expected reciprocal rank, equation 9",
-    formula=_formula("NERR9", "r / (r + 1) · "),
-    latex=_latex("NERR9", r"\frac{r}{r + 1} "),
-    source=f"{_ICTIR}, equation 9",
-    closed_form=False,
-)
+@kind(name="NERR9", closed_form=False)
 def nearly_err_9(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution") -> Floats:
     """As NERR8, but at rank r the user goes on with r / (r + 1) of that probability only.
 
@@ -442,14 +328,7 @@ def nearly_err_9(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: Ma
     return expected_gain(matched, k, lambda rank, gain: rank / (rank + 1) * (1 - gain), min_rel, max_rel)
 
 
-@kind(
-    name="NERR10",
-    title="Nearly expected reciprocal rank, equation 10",
-    formula=_formula("NERR10", "p · "),
-    latex=_latex("NERR10", "p ", "$p$ is the parameter p, "),
-    source=f"{_ICTIR}, equation 10",
-    closed_form=False,
-)
+@kind(name="NERR10", closed_form=False)
 def nearly_err_10(
     matched: Matched, k: int | None, *, p: Patience = 0.9, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution"
 ) -> Floats:
@@ -462,14 +341,7 @@ def nearly_err_10(
     return expected_gain(matched, k, lambda _, gain: p * (1 - gain), min_rel, max_rel)
 
 
-@kind(
-    name="NERR11",
-    title="Nearly expected reciprocal rank, equation 11",
-    formula=_formula("NERR11", "((r + 2T − 1) / (r + 2T))^2 · "),
-    latex=_latex("NERR11", r"(\frac{r + 2T - 1}{r + 2T})^2 ", "$T$ is the parameter T, "),
-    source=f"{_ICTIR}, equation 11",
-    closed_form=False,
-)
+@kind(name="NERR11", closed_form=False)
 def nearly_err_11(
     matched: Matched,
     k: int | None,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
@@ -31,11 +30,8 @@ class Method(Declared[Floats]):
     The function takes `AlignedRuns`, then its parameters by keyword, and returns the fused score of each candidate.
     """
 
-    title: str
     uses: Literal["scores", "ranks"]
     """What it takes of the runs."""
-    formula: str
-    source: str
     aliases: tuple[str, ...] = ()
 
     @property
@@ -120,7 +116,6 @@ SMALLEST = 1e-9
 class Normalisation(Declared[AlignedRuns]):
     """A function that normalises the scores of runs and its declaration; `name` is that in ranx."""
 
-    formula: str
     aliases: tuple[str, ...] = ()
 
     def __call__(self, runs: AlignedRuns) -> AlignedRuns:
@@ -154,14 +149,14 @@ def _sums(runs: AlignedRuns, value: Floats) -> Floats:
     return np.asarray(sums, dtype=np.float64)[runs.list]
 
 
-@normalises(name="min-max", formula="(s - min) / (max - min)", aliases=("min_max", "minmax"))
+@normalises(name="min-max", aliases=("min_max", "minmax"))
 def min_max(runs: AlignedRuns) -> AlignedRuns:
     """The score from 0 for the lowest score of the list to 1 for the highest."""
     low, high = _lowest(runs), _highest(runs)
     return replace(runs, score=(runs.score - low) / np.maximum(high - low, SMALLEST))
 
 
-@normalises(name="min-max-inverted", formula="(max - s) / (max - min)", aliases=("min_max_inverted", "minmax-inverted"))
+@normalises(name="min-max-inverted", aliases=("min_max_inverted", "minmax-inverted"))
 def min_max_inverted(runs: AlignedRuns) -> AlignedRuns:
     """The score from 1 for the lowest score of the list to 0 for the highest, and ranks by it; for distances."""
     low, high = _lowest(runs), _highest(runs)
@@ -172,20 +167,20 @@ def min_max_inverted(runs: AlignedRuns) -> AlignedRuns:
     return replace(runs, rank=rank, score=(high - runs.score) / np.maximum(high - low, SMALLEST))
 
 
-@normalises(name="max", formula="s / max")
+@normalises(name="max")
 def by_maximum(runs: AlignedRuns) -> AlignedRuns:
     """The score divided by the highest score of the list, which should be positive."""
     return replace(runs, score=runs.score / np.maximum(_highest(runs), SMALLEST))
 
 
-@normalises(name="sum", formula="(s - min) / (sum over the list of (s - min))")
+@normalises(name="sum")
 def by_sum(runs: AlignedRuns) -> AlignedRuns:
     """The score above the lowest score of the list, divided by the sum of these differences."""
     above = runs.score - _lowest(runs)
     return replace(runs, score=above / np.maximum(_sums(runs, above), SMALLEST))
 
 
-@normalises(name="zmuv", formula="(s - mean) / (standard deviation)", aliases=("z-score", "zscore", "z_score"))
+@normalises(name="zmuv", aliases=("z-score", "zscore", "z_score"))
 def z_score(runs: AlignedRuns) -> AlignedRuns:
     """The number of standard deviations that the score is above the mean of the list: zero mean, unit variance."""
     length = runs.length[runs.list]
@@ -196,17 +191,13 @@ def z_score(runs: AlignedRuns) -> AlignedRuns:
     return replace(runs, score=centred / np.maximum(deviation, SMALLEST))
 
 
-@normalises(name="rank", formula="1 - (rank - 1) / n; n is the length of the list")
+@normalises(name="rank")
 def by_rank(runs: AlignedRuns) -> AlignedRuns:
     """The share of the list from the item downwards."""
     return replace(runs, score=1 - (runs.rank - 1) / runs.length[runs.list])
 
 
-@normalises(
-    name="borda",
-    formula="1 - (rank - 1) / c where the run lists the item, else 1/2 - (n - 1) / (2 c); c is the number of "
-    "candidates of the query, n the length of the list",
-)
+@normalises(name="borda")
 def by_borda(runs: AlignedRuns) -> AlignedRuns:
     """The share of the query's candidates from the item downwards; a run then lists every candidate of a query."""
     candidates = runs.candidates
@@ -226,22 +217,10 @@ def by_borda(runs: AlignedRuns) -> AlignedRuns:
     )
 
 
-@normalises(name="none", formula="s")
+@normalises(name="none")
 def unchanged(runs: AlignedRuns) -> AlignedRuns:
     """The score as it is in the run."""
     return runs
-
-
-FOX_SHAW = "E. A. Fox and J. A. Shaw, Combination of Multiple Searches, TREC-2 (1993)."
-
-MOURAO = (
-    "A. Mourão, F. Martins and J. Magalhães, Inverse Square Rank Fusion for Multimodal Search, CBMI 2014; and "
-    "Multimodal Medical Information Retrieval with Unsupervised Rank Fusion, Computerized Medical Imaging and "
-    "Graphics 39 (2015)."
-)
-
-by_scores = partial(method, uses="scores", source=FOX_SHAW)
-by_ranks = partial(method, uses="ranks")
 
 
 def total(runs: AlignedRuns, value: Floats) -> Floats:
@@ -254,7 +233,7 @@ def listed_by(runs: AlignedRuns) -> Ints:
     return np.bincount(runs.candidate, minlength=runs.item.size)
 
 
-@by_scores(name="sum", title="CombSUM", formula="sum over runs r of s_r(d)", aliases=("comb_sum", "combsum"))
+@method(name="sum", uses="scores", aliases=("comb_sum", "combsum"))
 def comb_sum(runs: AlignedRuns) -> Floats:
     """The sum of the item's scores.
 
@@ -263,12 +242,7 @@ def comb_sum(runs: AlignedRuns) -> Floats:
     return total(runs, runs.score)
 
 
-@by_scores(
-    name="mnz",
-    title="CombMNZ",
-    formula="n(d) * sum over runs r of s_r(d); n(d) is the number of runs that list d",
-    aliases=("comb_mnz", "combmnz"),
-)
+@method(name="mnz", uses="scores", aliases=("comb_mnz", "combmnz"))
 def comb_mnz(runs: AlignedRuns) -> Floats:
     """The sum of the item's scores, times the number of runs that list it.
 
@@ -277,13 +251,7 @@ def comb_mnz(runs: AlignedRuns) -> Floats:
     return total(runs, runs.score) * listed_by(runs)
 
 
-@by_scores(
-    name="gmnz",
-    title="CombGMNZ",
-    formula="n(d)^gamma * sum over runs r of s_r(d); n(d) is the number of runs that list d",
-    source="J. H. Lee, Analyses of Multiple Evidence Combination, SIGIR 1997.",
-    aliases=("comb_gmnz", "combgmnz"),
-)
+@method(name="gmnz", uses="scores", aliases=("comb_gmnz", "combgmnz"))
 def comb_gmnz(runs: AlignedRuns, *, gamma: Exponent) -> Floats:
     """The sum of the item's scores, times a power of the number of runs that list it.
 
@@ -292,12 +260,7 @@ def comb_gmnz(runs: AlignedRuns, *, gamma: Exponent) -> Floats:
     return np.asarray(total(runs, runs.score) * listed_by(runs).astype(float) ** gamma)
 
 
-@by_scores(
-    name="anz",
-    title="CombANZ",
-    formula="(sum over runs r of s_r(d)) / n(d); n(d) is the number of runs that list d",
-    aliases=("comb_anz", "combanz"),
-)
+@method(name="anz", uses="scores", aliases=("comb_anz", "combanz"))
 def comb_anz(runs: AlignedRuns) -> Floats:
     """The mean of the item's scores over the runs that list it.
 
@@ -306,9 +269,7 @@ def comb_anz(runs: AlignedRuns) -> Floats:
     return total(runs, runs.score) / listed_by(runs)
 
 
-@by_scores(
-    name="max", title="CombMAX", formula="max over the runs r that list d of s_r(d)", aliases=("comb_max", "combmax")
-)
+@method(name="max", uses="scores", aliases=("comb_max", "combmax"))
 def comb_max(runs: AlignedRuns) -> Floats:
     """The highest of the item's scores.
 
@@ -317,9 +278,7 @@ def comb_max(runs: AlignedRuns) -> Floats:
     return np.maximum.reduceat(runs.score, runs.first_entries())
 
 
-@by_scores(
-    name="min", title="CombMIN", formula="min over the runs r that list d of s_r(d)", aliases=("comb_min", "combmin")
-)
+@method(name="min", uses="scores", aliases=("comb_min", "combmin"))
 def comb_min(runs: AlignedRuns) -> Floats:
     """The lowest of the item's scores.
 
@@ -328,9 +287,7 @@ def comb_min(runs: AlignedRuns) -> Floats:
     return np.minimum.reduceat(runs.score, runs.first_entries())
 
 
-@by_scores(
-    name="med", title="CombMED", formula="median over the runs r that list d of s_r(d)", aliases=("comb_med", "combmed")
-)
+@method(name="med", uses="scores", aliases=("comb_med", "combmed"))
 def comb_med(runs: AlignedRuns) -> Floats:
     """The median of the item's scores over the runs that list it.
 
@@ -341,15 +298,7 @@ def comb_med(runs: AlignedRuns) -> Floats:
     return np.asarray((ascending[first + (listed - 1) // 2] + ascending[first + listed // 2]) / 2)
 
 
-@by_scores(
-    name="wsum",
-    title="Weighted sum",
-    formula="sum over runs r of w_r * s_r(d)",
-    source="E. A. Fox and J. A. Shaw, Combination of Multiple Searches, TREC-2 (1993), with weights, as the linear "
-    "combination of C. C. Vogt and G. W. Cottrell, Fusion via a Linear Combination of Scores, Information Retrieval 1 "
-    "(1999).",
-    aliases=("weighted_sum", "linear"),
-)
+@method(name="wsum", uses="scores", aliases=("weighted_sum", "linear"))
 def weighted_sum(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     """The sum of the item's scores, each times the weight of its run.
 
@@ -358,13 +307,7 @@ def weighted_sum(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     return total(runs, weights[runs.run] * runs.score)
 
 
-@by_scores(
-    name="wmnz",
-    title="Weighted MNZ",
-    formula="(sum of w_r over the runs r that list d) * sum over runs r of s_r(d)",
-    source="S. Wu and F. Crestani, Data Fusion with Estimated Weights, CIKM 2002.",
-    aliases=("weighted_mnz",),
-)
+@method(name="wmnz", uses="scores", aliases=("weighted_mnz",))
 def weighted_mnz(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     """The sum of the item's scores, times the sum of the weights of the runs that list it.
 
@@ -373,12 +316,7 @@ def weighted_mnz(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     return total(runs, runs.score) * total(runs, weights[runs.run])
 
 
-@by_scores(
-    name="mixed",
-    title="Mixed",
-    formula="sqrt(n(d)) * sum over runs r of w_r * s_r(d); n(d) is the number of runs that list d",
-    source="S. Wu and F. Crestani, Data Fusion with Estimated Weights, CIKM 2002.",
-)
+@method(name="mixed", uses="scores")
 def mixed(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     """The weighted sum of the item's scores, times the square root of the number of runs that list it.
 
@@ -387,13 +325,7 @@ def mixed(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     return np.asarray(total(runs, weights[runs.run] * runs.score) * np.sqrt(listed_by(runs)))
 
 
-@by_ranks(
-    name="rrf",
-    title="Reciprocal rank fusion",
-    formula="sum over the runs r that list d of 1 / (k + rank_r(d))",
-    source="G. V. Cormack, C. L. A. Clarke and S. Büttcher, Reciprocal Rank Fusion Outperforms Condorcet and "
-    "Individual Rank Learning Methods, SIGIR 2009.",
-)
+@method(name="rrf", uses="ranks")
 def reciprocal_rank(runs: AlignedRuns, *, k: Offset = 60.0) -> Floats:
     """The sum of the reciprocals of the item's ranks, each with an offset.
 
@@ -406,12 +338,7 @@ def _inverse_squares(runs: AlignedRuns) -> Floats:
     return total(runs, 1 / np.square(runs.rank, dtype=np.float64))
 
 
-@by_ranks(
-    name="isr",
-    title="Inverse square rank",
-    formula="n(d) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
-    source=MOURAO,
-)
+@method(name="isr", uses="ranks")
 def inverse_square_rank(runs: AlignedRuns) -> Floats:
     """The sum of the inverse squares of the item's ranks, times the number of runs that list it.
 
@@ -420,13 +347,7 @@ def inverse_square_rank(runs: AlignedRuns) -> Floats:
     return _inverse_squares(runs) * listed_by(runs)
 
 
-@by_ranks(
-    name="log_isr",
-    title="Logarithmic inverse square rank",
-    formula="ln(n(d)) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
-    source=MOURAO,
-    aliases=("logisr",),
-)
+@method(name="log_isr", uses="ranks", aliases=("logisr",))
 def logarithmic_isr(runs: AlignedRuns) -> Floats:
     """The sum of the inverse squares of the item's ranks, times the logarithm of the number of runs that list it.
 
@@ -435,13 +356,7 @@ def logarithmic_isr(runs: AlignedRuns) -> Floats:
     return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs)))
 
 
-@by_ranks(
-    name="logn_isr",
-    title="Smoothed logarithmic inverse square rank",
-    formula="ln(n(d) + sigma) * sum over the runs r that list d of 1 / rank_r(d)^2; n(d) is the number of these runs",
-    source=MOURAO,
-    aliases=("lognisr",),
-)
+@method(name="logn_isr", uses="ranks", aliases=("lognisr",))
 def smoothed_logarithmic_isr(runs: AlignedRuns, *, sigma: Smoothing = 0.01) -> Floats:
     """As log_isr, with a number added to the number of runs, so that items of one run do not all tie.
 
@@ -450,25 +365,13 @@ def smoothed_logarithmic_isr(runs: AlignedRuns, *, sigma: Smoothing = 0.01) -> F
     return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs) + sigma))
 
 
-@by_ranks(
-    name="rbc",
-    title="Rank-biased centroid",
-    formula="sum over the runs r that list d of (1 - phi) * phi^(rank_r(d) - 1)",
-    source="P. Bailey, A. Moffat, F. Scholer and P. Thomas, Retrieval Consistency in the Presence of Query Variations, "
-    "SIGIR 2017.",
-)
+@method(name="rbc", uses="ranks")
 def rank_biased_centroid(runs: AlignedRuns, *, phi: Persistence) -> Floats:
     """The sum of the weights that rank-biased precision gives to the item's ranks.
 
     A run that does not list the item adds nothing. With phi 1 every score is 0.
     """
     return total(runs, np.asarray((1 - phi) * phi ** (runs.rank - 1.0), dtype=np.float64))
-
-
-ASLAM_MONTAGUE = "J. A. Aslam and M. Montague, Models for Metasearch, SIGIR 2001."
-MONTAGUE_ASLAM = "M. Montague and J. A. Aslam, Condorcet Fusion for Improved Retrieval, CIKM 2002."
-
-POINTS = "the points of run r: c - rank_r(d) + 1 where r lists d, else (c - n_r + 1) / 2; c is the number of candidates"
 
 
 def _points(runs: AlignedRuns, weights: Weights) -> Floats:
@@ -484,13 +387,7 @@ def _points(runs: AlignedRuns, weights: Weights) -> Floats:
     return total
 
 
-@by_ranks(
-    name="bordafuse",
-    title="Borda count",
-    formula=f"sum over runs r of {POINTS} of the query, n_r the length of r's list",
-    source=ASLAM_MONTAGUE,
-    aliases=("borda", "borda_fuse", "borda_count"),
-)
+@method(name="bordafuse", uses="ranks", aliases=("borda", "borda_fuse", "borda_count"))
 def borda(runs: AlignedRuns) -> Floats:
     """The sum of the item's points: from each run, as many as there are candidates from the item downwards.
 
@@ -500,13 +397,7 @@ def borda(runs: AlignedRuns) -> Floats:
     return _points(runs, np.ones(runs.runs))
 
 
-@by_ranks(
-    name="w_bordafuse",
-    title="Weighted Borda count",
-    formula=f"sum over runs r of w_r times {POINTS} of the query, n_r the length of r's list",
-    source=ASLAM_MONTAGUE,
-    aliases=("weighted_bordafuse", "weighted_borda"),
-)
+@method(name="w_bordafuse", uses="ranks", aliases=("weighted_bordafuse", "weighted_borda"))
 def weighted_borda(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     """As bordafuse, with the points of each run times its weight.
 
@@ -570,13 +461,7 @@ def _merged(order: Ints, start: Ints, candidates: Ints, width: int, rank: Floats
     return result
 
 
-@by_ranks(
-    name="condorcet",
-    title="Condorcet fusion",
-    formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "
-    "each candidate is preferred to the next one by as many runs as prefer the next one, or more",
-    source=MONTAGUE_ASLAM,
-)
+@method(name="condorcet", uses="ranks")
 def condorcet(runs: AlignedRuns) -> Floats:
     """The number of candidates from the item downwards, when a merge sort compares items by the majority of the runs.
 
@@ -587,14 +472,7 @@ def condorcet(runs: AlignedRuns) -> Floats:
     return _by_majority(runs, np.ones(runs.runs))
 
 
-@by_ranks(
-    name="w_condorcet",
-    title="Weighted Condorcet fusion",
-    formula="c - place(d) + 1; c is the number of candidates of the query, place(d) that of d in an order in which "
-    "each candidate is preferred to the next one by runs with at least the weight of those that prefer the next one",
-    source=MONTAGUE_ASLAM,
-    aliases=("weighted_condorcet",),
-)
+@method(name="w_condorcet", uses="ranks", aliases=("weighted_condorcet",))
 def weighted_condorcet(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
     """As condorcet, where each run has as many votes as its weight.
 

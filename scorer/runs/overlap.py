@@ -148,16 +148,7 @@ Reference = Annotated[
 ]
 
 
-@kind(
-    name="RBO",
-    title="Rank-biased overlap",
-    formula="RBO = (1 − p) · sum over d of p^(d − 1) · X(d) / d, where X(d) = number of items that the first d of both "
-    "lists share",
-    latex=r"$$\mathrm{RBO} = (1 - p) \sum_{d=1}^{\infty} p^{d-1} \cdot \frac{X_d}{d}$$ where $X_d$ is the number of "
-    r"items that the first $d$ of both lists share, and $p$ is the parameter p.",
-    source="Webber, Moffat and Zobel, A Similarity Measure for Indefinite Rankings, ACM TOIS 28(4), 2010, equations 11 "
-    "(min), 30 (res) and 32 (ext)",
-)
+@kind(name="RBO")
 def rank_biased_overlap(
     lists: PairedLists, k: int | None, *, p: Persistence = 0.9, estimate: Estimate = "ext"
 ) -> Floats:
@@ -187,16 +178,7 @@ def rank_biased_overlap(
     return ratio(np.clip(values, 0, 1), 1, lists.in_both)
 
 
-@kind(
-    name="AO",
-    title="Average overlap",
-    formula="AO@k = (sum over d ≤ D of X(d) / d) / D, where X(d) = number of items that the first d of both lists "
-    "share, D = min(k, length of the longer list)",
-    latex=r"$$\mathrm{AO@}k = \frac{1}{D} \sum_{d=1}^{D} \frac{X_d}{d}$$ where $X_d$ is the number of items that the "
-    r"first $d$ of both lists share, and $D$ is $k$, or the length of the longer list if it is shorter.",
-    source="Fagin, Kumar and Sivakumar, Comparing Top k Lists, SIAM Journal on Discrete Mathematics 17(1), 2003; "
-    "Webber, Moffat and Zobel 2010",
-)
+@kind(name="AO")
 def average_overlap(lists: PairedLists, k: int | None) -> Floats:
     """The share of items that both lists have, averaged over the depths up to k."""
     lists = lists.top(k)
@@ -206,14 +188,7 @@ def average_overlap(lists: PairedLists, k: int | None) -> Floats:
     return ratio(seen, np.maximum(longer, 1).astype(np.float64), lists.in_both)
 
 
-@kind(
-    name="Jaccard",
-    title="Jaccard index",
-    formula="Jaccard@k = (number of items in both) / (number of items in either), of the first k of each list",
-    latex=r"$$\mathrm{Jaccard@}k = \frac{|A \cap B|}{|A \cup B|}$$ where $A$ and $B$ are the first $k$ items of each "
-    "list.",
-    source="Jaccard, The Distribution of the Flora in the Alpine Zone, New Phytologist 11(2), 1912",
-)
+@kind(name="Jaccard")
 def jaccard(lists: PairedLists, k: int | None) -> Floats:
     """The share of the items of either list that both lists have, regardless of their order."""
     lists = lists.top(k)
@@ -222,14 +197,7 @@ def jaccard(lists: PairedLists, k: int | None) -> Floats:
     return ratio(shared, np.maximum(either, 1), lists.in_both)
 
 
-@kind(
-    name="Overlap",
-    title="Overlap of sets",
-    formula="Overlap@k = (number of items in both) / (number of items in the longer one), of the first k of each list",
-    latex=r"$$\mathrm{Overlap@}k = \frac{|A \cap B|}{\max(|A|, |B|)}$$ where $A$ and $B$ are the first $k$ items of "
-    "each list.",
-    source="Webber, Moffat and Zobel 2010, the agreement at depth k",
-)
+@kind(name="Overlap")
 def overlap_of_sets(lists: PairedLists, k: int | None) -> Floats:
     """The share of the first k items that both lists have, regardless of their order.
 
@@ -239,17 +207,7 @@ def overlap_of_sets(lists: PairedLists, k: int | None) -> Floats:
     return ratio(lists.total(), np.maximum(lists.longer, 1).astype(np.float64), lists.in_both)
 
 
-@kind(
-    name="tau",
-    title="Kendall's rank correlation",
-    formula="tau = (C − D) / (n · (n − 1) / 2), where C and D = numbers of pairs of the n shared items that both lists "
-    "order alike, and differently",
-    latex=r"$$\mathrm{tau} = \frac{C - D}{n (n - 1) / 2}$$ where $C$ and $D$ are the numbers of pairs of the $n$ "
-    "shared items that both lists order alike, and differently.",
-    source="Kendall, A New Measure of Rank Correlation, Biometrika 30(1-2), 1938",
-    bounded=False,
-    aliases={"kendall": {}, "kendalltau": {}},
-)
+@kind(name="tau", bounded=False, aliases={"kendall": {}, "kendalltau": {}})
 def kendall(lists: PairedLists, k: int | None) -> Floats:
     """The correlation of the two orders of the items that both lists have, from -1 to 1.
 
@@ -262,17 +220,7 @@ def kendall(lists: PairedLists, k: int | None) -> Floats:
     return ratio(2 * alike - pairs, pairs, shared > 1)
 
 
-@kind(
-    name="tauAP",
-    title="AP rank correlation",
-    formula="tauAP = 2 / (n − 1) · (sum over i = 2..n of C(i) / (i − 1)) − 1, where C(i) = number of items above rank "
-    "i that the reference has above the item at rank i too, of the n shared items",
-    latex=r"$$\mathrm{tauAP} = \frac{2}{n - 1} \sum_{i=2}^{n} \frac{C_i}{i - 1} - 1$$ where $n$ is the number of "
-    r"shared items, and $C_i$ is the number of items above rank $i$ that the reference has above the item at rank $i$ "
-    "too.",
-    source="Yilmaz, Aslam and Robertson, A New Rank Correlation Coefficient for Information Retrieval, SIGIR 2008",
-    bounded=False,
-)
+@kind(name="tauAP", bounded=False)
 def ap_correlation(lists: PairedLists, k: int | None, *, reference: Reference = "both") -> Floats:
     """The correlation of the two orders of the items that both lists have, with more weight at the top.
 

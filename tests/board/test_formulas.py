@@ -7,9 +7,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.site.measure_page import definitions, displayed, inline, mathml
+from scorer.board.site.measure_page import SYMBOLS, WORDS, Symbol, definitions, displayed, inline, mathml
 from scorer.measures import KINDS, Kind
-from scorer.measures.names import SYMBOLS, WORDS, Symbol
 
 CHILDREN = {
     "math": None,

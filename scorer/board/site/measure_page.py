@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import re
 import string
+import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
+from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 from markupsafe import Markup, escape
@@ -18,13 +20,29 @@ from scorer.board.site.views import MeasureColumn
 from scorer.errors import need
 from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
-from scorer.measures.names import SYMBOLS, WORDS, Symbol
 from scorer.scoring.evaluation import evaluate
 from scorer.settings.tracks import Track
 from scorer.wording import counted
 
 LIMITS = frozenset({"∑", "∏", "max", "min"})
 """Operators that have their limits below and above in a displayed formula."""
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """A symbol and what it means."""
+
+    name: str
+    """Its first identifier, as formulas have it."""
+    latex: str
+    """The symbol in LaTeX between ``$``."""
+    meaning: str
+    """In words, with LaTeX between ``$``."""
+
+
+_TEXTS = tomllib.loads(Path(__file__).with_name("symbols.toml").read_text("utf-8"))
+WORDS: Mapping[str, str] = _TEXTS["words"]
+SYMBOLS = tuple(Symbol(name, **texts) for name, texts in _TEXTS["symbols"].items())
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$")
 
