@@ -5,7 +5,6 @@ written in.
 from __future__ import annotations
 
 import csv
-import inspect
 import io
 import json
 import math
@@ -239,12 +238,6 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str
             "</table>",
         ]
     )
-
-
-def explained(function: Callable[..., object]) -> tuple[str, str]:
-    """The first paragraph of a docstring, and the others, each of the two in one line."""
-    summary, _, others = (inspect.getdoc(function) or "").partition("\n\n")
-    return " ".join(summary.split()), " ".join(others.split())
 
 
 DECIMALS = 4

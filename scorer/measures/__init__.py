@@ -1,6 +1,6 @@
 """All measures, and the functions that read their names.
 
-To add a measure, write a function with its declaration in one of the families here, its title, formula and source in
+To add a measure, write a function with its declaration in one of the families here, its title, formula and so on in
 the TOML file of that family, and a slow oracle of the same name in ``tests/oracles.py``. Help, pages, reports and the
 tests over all measures follow from these.
 """

@@ -29,14 +29,7 @@ _ROUNDED_UP = 0.9
 
 @kind(name="MARp")
 def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel: Relevant = "positive") -> Floats:
-    """The share of the z best items that are among the first z of the list; the mean over several cut-offs z.
-
-    An item with the same grade as the last of the z best belongs to relevant(z) too. The denominator remains min(m, z),
-    and the score never exceeds 1. A list shorter than z is not treated specially. In a solution in VL.NET's format,
-    every listed item is relevant, even with grade 0; in other formats, an item is relevant if its grade is positive.
-    With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
-    item.
-    """
+    """The share of the z best items that are among the first z of the list; the mean over several cut-offs z."""
     found = _relevant(matched.found, rel)
     relevant = matched.total(_relevant(matched.ideal, rel))
     scores = np.zeros(matched.queries)
@@ -51,36 +44,20 @@ def mean_average_r_precision(matched: Matched, cutoffs: tuple[int, ...], *, rel:
 
 @kind(name="Rp")
 def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> Floats:
-    """The share of the z best items of the query that are among the first z items of the list.
-
-    An item with the same grade as the last of the z best belongs to relevant(z) too. The denominator remains min(m, z),
-    and the score never exceeds 1. A list shorter than z is not treated specially. In a solution in VL.NET's format,
-    every listed item is relevant, even with grade 0; in other formats, an item is relevant if its grade is positive.
-    With rel, only those of these items count that have at least this grade. Undefined where the query has no relevant
-    item.
-    """
+    """The share of the z best items of the query that are among the first z items of the list."""
     return mean_average_r_precision.function(matched, (z,), rel=rel)
 
 
 @kind(name="Rprec", aliases={"R-precision": {}})
 def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """Precision at R, the number of relevant items of the query.
-
-    All relevant items count the same, unlike in Rp. A list shorter than R is not treated specially. Undefined where the
-    query has no relevant item.
-    """
+    """Precision at R, the number of relevant items of the query."""
     wanted = matched.relevant_items(rel)
     return ratio(matched.count(matched.found.relevant(rel), wanted), wanted, wanted > 0)
 
 
 @kind(name="RprecMult")
 def r_precision_at_multiple(matched: Matched, multiple: Multiple, *, rel: Relevant = "positive") -> Floats:
-    """Precision at a multiple of R, the number of relevant items of the query.
-
-    Small multiples show how precise the top of a list is, large ones how complete the list is. With m = 1 it is Rprec.
-    The number of ranks is rounded up unless it exceeds an integer by less than 0.1, as in trec_eval; 0 if no rank is
-    left. Undefined where the query has no relevant item.
-    """
+    """Precision at a multiple of R, the number of relevant items of the query."""
     wanted = matched.relevant_items(rel)
     depth = np.floor(multiple * wanted + _ROUNDED_UP)
     return ratio(matched.count(matched.found.relevant(rel), depth), np.maximum(depth, 1), wanted > 0)
@@ -114,22 +91,13 @@ Capped = Annotated[
 
 @kind(name="P", aliases={"Precision": {}})
 def precision(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
-    """The share of the first k items that are relevant.
-
-    The divisor is k, also for a shorter list and for a query with fewer relevant items. Undefined where the query has
-    no relevant item.
-    """
+    """The share of the first k items that are relevant."""
     return ratio(matched.relevant_found(rel, k), k, matched.relevant_items(rel) > 0)
 
 
 @kind(name="R", aliases={"Recall": {}, "R_cap": {"denominator": "min"}, "relative_P": {"denominator": "min"}})
 def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
-    """The share of the query's relevant items that are in the first k ranks, or anywhere in the list.
-
-    If k is below R, even the best list scores below 1. With denominator=min it scores 1; this is relative_P in
-    trec_eval, and recall, capped recall, calibrated recall or R-precision at k in other tools. Undefined where the
-    query has no relevant item.
-    """
+    """The share of the query's relevant items that are in the first k ranks, or anywhere in the list."""
     wanted = matched.relevant_items(rel)
     divisor = wanted
     if denominator == "min":
@@ -139,11 +107,7 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
 
 @kind(name="Hits", bounded=False)
 def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
-    """The number of relevant items in the first k ranks, or anywhere in the list.
-
-    The mean over the queries is reported; NumRelRet has the sum. A repeated item counts once. Undefined where the query
-    has no relevant item.
-    """
+    """The number of relevant items in the first k ranks, or anywhere in the list."""
     return ratio(matched.relevant_found(rel, k), 1, matched.relevant_items(rel) > 0)
 
 
@@ -151,10 +115,7 @@ def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floa
 def f_measure(
     matched: Matched, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
-    """The weighted harmonic mean of precision and recall in the first k ranks.
-
-    0 if precision and recall are 0. β is squared by default. Undefined where the query has no relevant item.
-    """
+    """The weighted harmonic mean of precision and recall in the first k ranks."""
     factor = beta**2 if weight == "squared" else beta
     return _harmonic(matched, matched.relevant_found(rel, k), k, factor, rel)
 
@@ -166,11 +127,7 @@ def f_measure(
     redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
 )
 def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The share of the items of the list that are relevant.
-
-    0 for an empty list. A repeated item counts once but lengthens the list. Undefined where the query has no relevant
-    item.
-    """
+    """The share of the items of the list that are relevant."""
     return ratio(matched.relevant_found(rel), np.maximum(matched.retrieved, 1), matched.relevant_items(rel) > 0)
 
 
@@ -184,10 +141,7 @@ def set_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     redirected={"relative": {"true": "SetRelP", "false": "SetP"}},
 )
 def set_recall(matched: Matched, *, denominator: Capped = "R", rel: Relevant = "positive") -> Floats:
-    """The share of the query's relevant items that are in the list.
-
-    The same as R without a cut-off. Undefined where the query has no relevant item.
-    """
+    """The share of the query's relevant items that are in the list."""
     return recall.function(matched, None, denominator=denominator, rel=rel)
 
 
@@ -200,11 +154,7 @@ def _plain_weight(measure: Measure) -> Measure | None:
 def set_f_measure(
     matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
-    """The weighted harmonic mean of the precision and the recall of the whole list.
-
-    0 if precision and recall are 0. β is squared by default. trec_eval and ir_measures do not square it; their
-    SetF(beta=2) is SetF(beta=2,weight=plain) here. Undefined where the query has no relevant item.
-    """
+    """The weighted harmonic mean of the precision and the recall of the whole list."""
     found, wanted = matched.relevant_found(rel), matched.relevant_items(rel)
     if weight == "squared":
         return _harmonic(matched, found, matched.retrieved, beta**2, rel)
@@ -216,11 +166,7 @@ def set_f_measure(
 
 @kind(name="SetAP", aliases={"set_map": {}}, closed_form_when_cut=False)
 def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The precision of the whole list times its recall.
-
-    Equal to AP with the precision of the whole list at every relevant item. 0 for an empty list. Undefined where the
-    query has no relevant item.
-    """
+    """The precision of the whole list times its recall."""
     wanted = matched.relevant_items(rel)
     return ratio(matched.relevant_found(rel) ** 2, np.maximum(matched.retrieved, 1) * wanted, wanted > 0)
 
@@ -236,12 +182,7 @@ def utility(
     items: Annotated[float, About("the number of items in the collection, for rest", least=0, most=1e12)] = 0.0,
     rel: Relevant = "positive",
 ) -> Floats:
-    """The sum of the worth of all items of the collection, by whether they are relevant and whether they are listed.
-
-    By default a relevant item in the list adds 1 and any other item of the list subtracts 1, so scores may be negative.
-    The order of the list does not matter. A repeated item counts once as relevant but lengthens the list. Defined for
-    every query.
-    """
+    """The sum of the worth of all items of the collection, by whether they are relevant and whether they are listed."""
     hits, wanted = matched.relevant_found(rel), matched.relevant_items(rel)
     listed = matched.retrieved.astype(np.float64)
     return (
@@ -275,12 +216,7 @@ Reach = Annotated[
 def average_precision(
     matched: Matched, k: int | None, *, denominator: Denominator = "R", rel: Relevant = "positive"
 ) -> Floats:
-    """The mean, over the query's relevant items, of the precision at the rank of each.
-
-    A relevant item that is not in the list adds 0. The sum is divided by R, the number of relevant items in the
-    solution, also with a cut-off, as in trec_eval, ranx and ir_measures. Other tools use another denominator under the
-    same name. Undefined where the query has no relevant item.
-    """
+    """The mean, over the query's relevant items, of the precision at the rank of each."""
     wanted = matched.relevant_items(rel)
     depth = matched.retrieved if k is None else k
     divisor: Floats | int = wanted
@@ -314,40 +250,27 @@ def precision_sum(matched: Matched, hits: JudgedItems, k: int | None = None) -> 
 
 @kind(name="GMAP", aliases={"gm_map": {}}, aggregation="geometric")
 def geometric_average_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
-    """The geometric mean of average precision over the queries; for one query, its average precision.
-
-    A query with a low score costs more than in the arithmetic mean. An average precision below 0.00001 counts as
-    0.00001, since a single zero would make the geometric mean zero. Undefined where the query has no relevant item.
-    """
+    """The geometric mean of average precision over the queries; for one query, its average precision."""
     return average_precision.function(matched, k, rel=rel)
 
 
 @kind(name="RR", aliases={"MRR": {}, "recip_rank": {}, "Reciprocal_Rank": {}}, mean_name="MRR")
 def reciprocal_rank(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
-    """One divided by the rank of the first relevant item.
-
-    0 if there is no relevant item up to rank k. Undefined where the query has no relevant item.
-    """
+    """One divided by the rank of the first relevant item."""
     first = _first_relevant(matched, k, rel)
     return ratio(matched.total(first, first.value / first.rank), 1, matched.relevant_items(rel) > 0)
 
 
 @kind(name="Success", aliases={"hit_rate": {}})
 def success(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
-    """1 if one of the first k items is relevant, 0 otherwise.
-
-    Also called hit rate. Undefined where the query has no relevant item.
-    """
+    """1 if one of the first k items is relevant, 0 otherwise."""
     first = _first_relevant(matched, k, rel)
     return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
 
 
 @kind(name="SetSuccess", whole_list_names={"hit_rate": {}})
 def set_success(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """1 if an item of the list is relevant, 0 otherwise.
-
-    Also called hit rate. Undefined where the query has no relevant item.
-    """
+    """1 if an item of the list is relevant, 0 otherwise."""
     first = _first_relevant(matched, None, rel)
     return ratio(matched.total(first, first.value), 1, matched.relevant_items(rel) > 0)
 
@@ -389,22 +312,13 @@ def _reached_up(measure: Measure) -> Measure | None:
 def interpolated_precision(
     matched: Matched, recall: Level, *, reach: Reach = "exact", rel: Relevant = "positive"
 ) -> Floats:
-    """The highest precision at any rank with at least this level of recall.
-
-    0 if the list never reaches this recall. The curve is usually drawn at the levels 0.0, 0.1, ..., 1.0. trec_eval
-    rounds the number of items that a level requires; its name iprec_at_recall is read with the rounding of its version
-    10. Undefined where the query has no relevant item.
-    """
+    """The highest precision at any rank with at least this level of recall."""
     return ratio(_highest_precision(matched, recall, reach, rel), 1, matched.relevant_items(rel) > 0)
 
 
 @kind(name="11pt_avg", aliases={"11pt": {}}, closed_form=False)
 def eleven_point_average(matched: Matched, *, reach: Reach = "nearest", rel: Relevant = "positive") -> Floats:
-    """The mean of the interpolated precision at the levels of recall 0.0, 0.1, ..., 1.0.
-
-    An approximation of the area under the curve of precision and recall, as AP is. By default, the number of items is
-    rounded as in trec_eval 10. Undefined where the query has no relevant item.
-    """
+    """The mean of the interpolated precision at the levels of recall 0.0, 0.1, ..., 1.0."""
     levels = [_highest_precision(matched, tenth / 10, reach, rel) for tenth in range(11)]
     return ratio(np.sum(levels, axis=0), 11, matched.relevant_items(rel) > 0)
 
@@ -425,11 +339,7 @@ def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Thres
 
 @kind(name="Accuracy", closed_form=False)
 def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
-    """The probability that a relevant item of the list is ranked before an item that is not relevant.
-
-    Relevant items that are missing from the list do not matter. 0 if the list has no relevant item, 1 if it has no
-    other item. Undefined where the query has no relevant item.
-    """
+    """The probability that a relevant item of the list is ranked before an item that is not relevant."""
     hits = matched.found.relevant(rel).top(k)
     found = matched.total(hits)
     others = (matched.retrieved if k is None else np.minimum(matched.retrieved, k)) - found

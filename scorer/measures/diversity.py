@@ -216,53 +216,31 @@ _diverse = partial(kind, closed_form=False, subtopics=True)
 
 @_diverse(name="alpha-nDCG", aliases={"α-nDCG": {}}, bounded=False)
 def alpha_ndcg(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
-    """The discounted novelty of the items of the list, divided by that of the ideal list.
-
-    At each rank, the ideal list has the item with the highest novelty, and of several such items the one with the
-    highest id, as in ndeval. This is not always the best choice for the ranks below, so a list may score slightly above
-    1. Undefined where the query has no relevant item.
-    """
+    """The discounted novelty of the items of the list, divided by that of the ideal list."""
     return _against_ideal(matched, k, alpha, rel, discounts)
 
 
 @_diverse(name="alpha-DCG", aliases={"α-DCG": {}})
 def alpha_dcg(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
-    """The discounted novelty of the items, divided by that of items that have all subtopics of the query.
-
-    There may be no such items, so the best list may score below 1. Undefined where the query has no relevant item.
-    """
+    """The discounted novelty of the items, divided by that of items that have all subtopics of the query."""
     return _against_all(matched, k, alpha, rel, discounts)
 
 
 @_diverse(name="ERR-IA")
 def err_ia(matched: Matched, k: int, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
-    """The novelty of each item divided by its rank, as a share of that of items that have all subtopics.
-
-    An item satisfies a user who wants one of its subtopics with the probability alpha; grades decide only which items
-    are relevant. There may be no items with all subtopics, so the best list may score below 1. Undefined where the
-    query has no relevant item.
-    """
+    """The novelty of each item divided by its rank, as a share of that of items that have all subtopics."""
     return _against_all(matched, k, alpha, rel, _reciprocal)
 
 
 @_diverse(name="nERR-IA", bounded=False)
 def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Relevant = "positive") -> Floats:
-    """The novelty of each item divided by its rank, as a share of that of the ideal list.
-
-    At each rank, the ideal list has the item with the highest novelty, and of several such items the one with the
-    highest id, as in ndeval. This is not always the best choice for the ranks below, so a list may score slightly above
-    1. Undefined where the query has no relevant item.
-    """
+    """The novelty of each item divided by its rank, as a share of that of the ideal list."""
     return _against_ideal(matched, k, alpha, rel, _reciprocal)
 
 
 @_diverse(name="NRBP")
 def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
-    """The novelty of each item, weighted by the probability that a user looks at its rank.
-
-    The score 1 is that of an endless list whose items have all subtopics. Undefined where the query has no relevant
-    item.
-    """
+    """The novelty of each item, weighted by the probability that a user looks at its rank."""
     sums = _weighted(matched, novelty(matched, None, alpha, rel), _persistence(beta))
     covered = coverage(matched, rel).covered
     return ratio(sums * (1 - (1 - alpha) * beta), np.maximum(covered, 1), covered > 0)
@@ -270,21 +248,13 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
 
 @_diverse(name="nNRBP", bounded=False)
 def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
-    """The novelty of each item, weighted by the probability of a look at its rank, against that of the ideal list.
-
-    At each rank, the ideal list has the item with the highest novelty, and of several such items the one with the
-    highest id, as in ndeval. This is not always the best choice for the ranks below, so a list may score slightly above
-    1. Undefined where the query has no relevant item.
-    """
+    """The novelty of each item, weighted by the probability of a look at its rank, against that of the ideal list."""
     return _against_ideal(matched, None, alpha, rel, _persistence(beta))
 
 
 @kind(name="P-IA", subtopics=True)
 def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
-    """The mean over the subtopics of the precision at k.
-
-    Divided by k also for a shorter list. Undefined where the query has no relevant item.
-    """
+    """The mean over the subtopics of the precision at k."""
     hits, _, _ = entries(matched, matched.found, rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.count(hits, k), np.maximum(covered, 1) * k, covered > 0)
@@ -292,10 +262,7 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
 
 @_diverse(name="AP-IA", aliases={"MAP-IA": {}}, mean_name="MAP-IA")
 def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The mean over the subtopics of the average precision.
-
-    Undefined where the query has no relevant item.
-    """
+    """The mean over the subtopics of the average precision."""
     hits, subtopic, _ = entries(matched, matched.found, rel)
     judged = coverage(matched, rel)
     shares = count_so_far(subtopic) / hits.rank / judged.items[subtopic]
@@ -304,10 +271,7 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
 
 @_diverse(name="StRecall", aliases={"strec": {}})
 def subtopic_recall(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
-    """The share of the subtopics that the list covers.
-
-    Undefined where the query has no relevant item.
-    """
+    """The share of the subtopics that the list covers."""
     hits, subtopic, _ = entries(matched, matched.found.top(k), rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.total(hits.where(count_so_far(subtopic) == 1)), np.maximum(covered, 1), covered > 0)
@@ -356,10 +320,7 @@ _EPSILON = 0.00001
 
 @kind(name="Bpref", closed_form=False)
 def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """How rarely an item judged not relevant is ranked before a relevant item.
-
-    Unjudged items and items with a negative grade do not matter. Undefined where the query has no relevant item.
-    """
+    """How rarely an item judged not relevant is ranked before a relevant item."""
     wanted, unwanted = matched.relevant_items(rel), matched.total(matched.ideal.where(judged_not(matched.ideal, rel)))
     before = matched.found.count_so_far(judged_not(matched.found, rel))
     relevant = matched.found.is_relevant(rel)
@@ -371,21 +332,13 @@ def binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats
 
 @kind(name="GMBpref", closed_form=False, aggregation="geometric")
 def geometric_binary_preference(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The binary preference, whose scores of all queries are averaged geometrically.
-
-    A query with a low score lowers the mean more than in the mean of Bpref. A score below 0.00001 counts as 0.00001.
-    Undefined where the query has no relevant item.
-    """
+    """The binary preference, whose scores of all queries are averaged geometrically."""
     return binary_preference.function(matched, rel=rel)
 
 
 @kind(name="infAP", closed_form=False)
 def inferred_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """An estimate of AP where only a sample of the pool is judged.
-
-    A negative grade marks an item of the pool that is not judged. Items of the pool are assumed to be relevant as often
-    as the judged items, and items outside the pool to be not relevant. Undefined where the query has no relevant item.
-    """
+    """An estimate of AP where only a sample of the pool is judged."""
     found, wanted = matched.found, matched.relevant_items(rel)
     relevant = found.is_relevant(rel)
     hits = found.where(relevant)
@@ -403,10 +356,7 @@ def judged_not(hits: JudgedItems, rel: Threshold) -> Bools:
 
 @kind(name="Judged")
 def judgement_rate(matched: Matched, k: int | None) -> Floats:
-    """The share of the first k items that have a grade of 0 or more in the solution.
-
-    Scores of lists with few judged items are not reliable. 0 for an empty list. Defined for every query.
-    """
+    """The share of the first k items that have a grade of 0 or more in the solution."""
     depth = matched.retrieved if k is None else np.minimum(matched.retrieved, k)
     found = matched.count(matched.found.where(matched.found.grade >= 0), k)
     return found / np.maximum(depth, 1)
@@ -414,11 +364,7 @@ def judgement_rate(matched: Matched, k: int | None) -> Floats:
 
 @kind(name="Unjudged")
 def unjudged_share(matched: Matched, k: int) -> Floats:
-    """The number of items in the first k ranks without a grade of 0 or more in the solution, divided by k.
-
-    Scores of lists with many unjudged items are not reliable. Ranks after the end of a short list count as judged. A
-    repeated item counts as judged once. Defined for every query.
-    """
+    """The number of items in the first k ranks without a grade of 0 or more in the solution, divided by k."""
     judged = matched.count(matched.found.where(matched.found.grade >= 0), k)
     return (np.minimum(matched.retrieved, k) - judged) / k
 
@@ -428,46 +374,29 @@ _count = partial(kind, aggregation="sum")
 
 @_count(name="NumQ")
 def number_of_queries(matched: Matched) -> Floats:
-    """The number of queries, each of which counts 1.
-
-    A query without relevant items counts too. Defined for every query.
-    """
+    """The number of queries, each of which counts 1."""
     return np.ones(matched.queries)
 
 
 @_count(name="NumRet", bounded=False, redirected={"rel": {"*": "NumRelRet"}})
 def number_retrieved(matched: Matched) -> Floats:
-    """The number of items in the list, repeated items included.
-
-    Lists for queries that the solution does not have are not counted. ir_measures' NumRet(rel=1) is read as
-    NumRelRet(rel=1). Defined for every query.
-    """
+    """The number of items in the list, repeated items included."""
     return matched.retrieved.astype(np.float64)
 
 
 @_count(name="NumRel", bounded=False)
 def number_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The number of relevant items that the solution has for the query.
-
-    The same for every submission. Defined for every query.
-    """
+    """The number of relevant items that the solution has for the query."""
     return matched.relevant_items(rel)
 
 
 @_count(name="NumRelRet", bounded=False)
 def number_relevant_retrieved(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The number of relevant items in the list.
-
-    A repeated item counts once. Defined for every query.
-    """
+    """The number of relevant items in the list."""
     return matched.relevant_found(rel)
 
 
 @_count(name="NumNonrelJudgedRet", bounded=False)
 def number_judged_not_relevant(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The number of items in the list that are judged and not relevant.
-
-    An item with a negative grade is not judged, as in TREC's files. A repeated item counts once. Defined for every
-    query.
-    """
+    """The number of items in the list that are judged and not relevant."""
     return matched.count(matched.found.where(judged_not(matched.found, rel)))

@@ -67,15 +67,7 @@ def ndcg(
     ideal: Ideal = "judged",
     rel: GainThreshold = "positive",
 ) -> Floats:
-    """The discounted cumulated gain of the list, divided by that of the ideal list.
-
-    Without a cut-off, the whole list is compared with the whole ideal list, as in trec_eval's ndcg. An item with a
-    negative grade has gain 0 unless a map has a gain for it; an item that the solution does not list always has gain 0.
-    With ideal=retrieved, a list can score 1 although better items are missing, and a list without relevant items scores
-    0. With ideal=full, a query with few relevant items keeps every list below 1; without a cut-off, the ideal list is
-    as long as the list. Under the same name, trec_eval, ranx and scikit-learn have gain=linear, and gdeval and others
-    have gain=exp. Undefined where the query has no positive grade, or none of at least rel.
-    """
+    """The discounted cumulated gain of the list, divided by that of the ideal list."""
     gains = above_threshold(share_of_best(matched, gain), rel)
     defined = (matched.relevant_items(rel) > 0) & (best_grades(matched) > 0)
     found = discounted_sum(matched, matched.found, gains, k, discount)
@@ -114,13 +106,7 @@ def dcg(
     discount: Discount = "log2",
     rel: GainThreshold = "positive",
 ) -> Floats:
-    """The sum of the gains of the items in the list, each discounted by its rank.
-
-    Scores of different queries, or of different scales of grades, cannot be compared. A negative grade has gain 0
-    unless a map has a gain for it. Undefined where the query has no positive grade, or none of at least rel, and where
-    the sum of the best possible list exceeds the largest floating-point number (with gain=exp from grade 1024 on). A
-    solution with such a query is refused; nDCG has no such limit.
-    """
+    """The sum of the gains of the items in the list, each discounted by its rank."""
     with np.errstate(over="ignore"):
         sums = discounted_sum(matched, matched.found, above_threshold(absolute_gains(gain), rel), k, discount)
     defined = np.isfinite(highest_dcg(matched, k, gain=gain, discount=discount, rel=rel))
@@ -250,11 +236,7 @@ _experimental = partial(kind, closed_form=False)
 
 @_experimental(name="nDCGrel")
 def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
-    """The mean of nDCG at the ranks of all items with a positive gain.
-
-    For an item that is not in the list, it is the nDCG of the whole list. An item with a negative grade has gain 0
-    unless a map has a gain for it. Undefined where the query has no positive grade.
-    """
+    """The mean of nDCG at the ranks of all items with a positive gain."""
     sums = _Sums(matched, gain)
     hits = sums.found
     wanted = matched.total(sums.ideal)
@@ -265,12 +247,7 @@ def ndcg_over_relevant(matched: Matched, *, gain: GradeGain = "linear") -> Float
 
 @_experimental(name="Rndcg")
 def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relevant = "positive") -> Floats:
-    """The mean of nDCG at the ranks where a perfect list would go on to a lower gain, and at the end of the list.
-
-    With 5 items of grade 2 and 3 of grade 1, these ranks are 5 and 8. As in trec_eval, the end of the list counts only
-    if it is at least two ranks after the last of them, and the threshold decides only which queries have a score.
-    Undefined where the query has no relevant item.
-    """
+    """The mean of nDCG at the ranks where a perfect list would go on to a lower gain, and at the end of the list."""
     sums = _Sums(matched, gain)
     ideal = sums.ideal
     last = np.append(np.diff(sums.gain) != 0, True)[: len(ideal)] | (np.diff(ideal.query, append=-1) != 0)
@@ -284,12 +261,7 @@ def ndcg_over_levels(matched: Matched, *, gain: GradeGain = "linear", rel: Relev
 
 @_experimental(name="G")
 def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
-    """The sum of the gains of the list, each discounted by the gain lost up to its rank, divided by all gains.
-
-    An item is discounted by how much more gain the ideal list has up to its rank, where each rank of the ideal list
-    counts at least 1. So a perfect list scores 1 if no gain is between 0 and 1. An item with a negative grade has gain
-    0 unless a map has a gain for it. Undefined where the query has no positive grade.
-    """
+    """The sum of the gains of the list, each discounted by the gain lost up to its rank, divided by all gains."""
     gains = absolute_gains(gain)
     highest = highest_gains(matched, gains)
     highest = np.where(highest == 0, 1, highest)
@@ -310,11 +282,7 @@ def normalised_gain(matched: Matched, *, gain: GradeGain = "linear") -> Floats:
 
 @_experimental(name="binG")
 def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """The mean, over the query's relevant items, of a discount by the number of other items ranked before each.
-
-    Relevant items that come first do not discount the items after them, unlike in nDCG. A relevant item that is not in
-    the list adds 0, and an unjudged item counts as not relevant. Undefined where the query has no relevant item.
-    """
+    """The mean, over the query's relevant items, of a discount by the number of other items ranked before each."""
     hits, wanted = matched.found.relevant(rel), matched.relevant_items(rel)
     others = hits.rank - hits.position_in_query()
     return ratio(matched.total(hits, 1 / np.log2(2 + others)), wanted, wanted > 0)

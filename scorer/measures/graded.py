@@ -152,10 +152,8 @@ def _end_slope(width: Floats, next_width: Floats, secant: Floats, next_secant: F
 
 @kind(name="muAP", aliases={"muMAP": {}, "μAP": {}, "μMAP": {}}, mean_name="muMAP")
 def multi_graded_average_precision(matched: Matched, k: int | None) -> Floats:
-    """The mean of average precision with each grade as the threshold, weighted by the step from the next lower grade.
-
-    L has the grades of the query, not those of all queries, so a perfect list scores 1. For a query with only one
-    positive grade it equals AP. Undefined where the query has no positive grade.
+    """The mean of average precision with each grade as the threshold, weighted by the step from the next lower
+    grade.
     """
     found = matched.found.relevant()
     scores = np.zeros(matched.queries)
@@ -195,11 +193,7 @@ def _levels(matched: Matched) -> Iterator[_Level]:
 
 @kind(name="NDCNG")
 def ndcng(matched: Matched, k: int | None) -> Floats:
-    """The nDCG of grades divided by the query's highest grade.
-
-    Multiplying all grades by a factor does not change the score. A query whose best grade is low on a common scale
-    counts as much as any other. Undefined where the query has no positive grade.
-    """
+    """The nDCG of grades divided by the query's highest grade."""
     return normalised(matched, _normalised_gains(matched), k)
 
 
@@ -210,11 +204,7 @@ def _normalised_gains(matched: Matched) -> Gains:
 
 @kind(name="nDCGphi", aliases={"nDCGφ": {}, "nDCG^phi": {}})
 def ndcg_phi(matched: Matched, k: int | None, *, whisker: Whisker = "observed") -> Floats:
-    """The nDCG with a gain that says how far a grade exceeds the usual grades of its query.
-
-    Grades up to the median have gain 0. Where two points of the curve coincide, the higher one is used. Undefined where
-    the query has no two distinct positive grades.
-    """
+    """The nDCG with a gain that says how far a grade exceeds the usual grades of its query."""
     phi = relevance_curves(matched, whisker)
     scores = normalised(matched, lambda hits: np.expm1(LOG_2 * phi(hits)), k)
     return np.where(phi.defined, scores, np.nan)
@@ -222,21 +212,13 @@ def ndcg_phi(matched: Matched, k: int | None, *, whisker: Whisker = "observed") 
 
 @kind(name="MeanNDCG")
 def mean_ndcg(matched: Matched, n: int | None) -> Floats:
-    """The mean of nDCG at all cut-offs from 1 to n.
-
-    Without a cut-off, n is the length of the list, and an empty list scores 0. Undefined where the query has no
-    positive grade.
-    """
+    """The mean of nDCG at all cut-offs from 1 to n."""
     return _mean_over_cutoffs(matched, share_of_best(matched, "exp"), n)
 
 
 @kind(name="MeanNDCNG")
 def mean_ndcng(matched: Matched, n: int | None) -> Floats:
-    """The mean of NDCNG at all cut-offs from 1 to n.
-
-    Without a cut-off, n is the length of the list, and an empty list scores 0. Undefined where the query has no
-    positive grade.
-    """
+    """The mean of NDCNG at all cut-offs from 1 to n."""
     return _mean_over_cutoffs(matched, _normalised_gains(matched), n)
 
 

@@ -344,11 +344,7 @@ def combination(terms: Terms) -> Measure:
         return terms[0][1]
     if uneven := [part for part in parts if part.kind.aggregation != "mean"]:
         raise MeasureError(f"{uneven[0]} is not a mean over queries, so that it cannot be a part of a combination")
-    combined.__doc__ = f"""The sum of {joined([f"{weight:g} times {part}" for weight, part in terms])}.
-
-    Undefined where one of these is undefined. The score of a query is the sum of its scores on these measures. So the
-    mean over queries is the sum of their means, if all are defined for the same queries.
-    """
+    combined.__doc__ = f"The sum of {joined([f'{weight:g} times {part}' for weight, part in terms])}."
     names = [(weight, str(part)) for weight, part in terms]
     latex = ((weight, rf"\mathrm{{{re.sub('([_{}])', _ESCAPED, name)}}}") for weight, name in names)
     return Kind(
@@ -358,6 +354,7 @@ def combination(terms: Terms) -> Measure:
             "title": "Combination of measures",
             "formula": _sum_of(names, " · ", " + "),
             "latex": _sum_of(latex, r" \cdot ", " + ").join(("$$", "$$")),
+            "edge_cases": _EDGE_CASES,
             "source": "Stated by the organiser, or by the command.",
         },
         bounded=min(weights) > 0 and sum(weights) < 1 + 1e-9 and all(part.bounded for part in parts),
@@ -369,6 +366,10 @@ def combination(terms: Terms) -> Measure:
     ).measure()
 
 
+_EDGE_CASES = (
+    "Undefined where one of these is undefined. The score of a query is the sum of its scores on these measures. So "
+    "the mean over queries is the sum of their means, if all are defined for the same queries."
+)
 _ESCAPED = r"\\\1"
 
 
@@ -400,9 +401,8 @@ def measure(function: Callable[[Matched], Floats], name: str) -> Measure:
     >>> scorer.evaluate({"q1": {"d1": 2, "d2": 0}}, {"q1": ["d3", "d2"]}, [scorer.measure(found, "Found"), "RR"])
     Evaluation({'Found': 0.5, 'RR': 0.0}, queries=1, undefined=0)
     """
-    checked, texts = partial(_checked, function, name), {"title": name, "formula": "", "latex": "", "source": ""}
-    kind = _Kind(checked, name, stated=texts, bounded=False, closed_form=False)
-    return kind.measure()
+    checked = partial(_checked, function, name)
+    return _Kind(checked, name, stated={"title": name}, bounded=False, closed_form=False).measure()
 
 
 class _Kind(Kind):

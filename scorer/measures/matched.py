@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.errors import MeasureError
-from scorer.wording import explained, quoted
+from scorer.wording import quoted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -445,7 +445,7 @@ class _Text:
         self._name = name
 
     def __get__(self, declared: Declared[Any], _owner: type) -> str:
-        return declared.texts[self._name]
+        return declared.texts.get(self._name, "")
 
 
 @cache
@@ -461,8 +461,8 @@ def _texts(file: str) -> dict[str, dict[str, str]]:
 class Declared(Generic[Result]):
     """A function and its declaration, which a decorator makes of it: see `declaration`.
 
-    The docstring of the function is printed for users: one sentence that says what its result is, an empty line, and
-    then the edge cases. Its parameters are those by keyword, annotated ``Annotated[type, About(...)]``.
+    The docstring of the function, one sentence that says what its result is, is printed for users. Its parameters are
+    those by keyword, annotated ``Annotated[type, About(...)]``.
     """
 
     function: Callable[..., Result] = field(repr=False)
@@ -475,6 +475,8 @@ class Declared(Generic[Result]):
     latex = _Text()
     """The same for pages: as LaTeX between ``$$``, then in words what its symbols mean, with LaTeX between ``$``. The
     page of measures defines the symbols that several formulas have."""
+    edge_cases = _Text()
+    """How the function treats short lists, ties, queries without relevant items, and so on."""
     source = _Text()
 
     @property
@@ -485,12 +487,7 @@ class Declared(Generic[Result]):
     @property
     def summary(self) -> str:
         """What the result is, in one sentence."""
-        return explained(self.function)[0]
-
-    @property
-    def edge_cases(self) -> str:
-        """How the function treats short lists, ties, queries without relevant items, and so on."""
-        return explained(self.function)[1]
+        return " ".join((inspect.getdoc(self.function) or "").partition("\n\n")[0].split())
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:

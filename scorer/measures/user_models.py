@@ -82,12 +82,7 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
 def rank_biased_precision(
     matched: Matched, k: int | None, *, p: Persistence = 0.9, gain: RbpGain = "share", rel: RbpThreshold = "positive"
 ) -> Floats:
-    """The expected gain per item read of a user who reads on after each item with probability p.
-
-    A short list scores below 1. By default, p is 0.9 as in trec_eval; in ir_measures and trectools it is 0.8. The
-    spelling rbp.95 is read as ranx's, with p = 0.95 and gain=linear. A threshold for all binary measures does not
-    change RBP, as in trec_eval. Undefined where the query has no relevant item.
-    """
+    """The expected gain per item read of a user who reads on after each item with probability p."""
     gains = {
         "share": share_of_best(matched, "linear"),
         "binary": lambda hits: np.ones(len(hits)),
@@ -105,12 +100,7 @@ def _gdeval_err(measure: Measure) -> Measure | None:
 
 @kind(name="RBPresidual", aliases={"rbp_resid": {}}, closed_form_when_cut=False)
 def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
-    """How much RBP could grow if every unjudged item had the highest gain, in the list and after its end.
-
-    An item with a negative grade is not judged. As in trec_eval, a list in which every item is judged scores 0, also
-    where RBP could grow after its end, and so does an empty list. A repeated item counts as judged once. Defined for
-    every query.
-    """
+    """How much RBP could grow if every unjudged item had the highest gain, in the list and after its end."""
     judged = matched.found.where(matched.found.grade >= 0)
     ranked = matched.values_by_rank(judged, lambda hits: np.ones(len(hits)))
     residual = 1 - matched.total(ranked, ranked.value * (1 - p) * p ** (ranked.rank - 1.0))
@@ -119,12 +109,7 @@ def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
 
 @kind(name="ERR", unlike=(Unlike("ir_measures", "highest", _gdeval_err),), closed_form=False)
 def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highest = "solution") -> Floats:
-    """The expected reciprocal of the rank at which a user stops who is more likely to stop at better items.
-
-    The probability s of stopping depends on the grade and on the highest grade. By default, that is the highest grade
-    of the whole solution, so a list may have another score in another solution. A grade above the highest counts as the
-    highest. Undefined where the query has no positive grade.
-    """
+    """The expected reciprocal of the rank at which a user stops who is more likely to stop at better items."""
     top = float(matched.ideal.grade.max(initial=0.0)) if highest == "solution" else highest
     hits = matched.found.relevant().top(k)
     grade = np.minimum(hits.grade, top)
@@ -136,12 +121,7 @@ def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highes
 
 @kind(name="RBO", aliases={"Compat": {}, "Compatibility": {}}, closed_form=False)
 def rank_biased_overlap(matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes") -> Floats:
-    """The overlap of the list with the ideal list at every depth, with more weight at the top.
-
-    The ideal list has the items with a positive grade, by descending grade. Items with equal grades are in the order of
-    the list, followed by those missing from the list, so their order does not matter. Undefined where the query has no
-    positive grade.
-    """
+    """The overlap of the list with the ideal list at every depth, with more weight at the top."""
     ideal, found = matched.ideal.relevant(), matched.found.relevant()
     wanted = matched.relevant_items()
     depth = np.maximum(matched.retrieved, wanted.astype(np.int64))
@@ -256,12 +236,7 @@ def inst(
     min_rel: MinRel = 0.0,
     max_rel: MaxRel = "solution",
 ) -> Floats:
-    """The expected gain per item of a user who needs a total gain of T, and reads less after each gain.
-
-    Without a cut-off, the user may read 1000 ranks, as in cwl_eval; higher cut-offs count as 1000. Ranks after the end
-    of the list have no gain. If max_rel is not above min_rel, every grade above min_rel has gain 1. Undefined where the
-    query has no positive grade.
-    """
+    """The expected gain per item of a user who needs a total gain of T, and reads less after each gain."""
 
     def continuation(rank: Ints, gain: Floats) -> Floats:
         return goal_reading(np.asarray(rank + 2 * T - np.cumsum(gain, axis=1), dtype=np.float64))
@@ -278,12 +253,7 @@ def insq(
     min_rel: MinRel = 0.0,
     max_rel: MaxRel = "solution",
 ) -> Floats:
-    """The expected gain per item of a user who needs a total gain of T, regardless of the gains so far.
-
-    Without a cut-off, the user may read 1000 ranks, as in cwl_eval; higher cut-offs count as 1000. Ranks after the end
-    of the list have no gain. If max_rel is not above min_rel, every grade above min_rel has gain 1. Undefined where the
-    query has no positive grade.
-    """
+    """The expected gain per item of a user who needs a total gain of T, regardless of the gains so far."""
     ranks = np.arange(1, depth(k) + 1)
     return weighted_gain(matched, 1 / (ranks + 2 * T - 1) ** 2, min_rel, max_rel)
 
@@ -297,34 +267,21 @@ def scaled_dcg(
     min_rel: MinRel = 0.0,
     max_rel: MaxRel = "solution",
 ) -> Floats:
-    """The discounted gain of the list, divided by that of a list with the highest gain at each of k ranks.
-
-    The divisor is the same for every query, also where the solution has fewer relevant items than ranks. Cut-offs above
-    1000 count as 1000, as in cwl_eval. If max_rel is not above min_rel, every grade above min_rel has gain 1.
-    Undefined where the query has no positive grade.
-    """
+    """The discounted gain of the list, divided by that of a list with the highest gain at each of k ranks."""
     return weighted_gain(matched, discounts(np.arange(1, depth(k) + 1), discount), min_rel, max_rel)
 
 
 @kind(name="NERR8", closed_form=False)
 def nearly_err_8(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution") -> Floats:
-    """The expected gain per item of a user who reads k items at most, and stops at each with its gain as probability.
-
-    Cut-offs above 1000 count as 1000, as in cwl_eval. Ranks after the end of the list have no gain. If max_rel is not
-    above min_rel, every grade above min_rel has gain 1. Undefined where the
-    query has no positive grade.
+    """The expected gain per item of a user who reads k items at most, and stops at each with its gain as
+    probability.
     """
     return expected_gain(matched, k, lambda _, gain: 1 - gain, min_rel, max_rel)
 
 
 @kind(name="NERR9", closed_form=False)
 def nearly_err_9(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution") -> Floats:
-    """As NERR8, but at rank r the user goes on with r / (r + 1) of that probability only.
-
-    Cut-offs above 1000 count as 1000, as in cwl_eval. Ranks after the end of the list have no gain. If max_rel is not
-    above min_rel, every grade above min_rel has gain 1. Undefined where the
-    query has no positive grade.
-    """
+    """As NERR8, but at rank r the user goes on with r / (r + 1) of that probability only."""
     return expected_gain(matched, k, lambda rank, gain: rank / (rank + 1) * (1 - gain), min_rel, max_rel)
 
 
@@ -332,12 +289,7 @@ def nearly_err_9(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: Ma
 def nearly_err_10(
     matched: Matched, k: int | None, *, p: Patience = 0.9, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution"
 ) -> Floats:
-    """As NERR8, but the user goes on with p of that probability only, as in RBP.
-
-    Without a cut-off, the user may read 1000 ranks, as in cwl_eval; higher cut-offs count as 1000. Ranks after the end
-    of the list have no gain. If max_rel is not above min_rel, every grade above min_rel has gain 1. Undefined where the
-    query has no positive grade.
-    """
+    """As NERR8, but the user goes on with p of that probability only, as in RBP."""
     return expected_gain(matched, k, lambda _, gain: p * (1 - gain), min_rel, max_rel)
 
 
@@ -350,11 +302,8 @@ def nearly_err_11(
     min_rel: MinRel = 0.0,
     max_rel: MaxRel = "solution",
 ) -> Floats:
-    """As NERR8, but at rank r the user goes on with a part of that probability only that depends on a goal, as in INSQ.
-
-    Without a cut-off, the user may read 1000 ranks, as in cwl_eval; higher cut-offs count as 1000. Ranks after the end
-    of the list have no gain. If max_rel is not above min_rel, every grade above min_rel has gain 1. Undefined where the
-    query has no positive grade.
+    """As NERR8, but at rank r the user goes on with a part of that probability only that depends on a goal, as in
+    INSQ.
     """
 
     def continuation(rank: Ints, gain: Floats) -> Floats:

@@ -235,64 +235,43 @@ def listed_by(runs: AlignedRuns) -> Ints:
 
 @method(name="sum", uses="scores", aliases=("comb_sum", "combsum"))
 def comb_sum(runs: AlignedRuns) -> Floats:
-    """The sum of the item's scores.
-
-    A run that does not list the item adds nothing.
-    """
+    """The sum of the item's scores."""
     return total(runs, runs.score)
 
 
 @method(name="mnz", uses="scores", aliases=("comb_mnz", "combmnz"))
 def comb_mnz(runs: AlignedRuns) -> Floats:
-    """The sum of the item's scores, times the number of runs that list it.
-
-    A run that lists the item counts also where its score is 0.
-    """
+    """The sum of the item's scores, times the number of runs that list it."""
     return total(runs, runs.score) * listed_by(runs)
 
 
 @method(name="gmnz", uses="scores", aliases=("comb_gmnz", "combgmnz"))
 def comb_gmnz(runs: AlignedRuns, *, gamma: Exponent) -> Floats:
-    """The sum of the item's scores, times a power of the number of runs that list it.
-
-    With gamma 0 it is CombSUM, with gamma 1 CombMNZ.
-    """
+    """The sum of the item's scores, times a power of the number of runs that list it."""
     return np.asarray(total(runs, runs.score) * listed_by(runs).astype(float) ** gamma)
 
 
 @method(name="anz", uses="scores", aliases=("comb_anz", "combanz"))
 def comb_anz(runs: AlignedRuns) -> Floats:
-    """The mean of the item's scores over the runs that list it.
-
-    A run that does not list the item has no influence.
-    """
+    """The mean of the item's scores over the runs that list it."""
     return total(runs, runs.score) / listed_by(runs)
 
 
 @method(name="max", uses="scores", aliases=("comb_max", "combmax"))
 def comb_max(runs: AlignedRuns) -> Floats:
-    """The highest of the item's scores.
-
-    A run that does not list the item has no influence.
-    """
+    """The highest of the item's scores."""
     return np.maximum.reduceat(runs.score, runs.first_entries())
 
 
 @method(name="min", uses="scores", aliases=("comb_min", "combmin"))
 def comb_min(runs: AlignedRuns) -> Floats:
-    """The lowest of the item's scores.
-
-    A run that does not list the item has no influence.
-    """
+    """The lowest of the item's scores."""
     return np.minimum.reduceat(runs.score, runs.first_entries())
 
 
 @method(name="med", uses="scores", aliases=("comb_med", "combmed"))
 def comb_med(runs: AlignedRuns) -> Floats:
-    """The median of the item's scores over the runs that list it.
-
-    The median of an even number of scores is the mean of the two in the middle.
-    """
+    """The median of the item's scores over the runs that list it."""
     ascending = runs.score[np.lexsort((runs.score, runs.candidate))]
     listed, first = listed_by(runs), runs.first_entries()
     return np.asarray((ascending[first + (listed - 1) // 2] + ascending[first + listed // 2]) / 2)
@@ -300,37 +279,25 @@ def comb_med(runs: AlignedRuns) -> Floats:
 
 @method(name="wsum", uses="scores", aliases=("weighted_sum", "linear"))
 def weighted_sum(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
-    """The sum of the item's scores, each times the weight of its run.
-
-    A run that does not list the item adds nothing.
-    """
+    """The sum of the item's scores, each times the weight of its run."""
     return total(runs, weights[runs.run] * runs.score)
 
 
 @method(name="wmnz", uses="scores", aliases=("weighted_mnz",))
 def weighted_mnz(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
-    """The sum of the item's scores, times the sum of the weights of the runs that list it.
-
-    With equal weights it orders items as CombMNZ does.
-    """
+    """The sum of the item's scores, times the sum of the weights of the runs that list it."""
     return total(runs, runs.score) * total(runs, weights[runs.run])
 
 
 @method(name="mixed", uses="scores")
 def mixed(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
-    """The weighted sum of the item's scores, times the square root of the number of runs that list it.
-
-    A run that lists the item counts also where its weight is 0.
-    """
+    """The weighted sum of the item's scores, times the square root of the number of runs that list it."""
     return np.asarray(total(runs, weights[runs.run] * runs.score) * np.sqrt(listed_by(runs)))
 
 
 @method(name="rrf", uses="ranks")
 def reciprocal_rank(runs: AlignedRuns, *, k: Offset = 60.0) -> Floats:
-    """The sum of the reciprocals of the item's ranks, each with an offset.
-
-    A run that does not list the item adds nothing. A larger offset makes low ranks count more.
-    """
+    """The sum of the reciprocals of the item's ranks, each with an offset."""
     return total(runs, 1 / (k + runs.rank))
 
 
@@ -340,37 +307,25 @@ def _inverse_squares(runs: AlignedRuns) -> Floats:
 
 @method(name="isr", uses="ranks")
 def inverse_square_rank(runs: AlignedRuns) -> Floats:
-    """The sum of the inverse squares of the item's ranks, times the number of runs that list it.
-
-    A run that does not list the item adds nothing.
-    """
+    """The sum of the inverse squares of the item's ranks, times the number of runs that list it."""
     return _inverse_squares(runs) * listed_by(runs)
 
 
 @method(name="log_isr", uses="ranks", aliases=("logisr",))
 def logarithmic_isr(runs: AlignedRuns) -> Floats:
-    """The sum of the inverse squares of the item's ranks, times the logarithm of the number of runs that list it.
-
-    An item that only one run lists scores 0. All these items tie.
-    """
+    """The sum of the inverse squares of the item's ranks, times the logarithm of the number of runs that list it."""
     return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs)))
 
 
 @method(name="logn_isr", uses="ranks", aliases=("lognisr",))
 def smoothed_logarithmic_isr(runs: AlignedRuns, *, sigma: Smoothing = 0.01) -> Floats:
-    """As log_isr, with a number added to the number of runs, so that items of one run do not all tie.
-
-    With sigma 0 it is log_isr.
-    """
+    """As log_isr, with a number added to the number of runs, so that items of one run do not all tie."""
     return np.asarray(_inverse_squares(runs) * np.log(listed_by(runs) + sigma))
 
 
 @method(name="rbc", uses="ranks")
 def rank_biased_centroid(runs: AlignedRuns, *, phi: Persistence) -> Floats:
-    """The sum of the weights that rank-biased precision gives to the item's ranks.
-
-    A run that does not list the item adds nothing. With phi 1 every score is 0.
-    """
+    """The sum of the weights that rank-biased precision gives to the item's ranks."""
     return total(runs, np.asarray((1 - phi) * phi ** (runs.rank - 1.0), dtype=np.float64))
 
 
@@ -389,20 +344,13 @@ def _points(runs: AlignedRuns, weights: Weights) -> Floats:
 
 @method(name="bordafuse", uses="ranks", aliases=("borda", "borda_fuse", "borda_count"))
 def borda(runs: AlignedRuns) -> Floats:
-    """The sum of the item's points: from each run, as many as there are candidates from the item downwards.
-
-    The candidates that a run does not list share the points that are left equally. A run without the query gives every
-    candidate the same points.
-    """
+    """The sum of the item's points: from each run, as many as there are candidates from the item downwards."""
     return _points(runs, np.ones(runs.runs))
 
 
 @method(name="w_bordafuse", uses="ranks", aliases=("weighted_bordafuse", "weighted_borda"))
 def weighted_borda(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
-    """As bordafuse, with the points of each run times its weight.
-
-    The candidates that a run does not list share the points that are left equally.
-    """
+    """As bordafuse, with the points of each run times its weight."""
     return _points(runs, weights)
 
 
@@ -463,19 +411,13 @@ def _merged(order: Ints, start: Ints, candidates: Ints, width: int, rank: Floats
 
 @method(name="condorcet", uses="ranks")
 def condorcet(runs: AlignedRuns) -> Floats:
-    """The number of candidates from the item downwards, when a merge sort compares items by the majority of the runs.
-
-    A run prefers an item that it lists to one that it does not list, and abstains where it lists neither. The sort
-    starts from the Borda count, and then the item id, descending; this order decides where as many runs prefer either
-    item, and where majorities form a cycle.
+    """The number of candidates from the item downwards, when a merge sort compares items by the majority of the
+    runs.
     """
     return _by_majority(runs, np.ones(runs.runs))
 
 
 @method(name="w_condorcet", uses="ranks", aliases=("weighted_condorcet",))
 def weighted_condorcet(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
-    """As condorcet, where each run has as many votes as its weight.
-
-    The sort starts from the weighted Borda count.
-    """
+    """As condorcet, where each run has as many votes as its weight."""
     return _by_majority(runs, weights)

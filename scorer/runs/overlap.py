@@ -152,10 +152,7 @@ Reference = Annotated[
 def rank_biased_overlap(
     lists: PairedLists, k: int | None, *, p: Persistence = 0.9, estimate: Estimate = "ext"
 ) -> Floats:
-    """The share of items that both lists have, averaged over all depths, with more weight at the top.
-
-    It is an estimate, because the lists end and the sum does not. The lists may differ in length.
-    """
+    """The share of items that both lists have, averaged over all depths, with more weight at the top."""
     lists = lists.top(k)
     shared, shorter, longer = lists.total(), np.maximum(lists.shorter, 1), np.maximum(lists.longer, 1)
     full = np.maximum(longer + shorter - shared.astype(np.int64), 1)
@@ -199,21 +196,14 @@ def jaccard(lists: PairedLists, k: int | None) -> Floats:
 
 @kind(name="Overlap")
 def overlap_of_sets(lists: PairedLists, k: int | None) -> Floats:
-    """The share of the first k items that both lists have, regardless of their order.
-
-    If both lists are shorter than k, it is the share of the longer list.
-    """
+    """The share of the first k items that both lists have, regardless of their order."""
     lists = lists.top(k)
     return ratio(lists.total(), np.maximum(lists.longer, 1).astype(np.float64), lists.in_both)
 
 
 @kind(name="tau", bounded=False, aliases={"kendall": {}, "kendalltau": {}})
 def kendall(lists: PairedLists, k: int | None) -> Floats:
-    """The correlation of the two orders of the items that both lists have, from -1 to 1.
-
-    Items that only one list has do not count, so it says little of lists that share few items. Undefined where the
-    lists share fewer than two items.
-    """
+    """The correlation of the two orders of the items that both lists have, from -1 to 1."""
     lists = lists.top(k)
     shared = lists.total()
     alike, pairs = lists.total(_earlier_in_both(lists)), shared * (shared - 1) / 2
@@ -222,11 +212,7 @@ def kendall(lists: PairedLists, k: int | None) -> Floats:
 
 @kind(name="tauAP", bounded=False)
 def ap_correlation(lists: PairedLists, k: int | None, *, reference: Reference = "both") -> Floats:
-    """The correlation of the two orders of the items that both lists have, with more weight at the top.
-
-    Items that only one list has do not count: they are removed before the ranks are numbered. Undefined where the lists
-    share fewer than two items.
-    """
+    """The correlation of the two orders of the items that both lists have, with more weight at the top."""
     lists = lists.top(k)
     if reference == "both":
         return (_by_reference(lists) + _by_reference(lists.reversed())) / 2
