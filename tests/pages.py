@@ -9,10 +9,25 @@ from functools import lru_cache
 from html.parser import HTMLParser
 from typing import Any
 
+from jinja2 import Environment
+from markupsafe import Markup
+
 from scorer.board.board import Board
 from scorer.board.site import pages as site_pages
 from scorer.board.site.pages import SiteContent
 from scorer.settings.tracks import Challenge
+
+
+def said(template: str, macro: str, *values: object) -> Markup:
+    """What a macro of the shipped templates says of some values, as HTML."""
+    module = _environment().get_template(template).module
+    return Markup(getattr(module, macro)(*values)).strip()
+
+
+@lru_cache
+def _environment() -> Environment:
+    return site_pages.page_environment(None)
+
 
 VOID = frozenset({"base", "meta", "link", "input", "br", "wbr", "img", "hr", "col"})
 

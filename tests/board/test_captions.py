@@ -9,21 +9,17 @@ from typing import Any
 import pytest
 
 from scorer.board.board import Board, Certainty, Pair, Row, RowCertainty, ShakeUp, Tier
-from scorer.board.site.captions import (
-    counts,
-    first_in,
-    front_summary,
-    how_sure,
-    meaning,
-    shake_up,
-    significant,
-    table_caption,
-    what_is_ranked,
-)
+from scorer.board.site.captions import counts, significant, table_caption
 from scorer.live.entry import State
 from scorer.measures import parse_one
 from scorer.wording import day_and_month, in_words, long_time, ordinal, sentence
 from tests.boards import baseline_row, board_of, challenge, entry, rejected_row, scored_row, without_final
+from tests.pages import said
+
+
+def phrase(macro: str, *values: object) -> str:
+    """What a macro says, as text."""
+    return said("words.html", macro, *values).striptags()
 
 
 def board_with(*tiers: tuple[int, ...], teams: int = 0, preliminary: bool = False, **settings: Any) -> Board:
@@ -83,7 +79,7 @@ def test_a_board_without_ranks_or_queries_says_so() -> None:
     row = replace(scored_row("solo", 0.1, 0.1, 5), entry=undefined, entries=(undefined,))
     assert table_caption(board_of(track, row)) == "No team has a score yet."
     empty = replace(board_of(challenge().tracks[0]), queries=0, scored_queries=0, preliminary_queries=0)
-    assert what_is_ranked(empty).endswith(". Averaged over queries.")
+    assert phrase("what_is_ranked", empty).endswith(". Averaged over queries.")
     assert [str(count) for count in counts(empty)] == ["0 teams", "0 entries"]
 
 
@@ -118,7 +114,7 @@ def test_a_board_without_ranks_or_queries_says_so() -> None:
 )
 def test_a_board_says_how_sure_it_is(board: Board, statement: str) -> None:
     """The number of tiers and what they mean, the smallest separable difference, or why there are no statistics."""
-    assert "".join(how_sure(board)) == statement
+    assert phrase("how_sure", board) == statement
 
 
 def test_queries_that_all_agree_leave_no_smallest_difference() -> None:
@@ -126,7 +122,7 @@ def test_queries_that_all_agree_leave_no_smallest_difference() -> None:
     board = board_with((0,), (1,))
     assert board.certainty[0] is not None
     alike = replace(board, certainty=(replace(board.certainty[0], smallest_difference=0.0), *board.certainty[1:]))
-    assert "not separable" not in "".join(how_sure(alike)) + front_summary(alike)
+    assert "not separable" not in phrase("how_sure", alike) + phrase("front_summary", alike)
 
 
 def pair(row: int, other: int, *, separable: bool, needed: int | None) -> Pair:
@@ -138,27 +134,29 @@ def test_a_board_says_what_would_separate_the_first_neighbours_that_are_not() ->
     """The number of queries in all, to two digits, next to the number of queries that the board has."""
     board = board_with((0, 1), (2, 3))
     first = replace(board, pairs=(pair(0, 1, separable=False, needed=1649),))
-    assert how_sure(first)[1].endswith("Separating ranks 1 and 2 would take about 1,600 queries instead of 484.")
+    assert phrase("how_sure", first).endswith("Separating ranks 1 and 2 would take about 1,600 queries instead of 484.")
     second = replace(board, pairs=(pair(0, 1, separable=True, needed=None), pair(2, 3, separable=False, needed=90_000)))
-    assert how_sure(second)[1].endswith("Separating ranks 3 and 4 would take about 90,000 queries instead of 484.")
+    assert phrase("how_sure", second).endswith(
+        "Separating ranks 3 and 4 would take about 90,000 queries instead of 484."
+    )
     without_difference = replace(board, pairs=(pair(0, 1, separable=False, needed=None),))
-    assert "would take" not in how_sure(without_difference)[1]
+    assert "would take" not in phrase("how_sure", without_difference)
     preliminary = replace(board_with((0, 1), preliminary=True), pairs=(pair(0, 1, separable=False, needed=970),))
-    assert how_sure(preliminary)[1].endswith("about 970 queries instead of 97.")
+    assert phrase("how_sure", preliminary).endswith("about 970 queries instead of 97.")
 
 
 def test_a_board_says_how_far_teams_moved_since_the_preliminary_ranking() -> None:
     """Next to how far chance would move them; nothing where one of the rankings is not shown."""
     board = board_with((0, 1))
     moved = replace(board, shake_up=ShakeUp(2, 1.24, 0.9, (0.51, 1.36), 0.8))
-    assert shake_up(moved) == (
+    assert phrase("shake_up", moved) == (
         "Teams moved by 1.2 ranks on average; a random choice of 97 preliminary queries would move them by 0.5 to 1.4."
     )
     still = replace(board, shake_up=ShakeUp(0, 0.0, 0.0, (0.0, 0.0), None))
-    assert shake_up(still) == (
+    assert phrase("shake_up", still) == (
         "Teams moved by 0.0 ranks on average; a random choice of 97 preliminary queries would move them by 0.0."
     )
-    assert shake_up(board) == ""
+    assert phrase("shake_up", board) == ""
 
 
 def test_teams_that_share_a_rank_are_not_called_by_two_ranks() -> None:
@@ -170,7 +168,7 @@ def test_teams_that_share_a_rank_are_not_called_by_two_ranks() -> None:
         certainty=(Certainty(484, (Tier((0, 1, 2), 0.06),), 0, 0.06),),
         pairs=(pair(0, 1, separable=False, needed=9000), pair(1, 2, separable=False, needed=800)),
     )
-    assert "ranks 1 and 3 would take about 800 queries" in how_sure(board)[1]
+    assert "ranks 1 and 3 would take about 800 queries" in phrase("how_sure", board)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +184,7 @@ def test_teams_that_share_a_rank_are_not_called_by_two_ranks() -> None:
 )
 def test_the_front_page_sums_a_board_up(board: Board, summary: str) -> None:
     """What is known about the first team, and the number of tiers."""
-    assert front_summary(board) == summary
+    assert phrase("front_summary", board) == summary
 
 
 @pytest.mark.parametrize(
@@ -225,7 +223,7 @@ def test_the_front_page_sums_a_board_up(board: Board, summary: str) -> None:
 )
 def test_a_board_says_what_is_ranked(settings: dict[str, Any], text: str) -> None:
     """The meaning of the primary measure, the number of queries, and the rule for equal scores that share no rank."""
-    assert what_is_ranked(board_with(teams=2, **settings)) == text
+    assert phrase("what_is_ranked", board_with(teams=2, **settings)) == text
 
 
 @pytest.mark.parametrize(
@@ -246,7 +244,7 @@ def test_a_board_says_what_is_ranked(settings: dict[str, Any], text: str) -> Non
 )
 def test_a_measure_has_a_meaning(name: str, text: str) -> None:
     """That of MARp has its first two cut-offs."""
-    assert meaning(parse_one(name)) == text
+    assert phrase("meaning", parse_one(name)) == text
 
 
 @pytest.mark.parametrize(
@@ -265,8 +263,8 @@ def test_a_team_that_may_be_first_has_the_share_of_resamples(
 ) -> None:
     """If another one may be first, too."""
     row = replace(scored_row("a", 0.3, 0.3, 5), certainty=(RowCertainty(None, ranks, 0, share, ()),))
-    assert first_in(row) == words
-    assert first_in(replace(row, certainty=())) == ""
+    assert phrase("first_in", row) == words
+    assert phrase("first_in", replace(row, certainty=())) == ""
 
 
 def parts(board: Board) -> list[tuple[str, str]]:

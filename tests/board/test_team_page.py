@@ -9,11 +9,12 @@ from itertools import combinations
 from pathlib import Path
 
 import pytest
+from markupsafe import Markup
 
 from scorer.board.board import BINS, Board, Certainty, Pair, QueryScores, Row, RowCertainty, Tier
 from scorer.board.site.folder import write
 from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
-from scorer.board.site.team_pages import entries_in_words, heading, hidden, reasons, summary
+from scorer.board.site.team_pages import summary
 from scorer.errors import LONGEST, Problem
 from scorer.errors import SHOWN as MOST_SHOWN
 from scorer.lists import Counts
@@ -35,7 +36,7 @@ from tests.boards import (
     without_final,
 )
 from tests.browser import IN_BROWSER, Page
-from tests.pages import Element, board_row, pages, read, rows
+from tests.pages import Element, board_row, pages, read, rows, said
 
 COLUMNS = 5
 HISTOGRAM = (6, 1, *(0,) * (BINS - 3), 3)
@@ -77,9 +78,14 @@ def certain(board: Board, *pairs: Pair, histogram: tuple[int, ...] = HISTOGRAM) 
     return replace(board, rows=tuple(found), certainty=(certainty, *blank), pairs=pairs)
 
 
+def why(macro: str, *values: object) -> Markup:
+    """What a macro on a team says."""
+    return said("reasons.html", macro, *values)
+
+
 def plain(board: Board, position: int) -> str:
     """The reasons of a row without their markup."""
-    return " ".join(sentence.striptags() for sentence in reasons(field_of(board), position))
+    return why("reasons", field_of(board), position).striptags()
 
 
 @pytest.fixture
@@ -95,14 +101,14 @@ def three() -> Board:
 
 def test_a_ranked_team_is_compared_with_its_neighbours(three: Board) -> None:
     """The first has no team above it; baselines are no neighbours; without tests there are only gaps."""
-    assert heading(three.rows[0]) == "Why first"
+    assert why("heading", three.rows[0]) == "Why first"
     assert plain(three, 0) == "It scores 0.1000 more than two in second place."
     assert plain(certain(three, pair(0, 1, 0.0987)), 0) == (
         "It scores 0.0987 more than two in second place. The 484 queries do not separate it from two."
     )
 
     tested = certain(three, pair(0, 1, 0.1, is_separable=True), pair(1, 3, 0.1))
-    assert heading(tested.rows[1]) == "Why second"
+    assert why("heading", tested.rows[1]) == "Why second"
     assert plain(tested, 1) == (
         "It scores 0.1000 less than one in first place and 0.1000 more than three in third place. "
         "The 484 queries separate it from one, but not from three."
@@ -116,7 +122,7 @@ def test_a_ranked_team_is_compared_with_its_neighbours(three: Board) -> None:
     assert "separate" not in plain(three, 1)
     assert neighbours(field_of(three), 1) is None
     assert distribution(field_of(three), 1) is None
-    assert hidden(field_of(three), 1) == "Intervals and tests are not computed for this board."
+    assert why("hidden", field_of(three), 1) == "Intervals and tests are not computed for this board."
 
 
 def test_teams_that_share_a_rank_are_named() -> None:
@@ -181,7 +187,7 @@ def test_a_baseline_has_no_rank(score: float, wanted: str) -> None:
         track, row_of("one", 0.3), row_of("two", 0.2), row_of("three", 0.1), baseline_row("x", score, score, COLUMNS)
     )
     position = next(position for position, row in enumerate(board.rows) if row.baseline)
-    assert heading(board.rows[position]) == "Why no rank"
+    assert why("heading", board.rows[position]) == "Why no rank"
     assert plain(board, position) == f"A baseline of the organisers has no rank. {wanted}"
 
 
@@ -222,11 +228,11 @@ def test_a_preliminary_board_says_that_final_scores_are_hidden() -> None:
 def test_names_in_sentences_are_text_and_short() -> None:
     """Names are escaped, isolated from the direction of the sentence, and shortened."""
     board = board_of(challenge().tracks[0], row_of("one", 0.3), row_of(HOSTILE[0], 0.2), row_of(HOSTILE[5], 0.1))
-    (sentence,) = reasons(field_of(board), 1)
+    sentence = why("reasons", field_of(board), 1)
     assert "<script" not in sentence
-    (sentence,) = reasons(field_of(board), 2)
+    sentence = why("reasons", field_of(board), 2)
     assert "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>" in sentence
-    assert f"<bdi>{'W' * 37}...</bdi>" in reasons(field_of(board), 1)[0]
+    assert f"<bdi>{'W' * 37}...</bdi>" in why("reasons", field_of(board), 1)
 
 
 @pytest.mark.parametrize(
@@ -240,7 +246,7 @@ def test_names_in_sentences_are_text_and_short() -> None:
 )  # fmt: skip
 def test_the_entries_are_counted_in_words(states: tuple[State, ...], wanted: str) -> None:
     """Each state is named only if an entry has it."""
-    assert entries_in_words(with_states(*states)) == wanted
+    assert why("entries_of", with_states(*states)) == wanted
 
 
 # The nearest teams
@@ -362,8 +368,8 @@ def test_a_sentence_says_why_queries_are_hidden(changes: dict[str, object], sent
     board = certain(
         board_of(challenge(Path("nowhere"), **changes).tracks[0], row_of("one", 0.3), row_of("two", 0.2)), histogram=()
     )
-    assert hidden(field_of(board), 0) == sentence
-    assert hidden(field_of(certain(board)), 0) == ""
+    assert why("hidden", field_of(board), 0) == sentence
+    assert why("hidden", field_of(certain(board)), 0) == ""
 
 
 # The result on the page

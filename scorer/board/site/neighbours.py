@@ -14,7 +14,6 @@ from scorer.board.site.captions import ranked_positions
 from scorer.board.site.figures import Axis, axis_for, svg_percent
 from scorer.board.statistics import SHARE_DECIMALS
 from scorer.scoring.analysis.scores import medians_of_others
-from scorer.wording import in_words
 
 NEAREST = 3
 """How many rows above and below a team the table has, in addition to the leader."""
@@ -42,6 +41,17 @@ class Field:
     def score(self, position: int) -> float | None:
         """The primary score of a row that the board is ranked by."""
         return self.board.shown_scores(self.board.rows[position].entry)[0]
+
+    def around(self, position: int) -> tuple[list[int], list[int], list[int]]:
+        """The other ranked teams that share the rank of a team, those above it, and those below it."""
+        own, ranks = self.board.rows[position].rank or 0, {at: self.board.rows[at].rank or 0 for at in self.ranked}
+        equal = [other for other in self.ranked if ranks[other] == own and other != position]
+        return equal, [at for at in self.ranked if ranks[at] < own], [at for at in self.ranked if ranks[at] > own]
+
+    def tested(self, position: int) -> dict[int, Pair]:
+        """The pairs of a row with other teams, all pairs tested at once, by the position of the other team."""
+        pairs = self.pairs.get(position, {})
+        return {other: pair for other, pair in pairs.items() if pair.is_separable is not None}
 
 
 def field_of(board: Board) -> Field:
@@ -243,10 +253,3 @@ def query_axis(row: Row, board: Board) -> Axis:
     """Return the axis of the queries on which a team is furthest above and below the other teams."""
     values = [value for query in (*row.best_queries, *row.worst_queries) for value in (query.score, query.median)]
     return axis_for([*values, 1.0] if board.track.primary_measure.bounded else values)
-
-
-def query_caption(row: Row) -> str:
-    """Return the caption of the table of these queries."""
-    parts = [(row.best_queries, "best"), (row.worst_queries, "worst")]
-    words = " and ".join(f"{in_words(len(queries))} {word}" for queries, word in parts if queries)
-    return f"Its {words} queries against the field."

@@ -11,12 +11,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
 from itertools import chain
+from pathlib import Path
 from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
 
 from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
-from scorer.board.board import Board, rules
+from scorer.board.board import Board, counting_rule, rules
 from scorer.board.charts.svg import Cache
 from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
@@ -51,8 +52,10 @@ from scorer.errors import ScorerError
 from scorer.lists.conversion import convert
 from scorer.lists.solution import excluded_pairs, read_ids
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
+from scorer.live.entry import STATE_WORDS
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.phases import with_grace
+from scorer.live.quotas import left_in_words, next_reset
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.overall import FOLDER
@@ -60,7 +63,7 @@ from scorer.settings.published import published_settings
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
-from scorer.wording import joined, shared_ranks
+from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened
 
 ASSETS = (
     *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
@@ -94,50 +97,48 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
     each.__name__: each
     for each in (
         captions.are_interleaved,
+        captions.board_queries,
+        captions.counted_in_words,
         captions.counts,
-        captions.entry_notes,
-        captions.first_in,
-        captions.front_summary,
-        captions.how_sure,
-        captions.choice_in_short,
-        captions.choice_in_words,
-        captions.looks_in_words,
-        captions.meaning,
-        captions.quota_left,
-        captions.shake_up,
+        captions.leading,
+        captions.next_to_separate,
+        captions.ranked_positions,
+        captions.significant,
         captions.status_words,
-        captions.judged_gap,
         captions.table_caption,
         captions.track_status,
-        captions.what_is_ranked,
-        captions.which_counts,
+        captions.without_scores,
+        counting_rule,
+        joined,
+        left_in_words,
+        minus,
         neighbours.decile_rows,
         neighbours.distribution,
         neighbours.neighbours,
         neighbours.p_text,
         neighbours.query_axis,
-        neighbours.query_caption,
         neighbours.query_rows,
-        captions.why_without_score,
-        minus,
+        next_reset,
+        ordinal,
         rules,
+        sentence,
         shared_ranks,
-        team_pages.decision,
-        team_pages.entries_in_words,
-        team_pages.heading,
-        team_pages.hidden,
-        team_pages.in_history,
+        shortened,
         team_pages.other_marks,
         team_pages.over_time,
-        team_pages.reasons,
-        team_pages.team_links,
-        with_grace,
         track_links,
+        with_grace,
     )
 }
 """What the templates of pages apply to boards, rows and teams, as a filter."""
 
-CONSTANTS: Mapping[str, object] = {"resamples": RESAMPLES, "seed": SEED, "share_ticks": neighbours.SHARE_TICKS}
+CONSTANTS: Mapping[str, object] = {
+    "most_queries": team_pages.MOST_QUERIES,
+    "resamples": RESAMPLES,
+    "seed": SEED,
+    "share_ticks": neighbours.SHARE_TICKS,
+    "state_words": STATE_WORDS,
+}
 """Constants that templates show."""
 
 
@@ -251,6 +252,14 @@ def archived(files: Mapping[str, str | bytes]) -> bytes:
     return written.getvalue()
 
 
+def page_environment(own: Path | None) -> Environment:
+    """The environment of the pages of a site; the folder `own` is as for `environment_of`."""
+    environment = environment_of(own)
+    environment.filters |= FUNCTIONS
+    environment.globals |= CONSTANTS
+    return environment
+
+
 def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[str, str]:
     """Render the pages of a site, with their style sheets, scripts and data files, by their relative paths.
 
@@ -259,11 +268,10 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     pages cannot have.
     """
     challenge, timeline, log = content.challenge, content.timeline, content.log
-    environment = environment_of(challenge.root / "templates")
+    environment = page_environment(challenge.root / "templates")
     _check_markdown(challenge)
     columns, views = measure_columns(content.boards), content.views
-    environment.filters |= FUNCTIONS
-    environment.globals |= {**CONSTANTS, "boards": views, "timeline": timeline, "log": log, "downloads": content.files}
+    environment.globals |= {"boards": views, "timeline": timeline, "log": log, "downloads": content.files}
     environment.globals["overall"] = content.overall
     sheets = _style_sheets(challenge, environment)
     own = markdown_pages(challenge.root)

@@ -37,7 +37,7 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
     about = f"{sentence(track.shown_stage)} {view.columns[0].head} · {counts(view.board)[0]}"
     first = f"{_drawable(challenge.name, '')} · {about}".removeprefix(" · ")
     caption, title = table_caption(view.board), _drawable(track.title, track.name)
-    state = str(status.phase.striptags()) if status else caption
+    state = str(status.striptags()) or caption
     texts = first, title, state, "" if view.ranked else caption, address
     words = tuple(LACKING.sub("?", _plain(text)) for text in texts)
     rows = []  # what is written, and places in percent of the axis
