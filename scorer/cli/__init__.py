@@ -105,8 +105,9 @@ def main() -> None:
     # Processes that this one starts import nothing from the current folder, where anybody may have put a file.
     os.environ["PYTHONSAFEPATH"] = "1"
     if isinstance(sys.stdout, io.TextIOWrapper):
-        # The name of a file may have characters that the terminal's encoding has not.
-        sys.stdout.reconfigure(errors="backslashreplace")
+        # A file or another program gets UTF-8, which scorer reads. A terminal keeps its encoding, which may lack
+        # characters in the name of a file.
+        sys.stdout.reconfigure(encoding=None if sys.stdout.isatty() else "utf-8", errors="backslashreplace")
     try:
         code = _run(sys.argv[1:])
     except KeyboardInterrupt:

@@ -29,6 +29,7 @@ from scorer.measures import Measure
 from scorer.organising.render import render
 from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
+from scorer.organising.teams import check_folders
 from scorer.settings.loading import read_challenge
 from scorer.settings.published import Portable, portable, with_database
 from scorer.settings.rules import SHA256, valid
@@ -360,7 +361,6 @@ def import_bundle(
 def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[], datetime]) -> tuple[str, ...]:
     """Make the challenge in an empty folder, and render its site; return notes on it."""
     settings, challenge = built / FILE, challenge_in(bundle, built)
-    _write_submissions(bundle, challenge)
     for track in challenge.tracks:
         for path in (track.key_path, track.solution_path):
             if isinstance(path, Path) and path.is_file():
@@ -393,8 +393,10 @@ def challenge_in(bundle: Bundle, built: Path) -> Challenge:
 
 
 def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime]) -> tuple[str, ...]:
-    """Store files and means, in addition to the rows, and render the site; return notes on it."""
+    """Write files and means, in addition to the rows, and render the site; return notes on it."""
     with Store.open(challenge.database_address, create=False, clock=clock) as store:
+        check_folders(store.read(lambda view: view.teams), challenge.root)
+        _write_submissions(bundle, challenge)
         store_members(bundle, SOLUTIONS, store.archive(challenge.root), None)
         if challenge.keep_submissions:
             needed = store.read(present_digests)
@@ -465,9 +467,8 @@ def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:
         path = folder.joinpath(*file.path)
         left -= bundle.members[member].file_size
         if path.exists() or left < 0:
-            reason = (
-                f"lists {quoted(file.path[-1])} twice" if left >= 0 else f"the files together exceed {most:,} bytes"
-            )
+            twice = f"lists {quoted(file.path[-1])} twice, or as names that are one on this disk"
+            reason = twice if left >= 0 else f"the files together exceed {most:,} bytes"
             raise bundle.error(f"{INDEX}, line {number:,}: {reason}", "export it again")
         write_new(path, bundle.chunks(member))
         os.utime(path, ns=(file.mtime_ns, file.mtime_ns))

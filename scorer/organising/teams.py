@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -22,7 +24,7 @@ from scorer.settings.loading import (
     teams_in,
     toml_document,
 )
-from scorer.settings.tracks import Challenge
+from scorer.settings.tracks import FILE, Challenge
 from scorer.store.events import EVERY_TRACK
 from scorer.store.log import Kind, encoded
 from scorer.store.snapshot import Snapshot
@@ -35,6 +37,10 @@ USED = ".used"
 
 LONGEST_FOLDER = 200
 """The bytes that the name of a new team's folder may have."""
+
+ON_WINDOWS = os.name == "nt"
+_NOT_ON_WINDOWS = re.compile(r'.*[<>:"|?*].*|.*[. ]|(con|prn|aux|nul|(com|lpt)[\d¹²³]) *(\..*)?', re.IGNORECASE)
+"""Names of which Windows makes no folder, or one with another name."""
 
 
 class InvalidTokenError(Exception):
@@ -118,6 +124,8 @@ def folder_called(name: str, known: Collection[str]) -> str:
     if team is not None:
         return team
     is_part = bool(name) and name == name.strip() and PurePosixPath(name).name == name and "\\" not in name
+    if ON_WINDOWS and _NOT_ON_WINDOWS.fullmatch(name):
+        raise ChallengeError(f"{quoted(name)} cannot be the name of a folder on Windows; give another name")
     if not is_part or name.startswith(".") or printable(name) != name or len(name.encode()) > LONGEST_FOLDER:
         raise ChallengeError(
             f"{quoted(name)} cannot be the name of a team's folder; give at most {LONGEST_FOLDER} bytes that all show, "
@@ -129,6 +137,20 @@ def folder_called(name: str, known: Collection[str]) -> str:
             f"{quoted(name)} reads as the name of another team, {printable_name(alike)}; give that or another name"
         )
     return name
+
+
+def check_folders(teams: Iterable[str], root: Path) -> None:
+    """Refuse teams that cannot have separate folders on the disk of the challenge at `root`. Raises ChallengeError."""
+    same_in_lower_case, read_as = (root / FILE.upper()).exists(), dict[str, str]()
+    for team in teams:
+        shown, other = quoted(printable_name(team)), read_as.setdefault(compared(team), team)
+        if same_in_lower_case and other != team:
+            reason = f"teams {quoted(printable_name(other))} and {shown} have one folder on this disk"
+        elif ON_WINDOWS and _NOT_ON_WINDOWS.fullmatch(team):
+            reason = f"Windows has no folder for the team {shown}"
+        else:
+            continue
+        raise ChallengeError(f"{reason}; use Linux, which keeps such names apart")
 
 
 LOCK = ".teams.toml.lock"

@@ -536,5 +536,5 @@ def _keep_running(service: Service, arguments: Sequence[str], stopped: threading
 
 
 def _be_nice(process: int) -> None:
-    if hasattr(os, "setpriority"):
+    if sys.platform != "win32":
         os.setpriority(os.PRIO_PROCESS, process, _NICE)

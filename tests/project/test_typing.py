@@ -78,3 +78,14 @@ def test_a_script_of_a_user_has_its_types(script: str, settings: str, tmp_path: 
     )
 
     assert checked.stdout == "Success: no issues found in 1 source file\n", checked.stdout + checked.stderr
+
+
+@pytest.mark.endurance
+@pytest.mark.parametrize("system", ["win32", "darwin"])
+def test_the_package_calls_nothing_that_a_system_lacks(system: str, tmp_path: Path) -> None:
+    """By the types of the standard library there: each call of Linux is below a check of the system."""
+    options = ["--platform", system, "--no-warn-unreachable", "--cache-dir", str(tmp_path), "-p", "scorer"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout

@@ -13,6 +13,7 @@ import multiprocessing.process
 import os
 import shutil
 import signal
+import sys
 import tempfile
 import threading
 import time
@@ -239,8 +240,8 @@ class _Crew:
 
 def _started_process(*work: Any) -> tuple[BaseProcess, Connection]:
     """A child that does the work, and the connection to it. Raises OSError and EOFError."""
-    context: Any = multiprocessing.get_context("forkserver" if os.name == "posix" else "spawn")
-    if os.name == "posix":
+    context: Any = multiprocessing.get_context("spawn" if sys.platform == "win32" else "forkserver")
+    if sys.platform != "win32":
         _make_server_folder()
         context.set_forkserver_preload(PRELOADED)
     ours, theirs = context.Pipe()
@@ -270,7 +271,7 @@ def _make_server_folder() -> None:
 @contextmanager
 def _without_interrupt() -> Iterator[None]:
     """Block the signal of Ctrl-C. Processes that are started in the meantime never get it: their parent ends them."""
-    if os.name != "posix":
+    if sys.platform == "win32":
         yield
         return
     resource_tracker.ensure_running()  # its start would end the block
@@ -330,6 +331,8 @@ def _confine(limits: Limits, folder: str) -> tuple[str, ...]:
 
 def _is_limited(name: str, value: int) -> bool:
     """Limit this process; False where the system has no such limit, or refuses it, as macOS does some."""
+    if sys.platform == "win32":
+        return False
     try:
         import resource
 
