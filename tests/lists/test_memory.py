@@ -221,4 +221,6 @@ def test_columns_of_ids_are_read_without_a_python_object_for_each(name: str) -> 
     kind = COLUMNS[name][1]
     column = pd.Series([1, 2, 1] if "numbers" in name else ["a", "b", "a"]).astype(kind)
 
+    if pd.Series(["a"]).astype(COLUMNS["texts"][1]).dtype == object and name in {"texts", "categories"}:
+        pytest.skip("texts are objects before pandas 3")
     assert memory.arrow_ids(column) is not None

@@ -177,7 +177,7 @@ def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
         hits, misses, more, less = trials * mean, trials * (1 - mean), (1 + steps) / 2, (1 - steps) / 2
         shares = np.array([[level / 2], [1 - level / 2]])
         ends = special().betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
-    return np.asarray(np.where(np.isnan(ends) | (queries < 2)[:, None], mean[:, None], ends))
+    return np.asarray(np.where(~np.isfinite(ends) | (queries < 2)[:, None], mean[:, None], ends))
 
 
 def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: bool = False) -> Floats:
