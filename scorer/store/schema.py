@@ -43,137 +43,113 @@ Number = sa.String(24)
 tables = sa.MetaData()
 
 
-def _checksum_column() -> sa.Column[int]:
-    """See `sealed`."""
-    return sa.Column("checksum", sa.BigInteger, nullable=False)
+UNCOVERED = {"scorer_schema": {"revision"}, "result": {"hits"}}
+"""By table: columns that the checksum of its rows does not cover; `hits` has its own checksum."""
 
 
-def _filled(kind: TypeEngine[Any], *names: str) -> Iterator[sa.Column[Any]]:
+def _keys(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any]]:
+    """Columns of one type that belong to the key."""
+    return (sa.Column(name, kind, primary_key=True, autoincrement=False) for name in names)
+
+
+def _filled(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any]]:
     """Columns of one type that have a value in every row."""
     return (sa.Column(name, kind, nullable=False) for name in names)
 
 
-schema_table = sa.Table(
+def _table(name: str, *columns: sa.Column[Any], index: Sequence[str] = (), **options: Any) -> sa.Table:
+    """A table whose rows have a checksum, see `sealed`, before the columns that it does not cover."""
+    covered = [column for column in columns if column.name not in UNCOVERED.get(name, ())]
+    parts = [*covered, sa.Column("checksum", sa.BigInteger, nullable=False), *columns[len(covered) :]]
+    indexes = [sa.Index(f"{name}_key", *index, unique=True)] if index else []
+    return sa.Table(name, tables, *parts, *indexes, **options)
+
+
+schema_table = _table(
     "scorer_schema",
-    tables,
-    sa.Column("version", sa.Integer, primary_key=True, autoincrement=False),
-    sa.Column("scorer", sa.String(32), nullable=False),
-    sa.Column("identity", sa.String(32), nullable=False),
-    sa.Column("salt", sa.String(64), nullable=False),
-    _checksum_column(),
-    sa.Column("revision", sa.BigInteger, nullable=False),
+    *_keys(sa.Integer, "version"),
+    *_filled(sa.String(32), "scorer", "identity"),
+    *_filled(sa.String(64), "salt"),
+    *_filled(sa.BigInteger, "revision"),
 )
 """`scorer` is the version of the package that created or migrated the tables; `identity` is random, so that a new
 database differs from an earlier one; `salt` is random, secrets follow from it, and it is never published; `revision`
 grows with every write, and is the one column without a checksum. Later versions of the schema must keep this checksum
 over the same four columns."""
 
-event_table = sa.Table(
+event_table = _table(
     "event",
-    tables,
-    sa.Column("index", sa.BigInteger, primary_key=True, autoincrement=False),
-    sa.Column("track", Text, nullable=False),
-    sa.Column("kind", sa.String(16), nullable=False),
+    *_keys(sa.BigInteger, "index"),
+    *_filled(Text, "track"),
+    *_filled(sa.String(16), "kind"),
     sa.Column("at", Time),
-    sa.Column("body", sa.String, nullable=False),
-    _checksum_column(),
+    *_filled(sa.String, "body"),
 )
 """`index` counts from 1 without gaps; `at` is when the event was recorded, NULL for those of schema 1; `body` is JSON
 in ASCII, with sorted keys."""
 
-solution_table = sa.Table(
-    "solution",
-    tables,
-    sa.Column("digest", Digest, primary_key=True),
-    *_filled(sa.LargeBinary(), "queries", "flagged", "ideal"),
-    _checksum_column(),
-)
+solution_table = _table("solution", *_keys(Digest, "digest"), *_filled(sa.LargeBinary, "queries", "flagged", "ideal"))
 
-result_table = sa.Table(
+OUTCOME = "submission_digest", "solution_digest", "matching_digest"
+"""What an outcome is of. The digest of these is its key."""
+
+result_table = _table(
     "result",
-    tables,
-    sa.Column("digest", Digest, primary_key=True),
-    sa.Column("submission_digest", Digest, nullable=False),
+    *_keys(Digest, "digest"),
+    *_filled(Digest, "submission_digest"),
     sa.Column("solution_digest", Digest, sa.ForeignKey("solution.digest"), nullable=False),
-    sa.Column("matching_digest", Digest, nullable=False),
-    sa.Column("status", sa.String(8), nullable=False),
+    *_filled(Digest, "matching_digest"),
+    *_filled(sa.String(8), "status"),
     sa.Column("counts", sa.String),
-    sa.Column("findings", sa.String, nullable=False),
-    sa.Column("limits", sa.String, nullable=False),
+    *_filled(sa.String, "findings", "limits"),
     sa.Column("hits_checksum", sa.BigInteger),
-    _checksum_column(),
     sa.Column("hits", sa.LargeBinary),
-    sa.Index("result_key", "submission_digest", "solution_digest", "matching_digest", unique=True),
+    index=OUTCOME,
 )
 """`digest` is the digest of the other three. `matching_digest` is that of the matching rules, which includes their
 generation; in results of schema 1 it is the digest of all settings, measures included. `counts`, `findings` and
 `limits` are JSON. `hits` comes last and has its own checksum, because most readers leave it out."""
 
-mean_table = sa.Table(
+mean_table = _table(
     "mean",
-    tables,
     sa.Column("result_digest", Digest, sa.ForeignKey("result.digest"), primary_key=True),
-    sa.Column("measure", Text, primary_key=True),
-    sa.Column("mask", sa.String(32), primary_key=True),
-    sa.Column("generation", sa.Integer, primary_key=True, autoincrement=False),
+    *_keys(Text, "measure"),
+    *_keys(sa.String(32), "mask"),
+    *_keys(sa.Integer, "generation"),
     sa.Column("value", sa.Double),
-    sa.Column("undefined", sa.Integer, nullable=False),
-    _checksum_column(),
+    *_filled(sa.Integer, "undefined"),
     sqlite_with_rowid=False,
 )
 """`measure` is the full name of the measure, with all parameters; `mask` the digest of the queries of the mean."""
 
-failure_table = sa.Table(
+failure_table = _table(
     "failure",
-    tables,
-    sa.Column("digest", Digest, primary_key=True),
-    *_filled(Digest, "submission_digest", "solution_digest", "matching_digest"),
-    sa.Column("kind", sa.String(16), nullable=False),
-    sa.Column("reason", Text, nullable=False),
-    sa.Column("attempts", sa.Integer, nullable=False),
-    sa.Column("at", Time, nullable=False),
-    _checksum_column(),
-    sa.Index("failure_key", "submission_digest", "solution_digest", "matching_digest", unique=True),
+    *_keys(Digest, "digest"),
+    *_filled(Digest, *OUTCOME),
+    *_filled(sa.String(16), "kind"),
+    *_filled(Text, "reason"),
+    *_filled(sa.Integer, "attempts"),
+    *_filled(Time, "at"),
+    index=OUTCOME,
 )
 """Keys are those of results; `at` is the time of the last attempt."""
 
-scanned_file_table = sa.Table(
+scanned_file_table = _table(
     "scanned_file",
-    tables,
-    sa.Column("track", Text, primary_key=True),
-    sa.Column("file", sa.String, primary_key=True),
+    *_keys(Text, "track"),
+    *_keys(sa.String, "file"),
     *_filled(Number, "size", "mtime_ns", "ctime_ns", "inode", "device"),
-    sa.Column("digest", Digest, nullable=False),
-    _checksum_column(),
+    *_filled(Digest, "digest"),
 )
 """`file` is the name as JSON in ASCII, so that names that are no text stay different."""
 
-last_run_table = sa.Table(
-    "last_run",
-    tables,
-    sa.Column("track", Text, primary_key=True),
-    sa.Column("at", Time, nullable=False),
-    _checksum_column(),
-)
+last_run_table = _table("last_run", *_keys(Text, "track"), *_filled(Time, "at"))
 
-look_table = sa.Table(
-    "folder_look",
-    tables,
-    sa.Column("track", Text, primary_key=True),
-    sa.Column("at", Time, nullable=False),
-    sa.Column("unread", sa.String, nullable=False),
-    _checksum_column(),
-)
+look_table = _table("folder_look", *_keys(Text, "track"), *_filled(Time, "at"), *_filled(sa.String, "unread"))
 """The last scan of the folder of each track, see `FolderScan`. It cannot be derived again, and the next scan replaces
 it; `unread` is JSON in ASCII."""
 
-cached_table = sa.Table(
-    "cached",
-    tables,
-    sa.Column("digest", Digest, primary_key=True),
-    sa.Column("value", sa.String, nullable=False),
-    _checksum_column(),
-)
+cached_table = _table("cached", *_keys(Digest, "digest"), *_filled(sa.String, "value"))
 """`digest` is that of everything the value depends on, so a value never changes; see `snapshot`."""
 
 RECORDED = {
@@ -198,9 +174,6 @@ DERIVED = {
 DOCTOR = "`scorer doctor` lists all damage"
 REPAIR = "`scorer doctor --repair` deletes what is damaged and can be derived again, and `scorer run` derives it"
 RESTORE = "restore a backup of the database"
-
-UNCOVERED = {schema_table.name: {"revision"}, result_table.name: {"hits"}}
-"""Columns that the checksum of their row does not cover; `hits` has its own checksum."""
 
 
 class Layout(NamedTuple):
@@ -233,7 +206,7 @@ def rows_of(table: sa.Table) -> sa.Select[Any]:
 
 def key_rows(table: sa.Table, index: str) -> sa.Select[Any]:
     """Selects the keys of a table; on SQLite from an index, not from the table."""
-    names = ("index",) if table is event_table else ("submission_digest", "solution_digest", "matching_digest")
+    names = ("index",) if table is event_table else OUTCOME
     return sa.select(*(table.c[name] for name in names)).with_hint(table, f"INDEXED BY {index}", "sqlite")
 
 
