@@ -59,17 +59,9 @@ def folded_errata(events: Iterable[Event]) -> Errata:
         if event.kind == "basis":
             before = recorded_basis(event.body, event.at)
         elif event.kind == "erratum":
-            last = Erratum(
-                track=event.track,
-                number=event.body["number"],
-                state=event.body["state"],
-                reason=event.body["reason"],
-                before=before,
-                basis=recorded_basis(event.body["basis"], event.at),
-                changes=event.body.get("changes", {}),
-                index=event.index,
-                at=event.at,
-            )
+            number, state, reason, basis = (event.body[key] for key in ("number", "state", "reason", "basis"))
+            found, changes = recorded_basis(basis, event.at), event.body.get("changes", {})
+            last = Erratum(event.track, number, state, reason, before, found, changes, event.index, event.at)
             applied += [last] if last.state == "applied" else []
     return Errata(tuple(applied), last if last is not None and last.state == "previewed" else None)
 

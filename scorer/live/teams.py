@@ -195,16 +195,9 @@ def _after(before: Team, event: Event) -> Team:
     status: TeamStatus = (
         "disqualified" if "disqualified" in settings else "withdrawn" if "withdrawn" in settings else "ranked"
     )
-    after = replace(
-        before,
-        name=settings.get("name", ""),
-        affiliation=settings.get("affiliation", ""),
-        links=tuple(settings.get("links", ())),
-        code=settings.get("code", ""),
-        paper=settings.get("paper", ""),
-        merged_into=settings.get("merged_into"),
-        status=status,
-    )
+    texts = {key: settings.get(key, "") for key in ("name", "affiliation", "code", "paper")}
+    links, target = tuple(settings.get("links", ())), settings.get("merged_into")
+    after = replace(before, **texts, links=links, merged_into=target, status=status)
     changes = tuple(_changes(before, after, event))
     if (before.status, before.merged_into) != (after.status, after.merged_into):
         after = replace(after, since=event.at)

@@ -277,21 +277,18 @@ def _time(name: str) -> tuple[datetime | None, int]:
 
 def received(name: str, changed: float) -> datetime:
     """When a file was received, by its name or else by the time of its last change, in seconds since 1970."""
-    stated, _ = _time(name)
-    if stated is not None:
-        return stated
-    return datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)
+    last = datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)
+    return _time(name)[0] or last
 
 
 def _received_remote(path: Remote) -> datetime:
-    stated, _ = _time(path.name)
-    changed = None if stated is not None else path.changed()
-    if stated is None and changed is None:
+    changed = path.changed() if _time(path.name)[0] is None else 0.0
+    if changed is None:
         raise OSError(
             errno.ENODATA,
             "the time of its last change is unknown; begin its name with the time, as in 20110418T100000Z-x.txt",
         )
-    return received(path.name, changed or 0.0)
+    return received(path.name, changed)
 
 
 # Reading
@@ -349,14 +346,8 @@ def _check_size(status: os.stat_result, limits: Limits) -> None:
 
 
 def _scanned(status: os.stat_result, sha256: str) -> ScannedFile:
-    return ScannedFile(
-        size=status.st_size,
-        mtime_ns=status.st_mtime_ns,
-        ctime_ns=status.st_ctime_ns,
-        inode=status.st_ino,
-        device=status.st_dev,
-        digest=sha256,
-    )
+    place = status.st_ino, status.st_dev
+    return ScannedFile(status.st_size, status.st_mtime_ns, status.st_ctime_ns, *place, sha256)
 
 
 def of_file(file: SubmissionFile, listing: Listing) -> Stated:

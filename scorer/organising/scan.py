@@ -275,14 +275,9 @@ def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
     def read(view: Snapshot) -> Before:
         recorded = view.recorded_basis(name)
         is_same = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
-        return Before(
-            now=store.now(),
-            entries=rules.entries(view),
-            known=view.known_digests(basis),
-            is_current=is_same and basis.solution in view.solution_digests(),
-            scanned_files=view.scanned_files(name),
-            last_scan=view.last_scan(name),
-        )
+        is_current = is_same and basis.solution in view.solution_digests()
+        scanned = view.scanned_files(name), view.last_scan(name)
+        return Before(store.now(), rules.entries(view), view.known_digests(basis), is_current, *scanned)
 
     before = store.read(read)
     return store.read(read) if store.void_rejections(basis, limits) else before
@@ -367,13 +362,11 @@ def rechecking(track: Track, limits: Limits) -> Recheck:
         again = submission_files(track)
         digests: dict[str, str | None] = {}
         for file in files:
-            present = again.files.get(file)
-            if present is None:
-                if again.is_missing(file):
-                    digests[file] = None
-                continue
             try:
-                digests[file] = safe_digest(present.path, limits)
+                if (present := again.files.get(file)) is not None:
+                    digests[file] = safe_digest(present.path, limits)
+                elif again.is_missing(file):
+                    digests[file] = None
             except FileNotFoundError:
                 digests[file] = None
             except OSError:

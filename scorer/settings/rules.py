@@ -517,15 +517,10 @@ class Phase(SettingsTable):
     @classmethod
     def of_record(cls, values: dict[str, Any]) -> Phase:
         """The phase that `recorded` returned."""
-        return cls(
-            name=values["name"],
-            start=datetime.fromisoformat(values["start"]),
-            end=datetime.fromisoformat(values["end"]),
-            grace=timedelta(seconds=values["grace"]),
-            freeze=timedelta(seconds=values["freeze"]),
-            shows=values["shows"],
-            ladder_step=values.get("ladder_step"),
-        )
+        start, end = (datetime.fromisoformat(values[key]) for key in ("start", "end"))
+        grace, freeze = (timedelta(seconds=values[key]) for key in ("grace", "freeze"))
+        step = {"ladder_step": values.get("ladder_step")}
+        return cls(name=values["name"], start=start, end=end, grace=grace, freeze=freeze, shows=values["shows"], **step)
 
 
 def check_order(phases: tuple[Phase, ...]) -> None:
