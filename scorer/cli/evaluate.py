@@ -467,9 +467,7 @@ SUBTOPICS = (
 )
 
 
-def measures(
-    name: str | None = argument("the measure to explain; default: list all measures", "MEASURE"),
-) -> int:
+def measures(name: str | None = argument("the measure to explain; default: list all measures", "MEASURE")) -> int:
     """List all measures, or explain one."""
     from scorer.measures import KINDS
 

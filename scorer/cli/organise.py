@@ -112,11 +112,7 @@ _ERRATUM_HELP = "; ".join(f"{name}: {about}" for name, about in ERRATUM_ACTIONS.
 
 
 def erratum(
-    action: str = argument(
-        _ERRATUM_HELP,
-        "|".join(ERRATUM_ACTIONS),
-        choices=tuple(ERRATUM_ACTIONS),
-    ),
+    action: str = argument(_ERRATUM_HELP, "|".join(ERRATUM_ACTIONS), choices=tuple(ERRATUM_ACTIONS)),
     reason: str | None = option("--reason TEXT", f"with apply: {REASON_HELP}"),
     without_missing: bool = option(
         "--without-missing",

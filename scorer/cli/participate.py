@@ -192,8 +192,7 @@ VARIABLE = "SCORER_TOKEN"
 """The environment variable with the token."""
 
 TOKEN_FILE = option(
-    "--token-file FILE",
-    f"a file with the token, which only you can read; default: the environment variable {VARIABLE}",
+    "--token-file FILE", f"a file with the token, which only you can read; default: the environment variable {VARIABLE}"
 )
 
 DELIVERY = ".delivery"
@@ -214,8 +213,7 @@ def submit(
         default=0.0,
     ),
     receipt: Path | None = option(
-        "--receipt FILE",
-        "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7",
+        "--receipt FILE", "where to write the receipt; default: next to the file, as 7-FILE.receipt.txt for entry 7"
     ),
     meta: list[str] | None = METADATA,
     no_check: bool = option("--no-check", "do not check the file before"),
@@ -474,9 +472,7 @@ class Evidence:
         "--opening FILE", "commitment: commitment.txt, which is published after the challenge"
     )
     sha256: str | None = option(
-        "--sha256 HASH",
-        "commitment: the commitment that the site showed earlier; it must be the same",
-        type=_sha256,
+        "--sha256 HASH", "commitment: the commitment that the site showed earlier; it must be the same", type=_sha256
     )
     solution: list[tuple[str, Path]] | None = option(
         "--solution TRACK=FILE",
@@ -510,10 +506,7 @@ class Evidence:
 
 
 def verify(
-    document: str = argument(
-        f"what to verify. {_DOCUMENTS_HELP}",
-        choices=tuple(DOCUMENTS),
-    ),
+    document: str = argument(f"what to verify. {_DOCUMENTS_HELP}", choices=tuple(DOCUMENTS)),
     file: Path = argument("the file that the site publishes, such as log.jsonl"),
     evidence: Evidence = group(),
 ) -> int:

@@ -267,8 +267,7 @@ def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
 
 
 def paper(
-    output: Path = argument("the folder to write; it must not exist, or be empty"),
-    challenge: Path = of_challenge(),
+    output: Path = argument("the folder to write; it must not exist, or be empty"), challenge: Path = of_challenge()
 ) -> int:
     """Write what the overview paper of a challenge needs: LaTeX tables and definitions, figures, citations, and data.
 

@@ -63,8 +63,7 @@ class ScoringOptions:
         type=number(least=1),
     )
     confirm_withdrawals: bool = option(
-        "--confirm-withdrawals",
-        "record missing files as withdrawals, even if many are missing or the folder is empty",
+        "--confirm-withdrawals", "record missing files as withdrawals, even if many are missing or the folder is empty"
     )
     verify_files: bool = option(
         "--verify-files", "read all files again, also those whose size, times and inode have not changed"
@@ -82,8 +81,7 @@ def run(
     track: str | None = ONE_TRACK,
     options: ScoringOptions = group(),
     watch: bool = option(
-        "--watch",
-        "go on until stopped: score what is handed in at once, and what arrives in the folder within --every",
+        "--watch", "go on until stopped: score what is handed in at once, and what arrives in the folder within --every"
     ),
     every: float = option(
         "--every SECONDS",

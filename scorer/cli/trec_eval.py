@@ -39,8 +39,7 @@ def trec_eval(
         "a measure or a group of trec_eval, as in P.5,10 or all_trec; repeatable; default: official",
     ),
     complete: bool = option(
-        "-c, --complete_rel_info_wanted",
-        "average over all queries of the qrels: a query without a list scores 0",
+        "-c, --complete_rel_info_wanted", "average over all queries of the qrels: a query without a list scores 0"
     ),
     level: int = option(
         "-l, --level_for_rel NUM",

@@ -96,8 +96,7 @@ def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
         return replace(scored, all=(), stored=(), track=now.track)
     visible = (_visible(entry, now, scored.track) for entry in scored.all)
     return replace(
-        scored,
-        all=_with_public_metadata(tuple(visible), now, scored) if scored.track.metadata else tuple(visible),
+        scored, all=_with_public_metadata(tuple(visible), now, scored) if scored.track.metadata else tuple(visible)
     )
 
 

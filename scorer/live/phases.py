@@ -392,10 +392,7 @@ def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
     if split is None:
         return None
     document = SplitDocument(
-        version=VERSION,
-        track=split.track,
-        preliminary=share_text(split.preliminary),
-        key_sha256=split.key_sha256,
+        version=VERSION, track=split.track, preliminary=share_text(split.preliminary), key_sha256=split.key_sha256
     )
     if not is_revealed(view, split):
         return document

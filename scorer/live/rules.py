@@ -259,10 +259,7 @@ def _rule(settings: Mapping[str, Any], name: str) -> Any:
 
 def file_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[tuple[str, str | None, str | None], ...]:
     """The files that differ between two bases: "solution" and "items", with the digest before and after."""
-    digests = (
-        ("solution", before.basis.solution, after.basis.solution),
-        ("items", before.items, after.items),
-    )
+    digests = (("solution", before.basis.solution, after.basis.solution), ("items", before.items, after.items))
     return tuple((name, old, new) for name, old, new in digests if old != new)
 
 

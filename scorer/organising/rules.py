@@ -178,11 +178,7 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
 
 
 def record_basis(
-    store: Store,
-    track: str,
-    recorded: RecordedBasis,
-    *,
-    unless: Callable[[Snapshot], bool] = lambda _: False,
+    store: Store, track: str, recorded: RecordedBasis, *, unless: Callable[[Snapshot], bool] = lambda _: False
 ) -> None:
     """Record what a track's board is based on, unless it is the same as before; the solution must be stored.
 

@@ -313,12 +313,7 @@ def hint(work: Work, counts: Counts) -> str | None:
 
 
 def carry_out(
-    store: Store,
-    work: Work,
-    executor: Executor | None = None,
-    go_on: GoOn = always,
-    *,
-    leaves_fresh: bool = False,
+    store: Store, work: Work, executor: Executor | None = None, go_on: GoOn = always, *, leaves_fresh: bool = False
 ) -> Iterator[tuple[Submission, FileOutcome]]:
     """Score the submissions that have no result, and store the results; the board is based on them afterwards.
 
@@ -338,10 +333,7 @@ def carry_out(
     complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     record_basis(
-        store,
-        rules.track.name,
-        rules.recorded,
-        unless=lambda view: bool(rules.differences(rules.in_force(view))),
+        store, rules.track.name, rules.recorded, unless=lambda view: bool(rules.differences(rules.in_force(view)))
     )
     if (erratum := store.read(lambda view: Now.of(view, rules.track).errata.open)) is not None:
         by_erratum = rules.by(erratum.basis)

@@ -528,9 +528,7 @@ def _keep_running(service: Service, arguments: Sequence[str], stopped: threading
         ran = time.monotonic() - began
         pause = RESTART_EVERY if ran > RESTART_AT_MOST else min(2 * pause, RESTART_AT_MOST)
         log.error(
-            "the loop that scores ended with exit code %d; it is started again in %d seconds",
-            process.returncode,
-            pause,
+            "the loop that scores ended with exit code %d; it is started again in %d seconds", process.returncode, pause
         )
         stopped.wait(pause)
 

@@ -298,10 +298,7 @@ def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path)
 
 
 def verified_split(
-    path: Path,
-    key_sha256: str | None = None,
-    earlier: Path | None = None,
-    queries: Path | Sequence[str] | None = None,
+    path: Path, key_sha256: str | None = None, earlier: Path | None = None, queries: Path | Sequence[str] | None = None
 ) -> Iterator[Verified]:
     """Verify which queries of a track are preliminary, from the revealed key in its file split.json.
 
