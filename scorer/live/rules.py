@@ -21,28 +21,9 @@ from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line
 
 RULES = (
-    "list_length",
-    "cutoffs",
-    "primary",
-    "decimals",
-    "missing",
-    "exclude",
-    "ties",
-    "unjudged",
-    "equal_ranks",
-    "entry",
-    "picks",
-    "rows",
-    "rows_per_team",
-    "final",
-    "trusted_times",
-    "quota",
-    "split",
-    "baselines",
-    "overall",
-    "visibility",
-    "solution_format",
-    "submission_format",
+    *("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks"),
+    *("entry", "picks", "rows", "rows_per_team", "final", "trusted_times", "quota", "split", "baselines"),
+    *("overall", "visibility", "solution_format", "submission_format"),
 )
 """The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
 started, a changed file does not change them: before the start another commitment does, afterwards an erratum. The bytes

@@ -11,20 +11,14 @@ from typing import Any
 
 STATUS: Mapping[str, HTTPStatus] = {
     "unauthorised": HTTPStatus.UNAUTHORIZED,
-    "cross-site": HTTPStatus.FORBIDDEN,
-    "closed": HTTPStatus.FORBIDDEN,
-    "excluded": HTTPStatus.FORBIDDEN,
-    "of-a-solution": HTTPStatus.FORBIDDEN,
+    **dict.fromkeys(("cross-site", "closed", "excluded", "of-a-solution", "too-late"), HTTPStatus.FORBIDDEN),
     "not-found": HTTPStatus.NOT_FOUND,
     "invalid": HTTPStatus.BAD_REQUEST,
     "too-slow": HTTPStatus.REQUEST_TIMEOUT,
     "conflict": HTTPStatus.CONFLICT,
-    "too-late": HTTPStatus.FORBIDDEN,
     "too-large": HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
     "unsupported": HTTPStatus.UNSUPPORTED_MEDIA_TYPE,
-    "quota": HTTPStatus.TOO_MANY_REQUESTS,
-    "too-many-files": HTTPStatus.TOO_MANY_REQUESTS,
-    "too-fast": HTTPStatus.TOO_MANY_REQUESTS,
+    **dict.fromkeys(("quota", "too-many-files", "too-fast"), HTTPStatus.TOO_MANY_REQUESTS),
     "unavailable": HTTPStatus.SERVICE_UNAVAILABLE,
     "disk-full": HTTPStatus.INSUFFICIENT_STORAGE,
 }

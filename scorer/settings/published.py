@@ -123,21 +123,8 @@ PUBLIC_KEYS = ("name", "limits", "metadata", "tracks")
 """The keys of challenge.toml that are public."""
 
 PUBLIC_TRACK_KEYS = (
-    "title",
-    "queries",
-    "items",
-    "exclude",
-    "list_length",
-    "cutoffs",
-    "primary",
-    "measures",
-    "decimals",
-    "missing",
-    "ties",
-    "unjudged",
-    "equal_ranks",
-    "entry",
-    "submission_format",
+    *("title", "queries", "items", "exclude", "list_length", "cutoffs", "primary", "measures", "decimals", "missing"),
+    *("ties", "unjudged", "equal_ranks", "entry", "submission_format"),
 )
 """The keys of a track that are public. Phases and quotas change by events, so only pages and the service have them."""
 

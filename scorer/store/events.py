@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
@@ -23,7 +23,7 @@ from scorer.options import Split, Stage
 from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
 from scorer.settings.rules import SHA256, Phase, Publicity, QuerySplit, check_order
-from scorer.store.log import Kind, content_of, encoded, iso, unescaped
+from scorer.store.log import Kind, OfEntries, content_of, encoded, iso, unescaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ class StoredSolution:
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
 
-ABOUT_SUBMISSIONS = frozenset({"withdrawal", "return", "amendment", "forgetting", "metadata"})
+ABOUT_SUBMISSIONS = frozenset(get_args(OfEntries)) - {"arrival"}
 """The kinds of events that name a submission which has arrived before."""
 
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)

@@ -133,24 +133,9 @@ def content_of(opening: str) -> Mapping[str, Any]:
     return content
 
 
-Kind = Literal[
-    "arrival",
-    "withdrawal",
-    "return",
-    "amendment",
-    "forgetting",
-    "metadata",
-    "basis",
-    "phases",
-    "extension",
-    "pick",
-    "team",
-    "erratum",
-    "commitment",
-    "reveal",
-    "token",
-]
-"""The kinds of events."""
+OfEntries = Literal["arrival", "withdrawal", "return", "amendment", "forgetting", "metadata"]
+Kind = Literal[OfEntries, "basis", "phases", "extension", "pick", "team", "erratum", "commitment", "reveal", "token"]
+"""The kinds of events: those about an entry, and the others."""
 
 KINDS: frozenset[str] = frozenset(get_args(Kind))
 

@@ -16,13 +16,13 @@ from contextlib import suppress
 from datetime import datetime
 from itertools import compress
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from scorer.errors import ScorerError, os_errors_as
 from scorer.files import digest
 from scorer.settings.rules import QuerySplit, share, share_text
 from scorer.store.documents import OF_BODY, VERSION, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
-from scorer.store.log import LogLine, content_of, is_signed, key_of_pem, leaf_of
+from scorer.store.log import LogLine, OfEntries, content_of, is_signed, key_of_pem, leaf_of
 from scorer.verification.log import Verified, compared, invalid, listed, read_bytes, read_document, read_log, too_short
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
@@ -32,21 +32,7 @@ SHOWN = 120
 FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
 
-HARMLESS = frozenset(
-    {
-        "arrival",
-        "withdrawal",
-        "return",
-        "amendment",
-        "forgetting",
-        "metadata",
-        "basis",
-        "pick",
-        "team",
-        "reveal",
-        "token",
-    }
-)
+HARMLESS = frozenset({*get_args(OfEntries), "basis", "pick", "team", "reveal", "token"})
 """Kinds of events that change no rule and no phase. The basis changes rules only with an erratum before it. Each other
 kind of event since the commitment must be in the document."""
 
