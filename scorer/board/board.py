@@ -13,10 +13,9 @@ from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
 from scorer.live.metadata import has_ended, metadata_rules, public_fields
-from scorer.live.overall import overall_rules
 from scorer.live.phases import Phases, phase_rules, split_rules
 from scorer.live.quotas import Left, entry_rule, pick_rules, quota_rules
-from scorer.live.rules import SaltedDigest, TrackInForce, visibility_rules
+from scorer.live.rules import SaltedDigest, TrackInForce, overall_rules, visibility_rules
 from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.options import SELF
 from scorer.scoring.analysis.kept import ExtremeQuery

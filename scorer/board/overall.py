@@ -15,7 +15,7 @@ from scorer.board.statistics import ScoredRows, measured
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.live.now import Now
-from scorer.live.overall import DECIMALS, overall_rules
+from scorer.live.rules import DECIMALS, overall_rules
 from scorer.live.teams import Team
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Literal
 
 from scorer.live.phases import Phases
-from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest
+from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest, sentences
 from scorer.live.teams import Team, teams
 from scorer.options import Stage
 from scorer.settings.tracks import Track
@@ -232,9 +232,4 @@ def _changed_files(
 
 def erratum_rules(plan: Phases) -> tuple[str, ...]:
     """The rule on changes of the solution and of the rules of scoring; none without phases."""
-    if not plan.all:
-        return ()
-    return (
-        "Once the first phase has started, the solution and the rules of scoring change only by an erratum: all "
-        "entries are scored again, and the scores and ranks before and after are published with the reason.",
-    )
+    return sentences("phases", "errata") if plan.all else ()

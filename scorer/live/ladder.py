@@ -19,7 +19,7 @@ import numpy as np
 
 from scorer.files import code_digest
 from scorer.live.entry import Answer, SubmissionState
-from scorer.live.rules import TrackInForce
+from scorer.live.rules import TrackInForce, sentences
 from scorer.measures.matched import Bools, Floats
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.rules import check_ladder, share_text
@@ -148,12 +148,4 @@ def ladder_rules(track: TrackInForce) -> tuple[str, ...]:
     """How the Ladder decides which scores on the preliminary queries are shown; none without it."""
     if not track.has_ladder:
         return ()
-    step = share_text(track.ladder_step)
-    return (
-        "The Ladder shows the preliminary score of an entry only if it exceeds the score shown last for its team "
-        f"by more than {step}; what it lacks of 1 is rounded to a multiple of {step}.",
-        "The Ladder looks at the scored entries of a team in the order in which they were recorded, also at those that "
-        "are withdrawn or replaced later; an entry waits while an earlier one has no result.",
-        "While the Ladder is used, the best score that was shown for an entry which is there counts. Further measures, "
-        "intervals and tests are not shown.",
-    )
+    return sentences("ladder", "improvement", "order", "counting", step=share_text(track.ladder_step))

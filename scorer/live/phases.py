@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import compress
 from typing import Any, Literal
 
+from scorer.live.rules import sentences
 from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
 from scorer.settings.tracks import Track
 from scorer.store.documents import VERSION, SplitDocument, SplitQueries
@@ -182,75 +183,27 @@ def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool, by_service
 
 def _phase_rules(plan: Phases, track: Track, has_preliminary: bool, by_service: bool) -> Iterator[str]:
     for position, phase in enumerate(plan.all):
-        yield f"The phase {phase.name} receives entries from {exact_time(phase.start)} until {closing(phase)}."
+        words = {"name": phase.name, "start": exact_time(phase.start), "close": closing(phase)}
+        yield from sentences("phases", "receives", **words)
         if phase.frozen_from is not None:
-            yield (
-                f"From {exact_time(phase.frozen_from)} until the phase has closed, {closing(phase)}, the board is "
-                "frozen: it shows the record as it was before. What is recorded later, also of files that were "
-                "received before, appears then."
-            )
+            yield from sentences("phases", "frozen", since=exact_time(phase.frozen_from), **words)
         if phase.shows == "ladder":
-            spans = " and ".join(_ladder_spans(plan.all, position))
-            if phase.ladder_step is None:
-                yield (
-                    f"From {spans}, the board lists the teams without scores and ranks: the phase {phase.name} was "
-                    "announced with a form of the Ladder that is not computed any more."
-                )
-            else:
-                step = share_text(phase.ladder_step)
-                yield (
-                    f"From {spans}, the Ladder decides which preliminary scores the board shows, with a step of {step}."
-                )
+            words["spans"] = " and ".join(_ladder_spans(plan.all, position))
+            step = "" if phase.ladder_step is None else share_text(phase.ladder_step)
+            yield from sentences("phases", "ladder" if step else "old_ladder", step=step, **words)
         if phase.hides_scores:
-            own = " Each team sees its own scores where it hands in." if phase.shows == "own" else ""
-            yield (
-                f"From the start of the phase {phase.name} until it has closed, {closing(phase)}, the board lists the "
-                f"teams without scores and ranks.{own}"
-            )
-    yield (
-        "A phase closes at its end, or at the end of its grace if it has one. What is received at the exact moment of "
-        "its start is in the phase; what is received at the exact moment at which it closes is not."
-    )
-    yield from _service_rules() if by_service else _folder_rules(track)
-    yield (
-        f"Final scores are not shown until the phase {plan.all[-1].name} has closed, {closing(plan.all[-1])}."
-        if has_preliminary
-        else "The track has no preliminary queries, so the board shows scores over all queries from the beginning."
-    )
-    yield "Once a phase has started, its end changes only by an extension, which is recorded and shown with its reason."
-    if track.baselines:
-        yield "Baselines have no phase and no quota. The board lists them also before the first phase."
-
-
-def _service_rules() -> Iterator[str]:
-    yield (
-        "The time of receipt of a file decides its phase: the time at which its last byte reached the service. While "
-        "no phase receives entries, the service refuses files."
-    )
-    yield (
-        "A team may withdraw an entry until its phase has closed. A withdrawn entry does not return; the same file may "
-        "be handed in again, as a new entry."
-    )
-
-
-def _folder_rules(track: Track) -> Iterator[str]:
-    yield (
-        "The time of receipt of a file decides its phase: the time at the beginning of its name, or else that of its "
-        "last change."
-    )
-    late_board = " They are listed on a late board after the last phase." if track.late_board else ""
-    yield (
-        "An entry that is received before the first phase is early; one that is received after a phase has closed and "
-        f"before the next one starts is late. Early and late entries are scored and are never ranked.{late_board}"
-    )
-    yield (
-        "A time of receipt that is more than 5 minutes in the future, or more than 5 minutes before the phases were "
-        "announced, is not accepted. The entry does not count until the organiser corrects the time."
-    )
-    yield (
-        "A file that is deleted or replaced withdraws its entry when the next run finds it so. Once the phase of an "
-        "entry has closed, no run withdraws it, and a withdrawn entry does not return."
-    )
+            yield "".join(sentences("phases", "hidden", *(["own"] if phase.shows == "own" else []), **words))
+    yield from sentences("phases", "moments")
+    if by_service:
+        yield from sentences("phases", "service", "service_withdrawal")
+    else:
+        yield from sentences("phases", "folder")
+        yield "".join(sentences("phases", "early_and_late", *(["late_board"] if track.late_board else [])))
+        yield from sentences("phases", "misdated", "folder_withdrawal")
+    last = plan.all[-1]
+    shown = "final" if has_preliminary else "no_preliminary"
+    yield from sentences("phases", shown, "extension", name=last.name, close=closing(last))
+    yield from sentences("phases", "baselines") if track.baselines else ()
 
 
 def _ladder_spans(phases: Sequence[Phase], position: int) -> Iterator[str]:
@@ -423,13 +376,4 @@ def split_rules(split: SplitDocument | None) -> tuple[str, ...]:
     """The rules on the split; none without one."""
     if split is None:
         return ()
-    if split.key:
-        return (
-            f"A secret key decided which queries are preliminary, with a share of {split.preliminary}. The key is "
-            "published now, with the ids of the queries. The command scorer verify split confirms that they follow "
-            "from it.",
-        )
-    return (
-        f"A secret key decides which queries are preliminary, with a share of {split.preliminary}. The SHA-256 of the "
-        "key is published now, so the key cannot change. The key itself is published at the end.",
-    )
+    return sentences("split", "revealed" if split.key else "secret", share=split.preliminary)

@@ -12,6 +12,7 @@ from typing import Literal
 
 from scorer.live.entry import Key
 from scorer.live.phases import Phases
+from scorer.live.rules import sentences
 from scorer.settings.rules import Quota
 from scorer.settings.tracks import Track
 from scorer.store.events import Event
@@ -222,22 +223,11 @@ def quota_rules(track: Track, *, by_service: bool = False) -> tuple[str, ...]:
     day = f"a day (a calendar day in the time zone {quota.zone})"
     limits = ((quota.per_day, day), (quota.per_phase, "a phase"), (quota.total, "in all"))
     stated = [f"{counted(limit, 'scored entry', 'scored entries')} {per}" for limit, per in limits if limit is not None]
-    sentences = [f"A team has at most {joined(stated)}."] if stated else []
-    if quota.rejected_per_day is not None:
-        sentences.append(
-            f"A team has at most {counted(quota.rejected_per_day, 'rejected file')} {day}; when it has so many, its "
-            "later files of the day are over the quota."
-        )
-    return (
-        *sentences,
-        "The service refuses a file over the quota. An entry that is not scored yet counts in every limit."
-        if by_service
-        else "An entry over the quota is kept and marked; it is not scored.",
-        "Withdrawn entries that were scored stay in the count. Files that could not be scored for a reason of the "
-        f"organiser do not count{', nor do early and late entries' if track.phases else ''}.",
-        "The day of an entry is that of its time of receipt. Entries are counted in the order in which they were "
-        "recorded; an entry waits while the outcome of an earlier one decides whether it is within the quota.",
-    )
+    limit = "" if quota.rejected_per_day is None else counted(quota.rejected_per_day, "rejected file")
+    names = [*(["scored"] if stated else []), *(["rejected"] if limit else []), "service" if by_service else "folder"]
+    (outside,) = sentences("quota", "outside") if track.phases else ("",)
+    values = {"limits": joined(stated) if stated else "", "limit": limit, "day": day, "outside": outside}
+    return sentences("quota", *names, "withdrawn", "order", **values)
 
 
 PickSource = Literal["folder", "command", "service"]
@@ -270,38 +260,18 @@ def picks(events: Iterable[Event]) -> Picks:
 
 def entry_rule(track: Track, score: str) -> str:
     """Which entry of a team counts, or which are rows; `score` is what decides which one is the best."""
-    if track.rows == "entry":
-        return _rows_rule(track, score)
-    if track.entry == "last":
-        return "Of the entries of a team, the last scored one counts."
-    if track.entry == "picks":
-        return (
-            f"Of the entries that a team picks, the one with the best {score} counts; of equal ones, the earliest. "
-            f"If a team picks none, or if none of its picks may count, its entry with the best {score} counts."
-        )
-    return f"Of the entries of a team, the one with the best {score} counts; of equal ones, the earliest."
-
-
-def _rows_rule(track: Track, score: str) -> str:
-    rule = "Each entry is a row, and where rules and pages say team of a rank, a range or a tier, they mean a row."
-    if track.entry == "picks":
-        rule += " Of a team these are the entries that it picks, or all if it picks none."
+    if track.rows != "entry":
+        return "".join(sentences("entry", track.entry, score=score))
+    names, rows, which = ["rows", *(["picked_rows"] if track.entry == "picks" else [])], "", ""
     if track.rows_per_team is not None:
-        which = (
-            "last scored ones" if track.entry == "last" else f"ones with the best {score}, of equal ones the earlier"
-        )
-        rule += f" A team has at most {counted(track.rows_per_team, 'row')}: the {which}."
-    return f"{rule} Rows of one team are not independent; the statistics treat them as those of different teams."
+        names, rows = [*names, "most_rows"], counted(track.rows_per_team, "row")
+        (which,) = sentences("entry", "last_rows" if track.entry == "last" else "best_rows", score=score)
+    return "".join(sentences("entry", *names, "dependent", rows=rows, which=which))
 
 
 def pick_rules(track: Track) -> tuple[str, ...]:
     """The rules on picks; none where the track has none."""
     if track.entry != "picks":
         return ()
-    until = "until the last phase has closed" if track.phases else "at any time"
-    return (
-        f"A team may pick up to {counted(track.picks, 'entry', 'entries')}. New picks replace earlier ones, and are "
-        f"accepted {until}.",
-        "A team picks over the service of the challenge, where it has one, or the organiser records its picks. "
-        "Of merged teams, the picks of the team whose row has the entries count.",
-    )
+    (until,) = sentences("picks", "until_closed" if track.phases else "always")
+    return sentences("picks", "most", "source", entries=counted(track.picks, "entry", "entries"), until=until)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -12,13 +14,14 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
+from scorer.settings.overall import Overall
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
 from scorer.settings.visibility import OWN, Moment, Viewer
 from scorer.store.events import Event, RecordedBasis
 from scorer.store.log import content_of
 from scorer.store.snapshot import Snapshot
-from scorer.wording import one_line
+from scorer.wording import joined, one_line
 
 RULES = (
     *("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks"),
@@ -28,6 +31,14 @@ RULES = (
 """The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
 started, a changed file does not change them: before the start another commitment does, afterwards an erratum. The bytes
 of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
+
+
+_TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+
+
+def sentences(about: str, *names: str, **values: object) -> tuple[str, ...]:
+    """Sentences of the rules about something, by their names, with these values in their places."""
+    return tuple(_TEXTS[about][name].format(**values) for name in names)
 
 
 class TrackInForce(Track):
@@ -128,51 +139,49 @@ class TrackInForce(Track):
         return "per_query" not in self.hidden and (self.shows_final or are_public)
 
 
-_ONCE: Mapping[Moment, str] = {
-    "now": "at once",
-    "close": "once the phase has closed",
-    "final": "once the final scores are shown",
-    "reveal": "once the opening of the commitment is published, after the end",
-    "never": "at no time",
-}
-"""From when something is shown."""
-
-
-_SHOWN = {
-    "score": "Scores",
-    "rank": "Ranks",
-    "board": "The teams and their entries",
-    "names": "Names of teams and files",
-    "per_query": "Scores of single queries, as far as other rules show them",
-    "metadata": "Metadata, as far as the fields are public",
-}
-
-
 def shown_from(moment: Moment | None) -> str:
     """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
-    return "" if moment is None or moment == "never" else _ONCE[moment].replace("once", " until", 1)
+    return "" if moment is None or moment == "never" else _TEXTS["moments"][moment].replace("once", " until", 1)
 
 
 def visibility_rules(track: Track) -> tuple[str, ...]:
     """Who sees what, a sentence for each row of the table [visibility] that is set."""
     if track.visibility is None:
         return ()
-    rows = {name: row for name in _SHOWN if (row := getattr(track.visibility, name)) is not None}
-    names = rows.get("names")
-    return (
-        *(
-            f"{_SHOWN[name]}: shown to everyone {_ONCE[row.everyone]}"
-            f"{f', to the own team {_ONCE[row.team]}' if name in OWN else ''}."
-            for name, row in rows.items()
-        ),
-        *(
-            [
-                "While names are not shown, each team has a pseudonym, which only the team itself and the organisers "
-                "know." + " Names are shown once all tracks have reached that time." * (names.everyone != "never")
-            ]
-            if names and names.everyone != "now"
-            else []
-        ),
+    found: list[str] = []
+    for name in ("score", "rank", "board", "names", "per_query", "metadata"):
+        if (row := getattr(track.visibility, name)) is not None:
+            moments = {"team": _TEXTS["moments"][row.team], "everyone": _TEXTS["moments"][row.everyone]}
+            found += sentences("visible", "own_row" if name in OWN else "row", what=_TEXTS["visible"][name], **moments)
+    names = track.visibility.names
+    if names and names.everyone != "now":
+        found.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
+    return tuple(found)
+
+
+DECIMALS = 2
+"""Of the mean ranks and of the points of an overall ranking."""
+
+
+def overall_rules(overall: Overall) -> tuple[str, ...]:
+    """How the overall score follows from the tracks, and the ranks from it."""
+    names = (
+        overall.rule,
+        *(["weights"] if overall.weights else []),
+        f"lowest_{overall.rule}" if overall.missing == "lowest" else "unranked",
+        "rounded",
+        *(["tie_break"] if overall.tie_break else []),
+        *(overall.equal_ranks, "left_out"),
+    )
+    return sentences(
+        "overall",
+        *names,
+        weighted="weighted " * bool(overall.weights),
+        by=f" by {overall.measure}" * bool(overall.measure),
+        tracks=joined(overall.tracks),
+        weights=joined([f"{each:g}" for each in overall.weights]) if overall.weights else "",
+        decimals="the decimals of the scores" if overall.rule == "mean" else f"{DECIMALS} decimals",
+        tie_break=overall.tie_break,
     )
 
 
@@ -294,17 +303,4 @@ def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
 
 def publication_rules(licence: str, *, submissions: bool) -> tuple[str, ...]:
     """What may become public at the end, under a licence, with submissions or without."""
-    of_entries = (
-        f"The submissions may then become public under the licence {licence}; of those that were withdrawn, the judged "
-        "items that they had."
-    )
-    if not submissions:
-        of_entries = (
-            "The submissions do not become public. The judged items in them and their ranks may then become public "
-            f"under the licence {licence}; the scores follow from these."
-        )
-    return (
-        "When all tracks are over and their keys are revealed, every event that decides a board may become public with "
-        "its text, and so may the solutions.",
-        of_entries,
-    )
+    return sentences("publication", "events", "submissions" if submissions else "results", licence=licence)

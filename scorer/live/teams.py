@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, Literal
 
+from scorer.live.rules import sentences
 from scorer.settings.loading import compared, final_team
 from scorer.settings.tracks import RESERVED
 from scorer.store.events import Event, time_of
@@ -341,8 +342,5 @@ def _candidates(name: str) -> Iterable[str]:
         yield f"{stem}-{digest[:digits]}" if stem else digest[: min(digits, _LONGEST)]
 
 
-TEAM_RULES = (
-    "A team that is disqualified or withdraws stays on the board without a rank; the teams below it move up.",
-    "Teams may merge: from then on their entries count together, also for the quota; earlier entries stay as they are.",
-)
+TEAM_RULES = sentences("teams", "excluded", "merged")
 """The rules on teams."""

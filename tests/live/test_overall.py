@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.live.overall import overall_rules
+from scorer.live.rules import overall_rules
 from scorer.organising.commitment import commit
 from scorer.settings.loading import read_challenge
 from scorer.settings.overall import Overall
