@@ -33,11 +33,11 @@ started, a changed file does not change them: before the start another commitmen
 of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
 
 
-_TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("rules.toml").read_text("utf-8"))
+_TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text("utf-8"))
 
 
 def sentences(about: str, *names: str, **values: object) -> tuple[str, ...]:
-    """Sentences of the rules about something, by their names, with these values in their places."""
+    """Sentences about something, by their names, with these values in their places."""
     return tuple(_TEXTS[about][name].format(**values) for name in names)
 
 

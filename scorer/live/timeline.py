@@ -13,7 +13,7 @@ from scorer.live.entry import key_of_event, recorded
 from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.now import Now, public_to_all
 from scorer.live.phases import Announcement, Extension, Phases, closing, with_grace
-from scorer.live.rules import changed_names
+from scorer.live.rules import changed_names, sentences
 from scorer.live.teams import OF_NAMES, ChangeKind, teams
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
@@ -150,25 +150,6 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
     yield Happening(phase.end, track, "closed", f"{name} {'closed' if past else 'closes'}{with_grace(phase)}")
 
 
-_TEAM_TEXTS: Mapping[ChangeKind, str] = {
-    "named": "Team {0} named {1}",
-    "renamed": "Team {0} renamed to {1}",
-    "merged": "Team {name} merged into {1}",
-    "separated": "Team {name} separated from {0}",
-    "disqualified": "Team {name} disqualified",
-    "withdrawn": "Team {name} withdrawn",
-    "reinstated": "Team {name} ranked again",
-}
-
-
-PICKED = "Picks of {team} recorded by the organisers"
-
-_ENTRY_TEXTS: Mapping[str, str] = {
-    "amendment": "Time of receipt of entry {index} of {team} corrected to {time}",
-    "forgetting": "Entry {index} of {team} to be scored again",
-}
-
-
 def _teams(view: Snapshot) -> Iterator[Happening]:
     known = tuple(teams(view).values())
     folders = {team.folder: team for team in known}
@@ -178,7 +159,8 @@ def _teams(view: Snapshot) -> Iterator[Happening]:
                 names = [change.before, change.after]
                 if change.kind not in OF_NAMES:  # then these are folders
                     names = [folders[name].name if name in folders else name for name in names]
-                text = _TEAM_TEXTS[change.kind].format(*names, name=team.name)
+                before, after = names
+                (text,) = sentences("timeline", change.kind, name=team.name, before=before, after=after)
                 link = f"teams/{team.slug}.html"
                 yield Happening(change.at, "", change.kind, text, one_line(change.reason), link, change.index)
 
@@ -187,7 +169,7 @@ def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
     """Decisions of the organisers about single entries, and about picks."""
     known, states = teams(view), recorded(view, track)
     for event in view.events(track):
-        if event.kind in _ENTRY_TEXTS:
+        if event.kind in ("amendment", "forgetting"):
             state = states.get(key_of_event(states, event))
             folder, index = (state.submission.team, state.index) if state else ("", 0)
         elif event.kind == "pick" and event.body["source"] == "command":
@@ -196,7 +178,7 @@ def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
             continue
         if event.at is not None and folder in known:
             time = exact_time(time_of(event.body["received"])) if event.kind == "amendment" else ""
-            text = _ENTRY_TEXTS.get(event.kind, PICKED).format(index=index, team=known[folder].name, time=time)
+            (text,) = sentences("timeline", event.kind, index=index, name=known[folder].name, time=time)
             link = f"teams/{known[folder].slug}.html"
             yield Happening(event.at, track, "decided", text, one_line(event.body.get("reason", "")), link, event.index)
 

@@ -208,7 +208,7 @@ def test_every_text_of_the_sentences_is_produced(sentences: set[str], room: str)
         and id(node) not in docstrings
     ]
 
-    file = ROOT / "scorer" / room / "rules.toml"
+    file = ROOT / "scorer" / room / "sentences.toml"
     tables = tomllib.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     texts += [
         part
