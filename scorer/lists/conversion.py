@@ -193,7 +193,7 @@ def _batches(source: Source, source_format: str | None, where: str) -> tuple[Bat
         read = detected.graded(head) if kind == "solution" else detected.ranked(head)
         return [read(block, findings) for block in blocks]
 
-    return batches, detected.format.LISTED_IS_RELEVANT
+    return batches, detected.is_vlnet
 
 
 def _read(
@@ -216,12 +216,12 @@ def _read(
 
 def _check_relevance(solution: SolutionContent, target: DetectedFormat, *, listed_is_relevant: bool) -> None:
     """Raise UnwritableError where an item is relevant in the source or in the target only."""
-    if listed_is_relevant == target.format.LISTED_IS_RELEVANT:
+    if listed_is_relevant == target.is_vlnet:
         return
     for query, items in solution.grades.items():
         for item, grade in items.items():
             if grade <= 0:
-                means = "relevant" if target.format.LISTED_IS_RELEVANT else "not relevant"
+                means = "relevant" if target.is_vlnet else "not relevant"
                 raise UnwritableError(
                     f"item {quoted(item)} of query {quoted(query)} has the grade {grade:g}, which would make it "
                     f"{means} in {target.format.NAME}; leave such items out, or write another format"

@@ -60,12 +60,6 @@ class Format(Protocol):
     """An example of a submission's line."""
     OPTIONS: Mapping[str, str]
     """The options after the name, as in ``letor:feature=21``, and their meanings."""
-    ONE_BLOCK: bool
-    """Whether a file is read as one block, because its lines cannot be read one by one."""
-    QUERY_ONCE: bool
-    """Whether each query has one row only."""
-    LISTED_IS_RELEVANT: bool
-    """Whether every item that a solution lists is relevant, regardless of its grade."""
 
     def recognises(self, lines: list[str]) -> bool:
         """Whether a file with these first lines that are not blank is in this format."""
@@ -87,6 +81,9 @@ FORMATS: dict[str, Format] = {
     module.NAME: module for module in (parquet, json_document, jsonl, delimited, letor, trec, vlnet)
 }
 """The formats by name, in the order of detection: the most distinctive first."""
+
+DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
+"""Those whose files are read as one block, because their lines cannot be read one by one."""
 
 LFS = r"version https://git-lfs\.github\.com"
 FOREIGN: Mapping[str, str] = {
@@ -119,6 +116,11 @@ class DetectedFormat:
     """How to name another format; empty where the user named this one."""
     setting: Setting = "submission_format"
     """What names the format."""
+
+    @property
+    def is_vlnet(self) -> bool:
+        """Whether each query has one row only, and every item that a solution lists is relevant, with any grade."""
+        return self.format is vlnet
 
     def graded(self, head: Block) -> Reader[Graded]:
         with self._choosing():
@@ -185,7 +187,7 @@ def opened(
         start = read_chunk(stream)
         if detected is None:
             detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
-        if detected is not None and detected.format.ONE_BLOCK:
+        if detected is not None and detected.format in DOCUMENTS:
             head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if _is_blank(head.content):
                 raise UnreadableError("the file is empty")
@@ -264,7 +266,7 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
     layouts = [
         (example, name)
         for name, known in reversed(FORMATS.items())
-        if not known.ONE_BLOCK
+        if known not in DOCUMENTS
         for kind in kinds
         for example in getattr(known, kind).split(" or ")
     ]
@@ -279,7 +281,7 @@ def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -
     if not lines or re.match(LFS, lines[0]):  # its lines look like those of a run without scores
         return None
     for format_ in FORMATS.values():
-        if one_block <= format_.ONE_BLOCK and format_.recognises(lines):
+        if one_block <= (format_ in DOCUMENTS) and format_.recognises(lines):
             return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 

@@ -491,9 +491,7 @@ class Solution:
             read = detected.graded(head)
             batches = [read(block, findings) for block in content]
             kind = SolutionError if findings else ContentError
-            form = detected.format
-            rules = {"query_once": form.QUERY_ONCE, "listed_is_relevant": form.LISTED_IS_RELEVANT}
-            solution = cls.of(batches, findings, **rules)
+            solution = cls.of(batches, findings, query_once=detected.is_vlnet, listed_is_relevant=detected.is_vlnet)
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:

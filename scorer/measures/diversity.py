@@ -27,6 +27,7 @@ from scorer.measures.matched import (
     Subtopics,
     Threshold,
     is_relevant,
+    once,
     ranges,
     ratio,
 )
@@ -60,12 +61,9 @@ class Coverage:
         return self.subtopic[pair], owner
 
 
+@once
 def coverage(matched: Matched, rel: Threshold) -> Coverage:
     """Return which subtopics the items of the solution are relevant to; `rel` makes a grade relevant."""
-    return matched.ideal.cached(("coverage", rel, matched.queries), lambda: _coverage(matched, rel))
-
-
-def _coverage(matched: Matched, rel: Threshold) -> Coverage:
     ideal, held = matched.ideal, matched.ideal.subtopics
     if held is None:
         relevant = ideal.is_relevant(rel)
@@ -119,16 +117,12 @@ def novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> Ra
     return RankValues(hits.query, hits.rank, np.asarray(gain, dtype=np.float64))
 
 
+@once
 def ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
     """Return the gains of the ideal lists up to rank `k`: at each rank the item with the highest gain, which is greedy.
 
     Of several such items, the one with the highest id is taken, as in ndeval.
     """
-    key = ("ideal novelty", matched.queries, k, alpha, rel)
-    return matched.ideal.cached(key, lambda: _ideal_novelty(matched, k, alpha, rel))
-
-
-def _ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> RankValues:
     if matched.ideal.subtopics is None:
         ideal = matched.ideal.relevant(rel)
         position = ideal.position_in_query()

@@ -19,6 +19,7 @@ from scorer.measures.matched import (
     Relevant,
     Threshold,
     cumulative,
+    once,
     ratio,
 )
 
@@ -76,25 +77,24 @@ def ndcg(
     elif ideal == "retrieved":
         best = discounted_sum(matched, by_gain(matched.found, gains), gains, k, discount)
     else:
-
-        def compute() -> Floats:
-            best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal.relevant()
-            return discounted_sum(matched, best_list, gains, k, discount)
-
-        best = matched.ideal.cached(("ideal DCG", matched.queries, k, gain, discount, rel), compute)
+        best = _ideal_dcg(matched, k, gain, discount, rel)
     return ratio(found, np.where(best > 0, best, 1), defined)
 
 
+@once
+def _ideal_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, rel: GainThreshold) -> Floats:
+    gains = above_threshold(share_of_best(matched, gain), rel)
+    best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal.relevant()
+    return discounted_sum(matched, best_list, gains, k, discount)
+
+
+@once
 def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discount, rel: GainThreshold) -> Floats:
     """[query]: the DCG of the items of the solution in descending order of gain; infinite where it may overflow."""
-
-    def compute() -> Floats:
-        gains = above_threshold(absolute_gains(gain), rel)
-        with np.errstate(over="ignore"):
-            best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
-            return discounted_sum(matched, best_list, gains, k, discount) * (1 + ROUNDING)
-
-    return matched.ideal.cached(("highest DCG", matched.queries, k, gain, discount, rel), compute)
+    gains = above_threshold(absolute_gains(gain), rel)
+    with np.errstate(over="ignore"):
+        best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
+        return discounted_sum(matched, best_list, gains, k, discount) * (1 + ROUNDING)
 
 
 @kind(name="DCG", aliases={"dcg_burges": {"gain": "exp"}}, bounded=False, highest=highest_dcg)
@@ -158,15 +158,12 @@ def chunks(k: int) -> Iterator[Ints]:
     return (np.arange(first, min(first + _CHUNK, k + 1)) for first in range(1, k + 1, _CHUNK))
 
 
+@once
 def best_grades(matched: Matched) -> Floats:
     """[query]: the highest grade in the solution; 0 if no grade is positive."""
-
-    def compute() -> Floats:
-        best = matched.ideal.relevant()
-        best = best.where(best.rank == 1)
-        return matched.total(best, best.grade)
-
-    return matched.ideal.cached(("best grades", matched.queries), compute)
+    best = matched.ideal.relevant()
+    best = best.where(best.rank == 1)
+    return matched.total(best, best.grade)
 
 
 def above_threshold(gains: Gains, rel: Threshold) -> Gains:

@@ -6,7 +6,6 @@ Source of phi: Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ran
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Literal, NamedTuple
 
@@ -15,7 +14,7 @@ import numpy as np
 from scorer.measures.binary import precision_sum
 from scorer.measures.gain import LOG_2, Gains, best_grades, discounts, normalised, share_of_best
 from scorer.measures.kinds import kind
-from scorer.measures.matched import About, Bools, Floats, Ints, JudgedItems, Matched, cumulative, ratio
+from scorer.measures.matched import About, Bools, Floats, Ints, JudgedItems, Matched, cumulative, once, ratio
 
 Whisker = Annotated[
     Literal["observed", "fence"],
@@ -157,7 +156,7 @@ def multi_graded_average_precision(matched: Matched, k: int | None) -> Floats:
     """
     found = matched.found.relevant()
     scores = np.zeros(matched.queries)
-    for level in matched.ideal.cached(("levels", matched.queries), lambda: list(_levels(matched))):
+    for level in _levels(matched):
         threshold = np.full(matched.queries, np.inf)
         threshold[level.query] = level.grade
         hits = found.where(found.grade >= threshold[found.query])
@@ -177,7 +176,8 @@ class _Level(NamedTuple):
     """The distance from the next lower grade."""
 
 
-def _levels(matched: Matched) -> Iterator[_Level]:
+@once
+def _levels(matched: Matched) -> list[_Level]:
     """The highest grade of every query, then the second, and so on."""
     positive = matched.ideal.relevant()
     repeated = (np.diff(positive.query, prepend=-1) == 0) & (np.diff(positive.grade, prepend=0) == 0)
@@ -186,9 +186,8 @@ def _levels(matched: Matched) -> Iterator[_Level]:
     lower = np.where(lowest, 0, np.roll(first.grade, -1))
     items = np.where(lowest, matched.relevant_items()[first.query], np.roll(first.rank, -1) - 1)
     position = first.position_in_query()
-    for level in range(1, position.max(initial=0) + 1):
-        at = np.flatnonzero(position == level)
-        yield _Level(first.query[at], first.grade[at], items[at], first.grade[at] - lower[at])
+    levels = (np.flatnonzero(position == level) for level in range(1, position.max(initial=0) + 1))
+    return [_Level(first.query[at], first.grade[at], items[at], first.grade[at] - lower[at]) for at in levels]
 
 
 @kind(name="NDCNG")

@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from pathlib import Path
 from types import UnionType
 from typing import (
@@ -91,6 +91,7 @@ def is_relevant(grade: Floats, rel: Threshold) -> Bools:
 
 
 Computed = TypeVar("Computed")
+Settings = ParamSpec("Settings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -369,6 +370,19 @@ class Matched:
         )
 
 
+def once(
+    function: Callable[Concatenate[Matched, Settings], Computed],
+) -> Callable[Concatenate[Matched, Settings], Computed]:
+    """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
+
+    @wraps(function)
+    def kept(matched: Matched, /, *settings: Settings.args, **named: Settings.kwargs) -> Computed:
+        key = (function.__qualname__, matched.queries, settings, *named.items())
+        return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
+
+    return kept
+
+
 GainMap = tuple[tuple[float, float], ...]
 """A gain for each grade: pairs of grade and gain, by ascending grade."""
 
@@ -435,7 +449,6 @@ class About:
 
 Result = TypeVar("Result")
 Made = TypeVar("Made")
-Settings = ParamSpec("Settings")
 
 
 class _Text:

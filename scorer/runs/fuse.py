@@ -8,7 +8,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -39,19 +39,24 @@ UNFIT = np.isin(np.arange(256), [0xEF, *b"\0\t\n\v\f\r #"])
 
 
 class Sink:
-    """A file that is being written. Several threads may call `prepared` at the same time."""
+    """A file that is being written. Several threads may call `prepared` at the same time.
 
-    def __init__(self, stream: BinaryIO) -> None:
-        self._stream = stream
+    This one takes any format, and writes the file at the end.
+    """
+
+    def __init__(self, stream: BinaryIO, form: DetectedFormat) -> None:
+        self._stream, self._form = stream, form
         self.counts = Counts()
+        self._batches: list[Ranked] = []
 
     def prepared(self, lists: FusedLists) -> Any:
         """Return the content that the lists become."""
-        raise NotImplementedError
+        query, item = take(lists.queries, lists.query), take(lists.items, lists.item)
+        return Ranked(query, np.arange(len(query)), None, item, lists.score)
 
     def write(self, content: Any) -> None:
         """Write content after that which was written before."""
-        raise NotImplementedError
+        self._batches.append(content)
 
     def append(self, part: tuple[Any, Counts]) -> None:
         """Write the content of a part of the lists, and count what it has."""
@@ -63,10 +68,13 @@ class Sink:
         """Forget everything that was written."""
         self._stream.seek(0)
         self._stream.truncate()
-        self.counts = Counts()
+        self.counts, self._batches = Counts(), []
 
     def finish(self) -> None:
         """Write what is still to be written."""
+        # Equal scores are in the order of their ids already.
+        content = SubmissionContent.of(self._batches, "order", Findings())
+        self._stream.write(self._form.format.write_submission(content, self._form.options))
 
 
 class _TrecSink(Sink):
@@ -76,24 +84,23 @@ class _TrecSink(Sink):
         return list(trec_lines(lists))
 
     def write(self, content: list[memoryview]) -> None:
-        for lines in content:
-            self._stream.write(lines)
+        self._stream.writelines(content)
+
+    def finish(self) -> None:
+        pass
 
 
 class _ParquetSink(Sink):
     """A Parquet file with columns query, item, score and rank."""
 
-    def __init__(self, stream: BinaryIO, names: Mapping[str, str]) -> None:
-        super().__init__(stream)
-        self._names = names
-        self._writer: Any = None
+    _writer: Any = None
 
     def prepared(self, lists: FusedLists) -> pa.Table:
         for ids, what in ((lists.queries, "a query"), (lists.items, "an item")):
             if (np.diff(text_buffers(ids)[0]) == 0).any():
                 fitting([""], parquet.EMPTY, what, parquet.NAME)
         table = lists.table()
-        return table.rename_columns([self._names.get(name, name) for name in table.column_names])
+        return table.rename_columns([self._form.options.get(name, name) for name in table.column_names])
 
     def write(self, content: pa.Table) -> None:
         from pyarrow import parquet as arrow  # noqa: PLC0415 (few files need it)
@@ -111,37 +118,8 @@ class _ParquetSink(Sink):
             self._writer.close()
 
 
-class _WholeSink(Sink):
-    """A file in any format, which is written at the end."""
-
-    def __init__(self, stream: BinaryIO, form: DetectedFormat) -> None:
-        super().__init__(stream)
-        self._form = form
-        self._batches: list[Ranked] = []
-
-    def prepared(self, lists: FusedLists) -> Ranked:
-        query, item = take(lists.queries, lists.query), take(lists.items, lists.item)
-        return Ranked(query, np.arange(len(query)), None, item, lists.score)
-
-    def write(self, content: Ranked) -> None:
-        self._batches.append(content)
-
-    def clear(self) -> None:
-        self._batches.clear()
-        super().clear()
-
-    def finish(self) -> None:
-        # Equal scores are in the order of their ids already.
-        content = SubmissionContent.of(self._batches, "order", Findings())
-        self._stream.write(self._form.format.write_submission(content, self._form.options))
-
-
-def _sink_to(stream: BinaryIO, form: DetectedFormat) -> Sink:
-    if form.format.NAME == trec.NAME:
-        return _TrecSink(stream)
-    if form.format.NAME == parquet.NAME:
-        return _ParquetSink(stream, form.options)
-    return _WholeSink(stream, form)
+SINKS: Mapping[str, type[Sink]] = {trec.NAME: _TrecSink, parquet.NAME: _ParquetSink}
+"""For the formats that need not be written as a whole."""
 
 
 @contextmanager
@@ -155,7 +133,7 @@ def written_to(target: Path | BinaryIO, form: DetectedFormat) -> Iterator[Sink]:
     with temporary_folder(target.parent if regular and isinstance(target, Path) else None) as folder:
         file = folder / "fused"
         with file.open("w+b") as stream:
-            sink = _sink_to(stream, form)
+            sink = SINKS.get(form.format.NAME, Sink)(stream, form)
             yield sink
             sink.finish()
         if not isinstance(target, Path):
@@ -371,12 +349,7 @@ class Counts:
     """[run]: the number of items that were left out, because an earlier one of the same list has the same id."""
 
     def __add__(self, other: Counts) -> Counts:
-        return Counts(
-            self.queries + other.queries,
-            self.items + other.items,
-            self.lists + other.lists,
-            self.repeated + other.repeated,
-        )
+        return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 def best_first(runs: AlignedRuns, score: Floats, depth: int | None) -> tuple[Ints, Ints]:

@@ -122,7 +122,7 @@ def _score_file(
             order = Order()
             rows = read_batches(detected.ranked(head), blocks, problems, pool, limits)
             batches = order.of(rows, detected.options.get("tag", "*"))
-            once = detected.format.QUERY_ONCE
+            once = detected.is_vlnet
             outcome = score_parts(solution, parted(batches), rules, problems, notes, once, pool, limits)
             order.check(rules.ties, notes)
     except InaccessibleError:

@@ -77,9 +77,6 @@ def _have_ranks(rows: Sequence[Sequence[str]]) -> bool:
 NAME = "delimited"
 SOLUTION = "query,item,grade"
 SUBMISSION = "query,item,score"
-ONE_BLOCK = False
-QUERY_ONCE = False
-LISTED_IS_RELEVANT = False
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
 

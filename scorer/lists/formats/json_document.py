@@ -18,9 +18,6 @@ NAME = "json"
 SOLUTION = '{"query": {"item": grade}}'
 SUBMISSION = '{"query": {"item": score}} or {"query": ["item"]}'
 OPTIONS = jsonl.OPTIONS
-ONE_BLOCK = True
-QUERY_ONCE = False
-LISTED_IS_RELEVANT = False
 
 BEGINNING = re.compile(r'(\[\s*([{\]]|$)|\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$)))')
 """The beginning of an array of objects, or of an object whose first value is a list or an object; or of its sample."""

@@ -351,9 +351,6 @@ def ranked_rows(rows: Iterable[Row], by: str, findings: Findings) -> Ranked:
 
 
 NAME = "jsonl"
-ONE_BLOCK = False
-QUERY_ONCE = False
-LISTED_IS_RELEVANT = False
 
 MOST_MEMBERS = 100
 """The most members of objects that are read by columns: each is one in every row, also where it is missing."""

@@ -22,9 +22,6 @@ NAME = "letor"
 SOLUTION = "label qid:query 1:value 2:value ... # item"
 SUBMISSION = "label qid:query 1:value 2:value ... # item, with the feature to rank by named: letor:feature=N"
 OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, to read instead of the label"}
-ONE_BLOCK = False
-QUERY_ONCE = False
-LISTED_IS_RELEVANT = False
 
 TABLE = "query<tab>item<tab>value value ...<tab>label"
 """The form of LETOR's first collections."""

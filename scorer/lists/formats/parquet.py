@@ -24,9 +24,6 @@ NAME = "parquet"
 SOLUTION = "columns query, item, grade"
 SUBMISSION = "columns query, item, score"
 OPTIONS: Mapping[str, str] = tables.OPTIONS
-ONE_BLOCK = True
-QUERY_ONCE = False
-LISTED_IS_RELEVANT = False
 
 MAGIC = "PAR1"
 """The first and the last bytes of a file."""

@@ -38,9 +38,6 @@ OPTIONS: Mapping[str, str] = {
     "subtopic": "iteration (for qrels whose iteration is the subtopic)",
     "tag": "the run tag of the rows to read (of a file with several runs), or * (all rows, as in trec_eval)",
 }
-ONE_BLOCK = False
-QUERY_ONCE = False
-LISTED_IS_RELEVANT = False
 
 QRELS_COLUMNS = 4
 RUN_COLUMNS = 6

@@ -20,9 +20,6 @@ NAME = "vlnet"
 SOLUTION = "query:flag:item|score,item|score,..."
 SUBMISSION = "query:item,item,..."
 OPTIONS: Mapping[str, str] = {}
-ONE_BLOCK = False
-QUERY_ONCE = True
-LISTED_IS_RELEVANT = True
 
 SPACES = r"\x00-\x0d\x20\x85\xa0" + "\u1680\u2000-\u200b\u2028\u2029\u202f\u205f\u2060\u3000\ufeff"
 """Unicode's white space, and characters without width."""
