@@ -41,7 +41,7 @@ PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md"]
 PROSE = {
     *("architecture.md", "benchmarks.md", "challenge-toml.md", "changelog.md", "citing.md", "leaderboard-json.md"),
     *("notebook.md", "publishing.md", "receiving.md", "releasing.md", "serving.md", "stability.md", "studies.md"),
-    *("templates.md", "understanding-the-board.md", "verification-spec.md", "verify.md"),
+    *("templates.md", "understanding-the-board.md", "upgrading.md", "verification-spec.md", "verify.md"),
 }
 """Pages without code that runs here; test_verify_docs, test_serving_docs, test_recipes and test_notebook run that of
 their pages."""

@@ -104,6 +104,22 @@ def test_files_name_one_project() -> None:
     assert PROJECT["authors"] == cited["authors"] == [{"name": each["name"]} for each in described["author"]]
 
 
+def test_the_changelog_lists_versions_with_dates() -> None:
+    """Newest first, each in at most 60 lines; the first one is that of the package."""
+    sections = [each.splitlines() for each in text_of("CHANGELOG.md").split("\n## ")[1:]]
+    heads = [re.fullmatch(r"(\d+)\.(\d+)\.(\d+) \((\d{4}-\d\d-\d\d)\)", lines[0]) for lines in sections]
+    numbers = [tuple(map(int, head.groups()[:3])) for head in heads if head]
+    dates = [head[4] for head in heads if head]
+
+    assert len(numbers) == len(sections) >= 2
+    assert numbers == sorted(set(numbers), reverse=True)
+    assert dates == sorted(dates, reverse=True)
+    assert all(len(lines) <= 60 for lines in sections)
+    assert ".".join(map(str, numbers[0])) == scorer.__version__
+    assert dates[0] == yaml.safe_load(text_of("CITATION.cff"))["date-released"]
+    assert dates[0] == json.loads(text_of("codemeta.json"))["datePublished"]
+
+
 def test_a_change_takes_ten_lines() -> None:
     """The page for contributors has as many commands."""
     (commands,) = re.findall(r"(?:^    \S.*\n){3,}", text_of("CONTRIBUTING.md"), re.MULTILINE)
