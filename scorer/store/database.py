@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import stat
 import time
+import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,12 @@ from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.store.postgresql import Server
+
+_TEXTS = tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
+WORDS: Mapping[str, Mapping[str, str]] = {
+    kind: {sign: each["words"] for each in texts for sign in each["signs"]} for kind, texts in _TEXTS.items()
+}
+"""What errors mean to the user, by the kind of the database and the sign of the error."""
 
 AT_A_TIME = 500
 """Rows, or keys of rows, that one statement reads or writes."""
@@ -147,7 +154,7 @@ class Database:
 
     def damaged(self) -> StoreError:
         """The error for content that cannot be read."""
-        return StoreError(f"{self.where}: {_DAMAGED}")
+        return StoreError(f"{self.where}: {WORDS['sqlite']['malformed']}")
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
@@ -213,7 +220,7 @@ class Database:
         if self._server is not None:
             words = self._server.words(error)
         else:
-            words = next((words for sign, words in _WORDS.items() if sign in found), None)
+            words = next((words for sign, words in WORDS["sqlite"].items() if sign in found), None)
         return f"cannot be used: {found}" if words is None else words.format(wait=self.wait)
 
     def _is_whole(self) -> bool:
@@ -228,23 +235,6 @@ def insert_all(connection: Connection, table: Table, rows: Sequence[Mapping[str,
     """Insert the rows, each with its checksum. Without rows, the statement would insert a row of defaults."""
     if rows:
         connection.execute(insert(table), [sealed(table, row) for row in rows])
-
-
-IN_USE = "is in use: another process did not finish writing within {wait:g} seconds; try again when it has"
-_DAMAGED = (
-    "is damaged; restore a backup, or move it away and run `scorer run` to score all submissions again; "
-    "`scorer doctor` lists the damage"
-)
-_WORDS = {
-    "locked": IN_USE,
-    "not a database": "is not a database; move it away, or name another file as `database` in challenge.toml",
-    **dict.fromkeys(("malformed", "Could not decode", "no such table", "no such column", "no such index"), _DAMAGED),
-    "readonly": "cannot be written to: the file or its folder is read-only; make both writable",
-    "unable to open": "cannot be opened; make its folder readable and writable",
-    "is full": "cannot be written to: the disk is full",
-    "disk I/O": "cannot be read or written: the disk is full or failing",
-}
-"""Parts of the messages of SQLite, and the words for them."""
 
 
 def _address(place: str | Path) -> tuple[URL, str]:

@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, create_engine, event, func, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from scorer.errors import StoreError
-from scorer.store.database import IN_USE, RETRY_EVERY
+from scorer.store.database import RETRY_EVERY, WORDS
 
 CONNECT_TIMEOUT = 10
 """Seconds that a server may take to answer, unless the URL sets another limit."""
@@ -102,13 +102,13 @@ class Server:
 
     def words(self, error: DBAPIError) -> str | None:
         """What an error means to the user, with a place for `wait`; None if only the server can tell."""
-        return _WORDS.get(_state(error))
+        return WORDS["postgresql"].get(_state(error))
 
     def is_lost(self, error: DBAPIError) -> bool:
         """Whether the server is gone or not up yet. It says so by SQLSTATE; an error without one means no answer."""
         state = _state(error)
         gone = isinstance(error, OperationalError) and (not state or state.startswith(("08", "57P")))
-        return state not in _WORDS and (gone or error.connection_invalidated)
+        return state not in WORDS["postgresql"] and (gone or error.connection_invalidated)
 
     def _connected(self, _dialect: object, _record: object, _given: object, named: dict[str, Any]) -> LimitedConnection:
         """A new connection. Raises StoreError if the database is not encoded in UTF-8."""
@@ -130,17 +130,3 @@ def _state(error: DBAPIError) -> str:
 
 _NOT_YET = ("starting up", "shutting down", "recovery", "too many connections", "too many clients", "connection slots")
 """Parts of the messages of a server that does not accept a connection yet. It sends no SQLSTATE that libpq shows."""
-
-_DAMAGED = "is damaged; restore a backup, or name another database and let `scorer run` score all submissions again"
-_WORDS = {
-    "25006": "cannot be written to: its server is read-only, as a standby is; name the server that accepts writes",
-    "40P01": IN_USE,  # a deadlock
-    "42501": "cannot be used: the role lacks a privilege; make it the owner of the database or of its schema",
-    "53100": "cannot be written to: the disk of its server is full",
-    "55P03": IN_USE,  # a lock
-    "57014": "is in use: its server did not answer within {wait:g} seconds; try again when it has less to do",
-    "58030": "cannot be read or written: the disk of its server is failing",
-    "XX001": _DAMAGED,
-    "XX002": _DAMAGED,
-}
-"""By SQLSTATE, because the messages are in the language of the server."""
