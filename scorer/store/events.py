@@ -381,10 +381,8 @@ class _IssuedToken(_Token):
 
 BODIES: Mapping[str, type[Body]] = {
     "arrival": _Arrival,
-    "withdrawal": _OfFile,
-    "return": _OfFile,
+    **dict.fromkeys(("withdrawal", "return", "forgetting"), _OfFile),
     "amendment": _Amendment,
-    "forgetting": _OfFile,
     "metadata": _Metadata,
     "basis": RecordedBasis,
     "phases": _Phases,

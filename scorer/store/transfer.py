@@ -234,18 +234,8 @@ def _any_text(connection: sa.Connection) -> Iterator[None]:
         driver.text_factory = before
 
 
-TABLES: Mapping[str, sa.Table] = {
-    table.name: table
-    for table in (
-        db.schema_table,
-        db.event_table,
-        db.solution_table,
-        db.result_table,
-        db.failure_table,
-        db.last_run_table,
-        db.look_table,
-    )
-}
+_BUNDLED = ("scorer_schema", "event", "solution", "result", "failure", "last_run", "folder_look")
+TABLES: Mapping[str, sa.Table] = {name: db.tables.tables[name] for name in _BUNDLED}
 """The tables in a bundle, in the order in which their rows are inserted."""
 
 VERSIONS = range(4, db.SCHEMA_VERSION + 1)
