@@ -21,9 +21,7 @@ FISH_VALUE = "(string replace -r -- '^--[^=]*=' '' (commandline -ct))"
 
 
 def _shell(name: str) -> str:
-    """The functions for a shell: in ``measures``, one that completes a measure, also after a comma; in ``words.bash``,
-    those that the script for bash ends with.
-    """
+    """The functions that complete a measure in a shell, or those with which the script for bash ends."""
     return Path(__file__).with_name("shells").joinpath(name).read_text("utf-8").rstrip("\n")
 
 

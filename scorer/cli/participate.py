@@ -149,10 +149,7 @@ def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Seq
 
 
 def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> str:
-    """For which other track a file seems to be, if it has lists for few queries of this one; empty if for none.
-
-    Only public lists of queries are compared.
-    """
+    """For which other track a file with few queries of this one seems to be, by public lists; empty if for none."""
     from scorer.lists.solution import Solution
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Rejected, Rules, Summary
@@ -173,10 +170,7 @@ def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected |
 
 
 def _queries(track: Track) -> Solution | None:
-    """The queries of the track, from its public list or else from its solution.
-
-    None if neither file is available.
-    """
+    """The queries of the track, from its public list or else from its solution; None if neither is available."""
     from scorer.lists.solution import Solution
 
     if track.queries_path is not None:

@@ -245,10 +245,7 @@ class _Place:
 
 
 def _place(state: SubmissionState, since: Mapping[str, int], plan: Phases, track: Track) -> _Place:
-    """The place of an entry. `since` has the files of present entries, with the event that gave each its content.
-
-    A file may be gone though an entry of it is present, because the phase of that entry has closed.
-    """
+    """The place of an entry; `since` has the files of present entries, with the event that gave each its content."""
     presence: Presence = "present"
     if not state.present:
         presence = "superseded" if since.get(state.submission.file, 0) > state.since else "withdrawn"

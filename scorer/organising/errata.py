@@ -177,10 +177,7 @@ def _check_unchanged(erratum: Erratum, by_files: RuleSet) -> None:
 
 
 def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collection[str] | None) -> None:
-    """Refuse to apply an erratum while an entry that may count has a result by the old rules only.
-
-    `there` are the digests of what can be scored, if entries without a file are left out; None: they are not.
-    """
+    """Refuse to apply while an entry that may count, of those `there` unless None, lacks a result by the new rules."""
     by_old = _with_result(view, track, Now.of(view, track).basis)
     by_new = _with_result(view, track, rules.basis)
     listed = rules.entries(view)

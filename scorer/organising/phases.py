@@ -80,10 +80,7 @@ def _check_steps(track: Track, recorded: Sequence[Phase]) -> None:
 
 
 def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:
-    """Refuse a change of a phase that has started; its end may be any that it has had.
-
-    Where the record has the Ladder without a step, the organiser chooses one, or what else the board shows.
-    """
+    """Refuse a change of a phase that has started; its end may be any that it has had."""
     keys = ["start", "end", "grace", "freeze", *([] if phase.lacks_step else ["shows", "ladder_step"])]
     for position, stated in enumerate(track.phases):
         if stated.name != phase.name:

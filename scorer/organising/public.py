@@ -310,9 +310,7 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
 
 
 def _loaded(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: Path) -> Iterator[Verified]:
-    """Import the rows into the database of the challenge, with the solutions as their bytes have them, and the results
-    of submissions without bytes.
-    """
+    """Import the rows, with the solutions as their bytes have them, and the results of submissions without bytes."""
     most = most_expanded(bundle.size)
     for place in (scratch, challenge.database_address):
         with opened_database(place) as database:

@@ -148,12 +148,7 @@ def _computed_board(now: Now, phase: Phase) -> str:
 
 
 def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
-    """Return what computes the analysis of a track by its primary measure, as its page shows it.
-
-    The board is of the same snapshot, which is read now; the analysis may be computed when the snapshot is closed.
-    None without two ranked teams, for a measure that is not a mean, and where the scores of queries are hidden, as by
-    the Ladder.
-    """
+    """Return what computes the analysis of a track, also once the snapshot is closed; None where no page shows one."""
     track, basis = board.track, now.basis
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
     if basis is None or len(ranked) < 2 or track.primary_measure.kind.aggregation != "mean" or not track.shows_queries:

@@ -273,10 +273,7 @@ def plan(
 
 
 def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sources) -> Solution | None:
-    """The solution, if something may be scored or the board is based on other rules; None without work.
-
-    A file that is there again after its phase has closed is no work: its entry stays withdrawn.
-    """
+    """The solution, if something may be scored or the board is based on other rules; None without work."""
     states = before.entries.stored
     recorded = {key_of(state.submission) for state in states if state.present or before.stays(state.submission)}
     unknown = (submission for _, submission in sources.files if submission.digest not in before.known)

@@ -206,10 +206,7 @@ def _warning(track: Track, gone: Sequence[str], recorded: int, present: int) -> 
 def _within_limit(
     listed: Iterable[Listed], limits: Limits, recorded: Collection[str]
 ) -> tuple[list[Listed], list[str], tuple[str, ...]]:
-    """The files without those beyond `files_per_team`; some of these; and a message for each team that has such files.
-
-    Recorded files come first, then those received earlier.
-    """
+    """The files within `files_per_team`, recorded and earlier ones first; some others; and a message for each team."""
     by_team: dict[str, list[SubmissionFile]] = defaultdict(list)
     for file in listed:
         if isinstance(file, SubmissionFile):

@@ -328,10 +328,7 @@ def describe(challenge: Challenge, store: Store, team: str, values: Mapping[str,
 def _decide(
     challenge: Challenge, store: Store, name: str, changes: Mapping[str, Any], nothing_to_end: str = ""
 ) -> None:
-    """Change keys of the table of a team in teams.toml, None removes one, then record it.
-
-    `nothing_to_end` is the error if none of the keys that are removed is set.
-    """
+    """Change keys of a team's table, None removes one, and record it; `nothing_to_end`: the error if none is set."""
     known = store.read(lambda view: view.teams)
     team, file = known_team(name, known), challenge.root / TEAMS_FILE
     try:

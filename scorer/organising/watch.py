@@ -383,10 +383,7 @@ class RunLoop(Loop):
             run_at = ended if turn.is_over else ended + max(self.every, PAUSE * (ended - began))
 
     def _state(self, view: Snapshot) -> tuple[object, ...] | None:
-        """What decides whether the site may have to be rendered; None if it will change at once.
-
-        That is the revision, and which times have passed.
-        """
+        """The revision and the time, by which the site may have to be rendered; None if it will change at once."""
         for event in view.all_events[-_FEW:]:
             is_new = event.at is not None and view.now - event.at < AT_ONCE
             if is_new and _is_handed_in(event) and not view.has_result(event.body["digest"]):

@@ -323,10 +323,7 @@ def _check_quota(now: Now, members: Collection[str], received: datetime, digest:
 
 
 def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
-    """The entries that were withdrawn without an outcome, and get one if a file with the same bytes is scored.
-
-    `digest` is that of the file that is handed in.
-    """
+    """The entries withdrawn without an outcome, which get one if a file with the same bytes is scored."""
     waiting = {digest, *(state.submission.digest for state in listed.stored if state.is_open)}
     return [
         Claim(

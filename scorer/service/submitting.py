@@ -63,9 +63,7 @@ async def show(service: Service, request: Request) -> Response:
 async def _page(
     service: Service, token: Token, asked: Mapping[str, str], problem: str = "", status: int = 200, new: str = ""
 ) -> Response:
-    """The page in one state. `asked` is its address: the track, and the checked file, or the entry that was handed in
-    or is to be withdrawn. `new` is a token that is shown for the only time.
-    """
+    """The page in the state that its address `asked` names; `new` is a token that is shown for the only time."""
     tracks = service.challenge.tracks
     track = next((track for track in tracks if track.name == asked.get("track")), tracks[0])
 

@@ -195,10 +195,7 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
 
 
 def _damaged(connection: sa.Connection, table: sa.Table) -> Iterator[tuple[int | None, Sequence[Any]]]:
-    """The place and the values of each row with the wrong checksum.
-
-    The place is where SQLite has it; None elsewhere, and for means, whose rows are in the order of their keys.
-    """
+    """The values of each row with the wrong checksum, and its place in SQLite; None elsewhere, and for means."""
     has_rowid = connection.dialect.name == "sqlite" and table is not db.mean_table
     rowid: sa.ColumnElement[Any] = sa.literal_column("rowid") if has_rowid else sa.null()
     statement = sa.select(rowid, *db.all_columns(table)).with_hint(table, "NOT INDEXED", "sqlite")
