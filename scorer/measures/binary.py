@@ -69,24 +69,12 @@ def _relevant(hits: JudgedItems, rel: Threshold) -> JudgedItems:
     return relevant if rel == "positive" else relevant.relevant(rel)
 
 
-Beta = Annotated[float, About("how many times as important recall is as precision", least=0.001, most=1000)]
+Beta = Annotated[float, About(least=0.001, most=1000)]
 
 
-def _worth(item: str) -> About:
-    return About(f"the worth of {item}", least=-1e6, most=1e6)
-
-
-Weight = Annotated[
-    Literal["squared", "plain"],
-    About("whether β is squared in the formula, or not, as in trec_eval's set_F and ir_measures' SetF"),
-]
-Capped = Annotated[
-    Literal["R", "min"],
-    About(
-        "the divisor of the hits: R, or min(R, k), the highest possible number of hits in the first k ranks. Without a "
-        "cut-off, k is the length of the list"
-    ),
-]
+Worth = Annotated[float, About(least=-1e6, most=1e6)]
+Weight = Literal["squared", "plain"]
+Capped = Literal["R", "min"]
 
 
 @kind(name="P", aliases={"Precision": {}})
@@ -175,11 +163,11 @@ def set_average_precision(matched: Matched, *, rel: Relevant = "positive") -> Fl
 def utility(
     matched: Matched,
     *,
-    relevant: Annotated[float, _worth("a relevant item in the list")] = 1.0,
-    other: Annotated[float, _worth("another item in the list")] = -1.0,
-    missed: Annotated[float, _worth("a relevant item that is not in the list")] = 0.0,
-    rest: Annotated[float, _worth("another item that is not in the list")] = 0.0,
-    items: Annotated[float, About("the number of items in the collection, for rest", least=0, most=1e12)] = 0.0,
+    relevant: Worth = 1.0,
+    other: Worth = -1.0,
+    missed: Worth = 0.0,
+    rest: Worth = 0.0,
+    items: Annotated[float, About(least=0, most=1e12)] = 0.0,
     rel: Relevant = "positive",
 ) -> Floats:
     """The sum of the worth of all items of the collection, by whether they are relevant and whether they are listed."""
@@ -196,20 +184,8 @@ def _harmonic(matched: Matched, found: Floats, retrieved: Ints | int, weight: fl
     return ratio((1 + weight) * found, weight * wanted + retrieved, wanted > 0)
 
 
-Denominator = Annotated[
-    Literal["R", "min", "k", "hits"],
-    About(
-        "the divisor of the sum: R, the number of relevant items in the solution; min(R, k); k; or hits, the number of "
-        "relevant items in the first k ranks. Without a cut-off, k is the length of the list"
-    ),
-]
-Reach = Annotated[
-    Literal["exact", "nearest", "up"],
-    About(
-        "the number of relevant items that reaches a level of recall: level · R, level · R rounded to the nearest "
-        "integer (as in trec_eval 10), or rounded up unless it exceeds an integer by less than 0.1 (as in trec_eval 9)"
-    ),
-]
+Denominator = Literal["R", "min", "k", "hits"]
+Reach = Literal["exact", "nearest", "up"]
 
 
 @kind(name="AP", aliases={"MAP": {}, "Average_Precision": {}}, closed_form={"denominator": "hits"}, mean_name="MAP")

@@ -199,8 +199,8 @@ def _powers(alpha: float, exponent: Ints) -> Floats:
     return np.cumprod(np.append(1.0, np.full(int(exponent.max(initial=0)), 1 - alpha)))
 
 
-Redundancy = Annotated[float, About("what part of its worth a subtopic loses with each item that covers it", 0, 1)]
-Patience = Annotated[float, About("the probability that a user continues to the next rank", 0, 1)]
+Redundancy = Annotated[float, About(0, 1)]
+Patience = Annotated[float, About(0, 1)]
 
 Weights = Callable[[Ints], Floats]
 """Computes the weight of each rank."""

@@ -25,26 +25,10 @@ from scorer.measures.matched import (
 
 Gain = Annotated[
     Literal["linear", "exp", "binary"] | GainMap,
-    About(
-        "the gain of an item of grade g: g; 2^g - 1; 1 if g is positive; or the gain that a map has for g. A grade for "
-        "which the map has none has gain g, and a negative one 0",
-        also={"gains": {}, "dcg": {"log2": "linear", "exp-log2": "exp"}},
-    ),
+    About(also={"gains": {}, "dcg": {"log2": "linear", "exp-log2": "exp"}}),
 ]
-Discount = Annotated[
-    Literal["log2", "jk"],
-    About("the divisor of the gain at rank r: log2(r + 1), or log2(r) from rank 2 on (Järvelin and Kekäläinen, b = 2)"),
-]
-Ideal = Annotated[
-    Literal["judged", "retrieved", "full"],
-    About(
-        "the ideal list: all items of the solution, only the items of the list, or an item with the query's highest "
-        "gain at every rank"
-    ),
-]
-GainThreshold = Annotated[
-    Threshold, About("which items have a gain: those with a positive grade, or with a positive grade of at least this")
-]
+Discount = Literal["log2", "jk"]
+Ideal = Literal["judged", "retrieved", "full"]
 
 Gains = Callable[[JudgedItems], Floats]
 """Computes the gain of each entry, [entry]."""
@@ -66,7 +50,7 @@ def ndcg(
     gain: Gain = "linear",
     discount: Discount = "log2",
     ideal: Ideal = "judged",
-    rel: GainThreshold = "positive",
+    rel: Threshold = "positive",
 ) -> Floats:
     """The discounted cumulated gain of the list, divided by that of the ideal list."""
     gains = above_threshold(share_of_best(matched, gain), rel)
@@ -82,14 +66,14 @@ def ndcg(
 
 
 @once
-def _ideal_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, rel: GainThreshold) -> Floats:
+def _ideal_dcg(matched: Matched, k: int | None, gain: Gain, discount: Discount, rel: Threshold) -> Floats:
     gains = above_threshold(share_of_best(matched, gain), rel)
     best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal.relevant()
     return discounted_sum(matched, best_list, gains, k, discount)
 
 
 @once
-def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discount, rel: GainThreshold) -> Floats:
+def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discount, rel: Threshold) -> Floats:
     """[query]: the DCG of the items of the solution in descending order of gain; infinite where it may overflow."""
     gains = above_threshold(absolute_gains(gain), rel)
     with np.errstate(over="ignore"):
@@ -104,7 +88,7 @@ def dcg(
     *,
     gain: Gain = "linear",
     discount: Discount = "log2",
-    rel: GainThreshold = "positive",
+    rel: Threshold = "positive",
 ) -> Floats:
     """The sum of the gains of the items in the list, each discounted by its rank."""
     with np.errstate(over="ignore"):
@@ -223,10 +207,7 @@ def highest_gains(matched: Matched, gains: Gains) -> Floats:
     return highest
 
 
-GradeGain = Annotated[
-    Literal["linear"] | GainMap,
-    About("the gain of an item of grade g: g, at least 0; or the gain that a map has for g, if it has one"),
-]
+GradeGain = Literal["linear"] | GainMap
 
 _experimental = partial(kind, closed_form=False)
 

@@ -7,19 +7,16 @@ Source of phi: Moniz, Torgo and Vinagre, Data-Driven Relevance Judgments for Ran
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from scorer.measures.binary import precision_sum
 from scorer.measures.gain import LOG_2, Gains, best_grades, discounts, normalised, share_of_best
 from scorer.measures.kinds import kind
-from scorer.measures.matched import About, Bools, Floats, Ints, JudgedItems, Matched, cumulative, once, ratio
+from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, cumulative, once, ratio
 
-Whisker = Annotated[
-    Literal["observed", "fence"],
-    About("the upper whisker: the highest grade within the fence, or the fence itself"),
-]
+Whisker = Literal["observed", "fence"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

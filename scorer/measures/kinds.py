@@ -20,7 +20,6 @@ import numpy as np
 from scorer.errors import MeasureError
 from scorer.measures.matched import (
     CUTOFF_RULES,
-    RELEVANT,
     Cutoff,
     CutoffRule,
     Declared,
@@ -271,7 +270,7 @@ class Measure:
         if self.kind.terms:
             return combination(tuple((weight, part.at_threshold(rel)) for weight, part in self.kind.terms))
         parameters = (
-            float(rel) if parameter.about is RELEVANT and value == parameter.default else value
+            float(rel) if parameter.about.sets_relevant and value == parameter.default else value
             for parameter, value in self._pairs()
         )
         return Measure(self.kind, self.cutoff, tuple(parameters))

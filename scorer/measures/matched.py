@@ -8,7 +8,7 @@ import inspect
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
 from pathlib import Path
 from types import UnionType
@@ -431,13 +431,26 @@ _NEEDED = {
 class About:
     """What the signature of a declared function says about a parameter, besides its type."""
 
-    description: str
     least: float = -math.inf
     most: float = math.inf
     also: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' names for the parameter, each with their words for its values."""
     grid: tuple[float, float, float] | None = None
     """The first value, the last one and the step that tuning tries by default; None where nothing tunes it."""
+    sets_relevant: bool = False
+    """Whether it is the threshold of a binary measure."""
+    parameter_of: tuple[str, Callable[..., Any]] | None = None
+    """The name of the parameter, and the function that has it."""
+
+    @property
+    def description(self) -> str:
+        """What the parameter is: the TOML file has it by function, or for all functions of the module."""
+        if self.parameter_of is None or self.sets_relevant:
+            return "which items are relevant: those with a positive grade, or with at least this grade"
+        name, function = self.parameter_of
+        texts = _texts(inspect.getfile(function))
+        own: dict[str, str] = {**texts["parameters"], **texts[function.__name__].get("parameters", {})}
+        return own[name]
 
     @property
     def number(self) -> str:
@@ -458,16 +471,20 @@ class _Text:
         self._name = name
 
     def __get__(self, declared: Declared[Any], _owner: type) -> str:
-        return declared.texts.get(self._name, "")
+        return str(declared.texts.get(self._name, ""))
 
 
 @cache
-def _texts(file: str) -> dict[str, dict[str, str]]:
+def _texts(file: str) -> dict[str, Any]:
     """The texts of all functions of a module: those in the TOML file of the same name."""
     import tomllib  # noqa: PLC0415 (few commands need it)
 
-    functions = tomllib.loads(Path(file).with_suffix(".toml").read_text("utf-8")).items()
-    return {name: {key: " ".join(text.split()) for key, text in texts.items()} for name, texts in functions}
+    return _joined(tomllib.loads(Path(file).with_suffix(".toml").read_text("utf-8")))
+
+
+def _joined(texts: Mapping[str, Any]) -> dict[str, Any]:
+    """The texts, whose lines are joined, and those within them."""
+    return {key: " ".join(text.split()) if isinstance(text, str) else _joined(text) for key, text in texts.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -475,12 +492,12 @@ class Declared(Generic[Result]):
     """A function and its declaration, which a decorator makes of it: see `declaration`.
 
     The docstring of the function, one sentence that says what its result is, is printed for users. Its parameters are
-    those by keyword, annotated ``Annotated[type, About(...)]``.
+    those by keyword, some annotated ``Annotated[type, About(...)]``.
     """
 
     function: Callable[..., Result] = field(repr=False)
     name: str
-    stated: Mapping[str, str] | None = field(default=None, kw_only=True, repr=False)
+    stated: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
     """The texts of a function that is made while the program runs."""
     title = _Text()
     formula = _Text()
@@ -493,7 +510,7 @@ class Declared(Generic[Result]):
     source = _Text()
 
     @property
-    def texts(self) -> Mapping[str, str]:
+    def texts(self) -> Mapping[str, Any]:
         """What users read, apart from the docstring: a TOML file of the name of the module has it by function."""
         return self.stated or _texts(inspect.getfile(self.function))[self.function.__name__]
 
@@ -511,9 +528,7 @@ class Declared(Generic[Result]):
     def parameters(self) -> tuple[Parameter, ...]:
         """The parameters, in the order of the function's signature."""
         return tuple(
-            Parameter.declared(
-                each.name, None if each.default is each.empty else each.default, self.annotations[each.name]
-            )
+            Parameter.declared(each, self.annotations[each.name], self.function)
             for each in inspect.signature(self.function).parameters.values()
             if each.kind is each.KEYWORD_ONLY
         )
@@ -530,9 +545,7 @@ def declaration(
     return with_settings
 
 
-RELEVANT = About("which items are relevant: those with a positive grade, or with at least this grade")
-
-Relevant = Annotated[Threshold, RELEVANT]
+Relevant = Annotated[Threshold, About(sets_relevant=True)]
 """The threshold of a binary measure; `Measure.at_threshold` sets it."""
 
 
@@ -554,12 +567,14 @@ class Parameter:
     about: About
 
     @classmethod
-    def declared(cls, name: str, default: object, annotation: object) -> Parameter:
+    def declared(cls, given: inspect.Parameter, annotation: object, function: Callable[..., Any]) -> Parameter:
         """Return the parameter that a keyword argument annotated ``Annotated[float | Literal[...], About(...)]`` is."""
-        declared_type, about = get_args(annotation)
+        declared_type, about = get_args(annotation) if get_origin(annotation) is Annotated else (annotation, About())
+        about, default = replace(about, parameter_of=(given.name, function)), given.default
+        default = None if default is given.empty else default
         kinds = get_args(declared_type) if get_origin(declared_type) in (Union, UnionType) else (declared_type,)
         words = tuple(word for member in kinds if get_origin(member) is Literal for word in get_args(member))
-        return cls(name, default, words, float in kinds, GainMap in kinds, Floats in kinds, about)
+        return cls(given.name, default, words, float in kinds, GainMap in kinds, Floats in kinds, about)
 
     @property
     def allowed(self) -> str:

@@ -25,33 +25,13 @@ from scorer.measures.matched import (
     ratio,
 )
 
-Persistence = Annotated[float, About("the probability that the user reads on after an item", least=0, most=0.9999)]
-RbpGain = Annotated[
-    Literal["share", "binary", "linear"],
-    About(
-        "the gain of a relevant item: its grade divided by the query's highest, as in trec_eval, or 1 if rel is given, "
-        "as in ir_measures; always 1; or its grade, as in ranx, with which scores may exceed 1"
-    ),
-]
-RbpThreshold = Annotated[
-    Threshold, About("which items have a gain: those with a positive grade, or with at least this grade")
-]
-Highest = Annotated[
-    float | Literal["solution"],
-    About(
-        "the highest possible grade: the highest of the solution, or this number (4 in gdeval)", least=0.001, most=1e6
-    ),
-]
-Normalise = Annotated[
-    Literal["yes", "no"],
-    About(
-        "whether the overlap is divided by the overlap of the ideal list with itself",
-        also={"normalize": {"true": "yes", "false": "no"}},
-    ),
-]
+Persistence = Annotated[float, About(least=0, most=0.9999)]
+RbpGain = Literal["share", "binary", "linear"]
+Highest = Annotated[float | Literal["solution"], About(least=0.001, most=1e6)]
+Normalise = Annotated[Literal["yes", "no"], About(also={"normalize": {"true": "yes", "false": "no"}})]
 
 
-def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGain, rel: RbpThreshold) -> Floats:
+def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGain, rel: Threshold) -> Floats:
     """[query]: the RBP of the items of the solution by descending grade; infinite where it may overflow."""
     best = replace(matched, found=matched.ideal, retrieved=matched.total(matched.ideal).astype(np.int64))
     scores = rank_biased_precision.function(best, k, p=p, gain=gain, rel=rel)
@@ -80,7 +60,7 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
     highest=highest_rbp,
 )
 def rank_biased_precision(
-    matched: Matched, k: int | None, *, p: Persistence = 0.9, gain: RbpGain = "share", rel: RbpThreshold = "positive"
+    matched: Matched, k: int | None, *, p: Persistence = 0.9, gain: RbpGain = "share", rel: Threshold = "positive"
 ) -> Floats:
     """The expected gain per item read of a user who reads on after each item with probability p."""
     gains = {
@@ -151,18 +131,11 @@ def _ideal_ranks(found: JudgedItems) -> Ints:
     return ranks
 
 
-MinRel = Annotated[float, About("the highest grade that has no gain", least=0, most=1e6)]
-MaxRel = Annotated[
-    float | Literal["solution"],
-    About("the lowest grade with gain 1: the highest of the solution, or this number", least=0.001, most=1e6),
-]
-Goal = Annotated[float, About("the gain that the user expects to need in total", least=0.5, most=1e6, also={"t": {}})]
-SdcgDiscount = Annotated[
-    Literal["log2", "jk"],
-    About("the divisor of the gain at rank r: log2(r + 1), or log2(r) from rank 2 on", also={"dcg": {}}),
-]
-
-Patience = Annotated[float, About("the probability of going on after an item without a gain", least=0, most=1)]
+MinRel = Annotated[float, About(least=0, most=1e6)]
+MaxRel = Annotated[float | Literal["solution"], About(least=0.001, most=1e6)]
+Goal = Annotated[float, About(least=0.5, most=1e6, also={"t": {}})]
+SdcgDiscount = Annotated[Literal["log2", "jk"], About(also={"dcg": {}})]
+Patience = Annotated[float, About(least=0, most=1)]
 
 Continuation = Callable[[Ints, Floats], Floats]
 """Computes the probability of going on after each item, from the ranks [rank] and the gains [query, rank]."""

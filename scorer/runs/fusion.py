@@ -95,17 +95,11 @@ def value_of(parameter: Parameter, given: Given, runs: int) -> float | Weights:
     return values if parameter.weights else float(values[0])
 
 
-Persistence = Annotated[
-    float, About("how likely a user goes on from one rank to the next", least=0, most=1, grid=(0.01, 1.0, 0.01))
-]
-Exponent = Annotated[
-    float, About("the exponent of the number of runs that list the item", least=0, grid=(0.01, 1.0, 0.01))
-]
-Smoothing = Annotated[
-    float, About("is added to the number of runs before its logarithm", least=0, most=1, grid=(0.01, 1.0, 0.01))
-]
-Offset = Annotated[float, About("is added to each rank", least=0, grid=(10, 100, 10))]
-RunWeights = Annotated[Weights, About("the weight of each run, in their order", least=0, grid=(0.0, 1.0, STEP))]
+Persistence = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
+Exponent = Annotated[float, About(least=0, grid=(0.01, 1.0, 0.01))]
+Smoothing = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
+Offset = Annotated[float, About(least=0, grid=(10, 100, 10))]
+RunWeights = Annotated[Weights, About(least=0, grid=(0.0, 1.0, STEP))]
 
 
 SMALLEST = 1e-9

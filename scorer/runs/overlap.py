@@ -132,20 +132,9 @@ def lower_before(query: Ints, value: Ints) -> Ints:
     return count
 
 
-Persistence = Annotated[
-    float, About("the weight of a depth, divided by that of the depth before", least=0.001, most=0.9999)
-]
-Estimate = Annotated[
-    Literal["ext", "min", "max", "res"],
-    About(
-        "what is supposed about the rest of the lists: with ext, that they agree as much as before; with min, that "
-        "they share no other item; with max, that they agree as much as possible; res is max minus min"
-    ),
-]
-Reference = Annotated[
-    Literal["both", "first", "second"],
-    About("the run whose order is the reference: the first, the second, or each in turn, with the mean of both values"),
-]
+Persistence = Annotated[float, About(least=0.001, most=0.9999)]
+Estimate = Literal["ext", "min", "max", "res"]
+Reference = Literal["both", "first", "second"]
 
 
 @kind(name="RBO")
