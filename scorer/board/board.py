@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from operator import itemgetter
 
 from scorer import options
-from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
@@ -605,8 +604,8 @@ class RuleSection:
     """In sentences."""
 
 
-def rule_sections(board: Board, limits: Limits, *, by_service: bool = False) -> tuple[RuleSection, ...]:
-    """The rules of a track, from its settings and the limits on submissions; without sections that would be empty.
+def rule_sections(board: Board, *, by_service: bool = False) -> tuple[RuleSection, ...]:
+    """The rules of a track, from its settings; without sections that would be empty, and without those on files.
 
     `by_service`: as of `phase_rules`.
     """
@@ -625,8 +624,6 @@ def rule_sections(board: Board, limits: Limits, *, by_service: bool = False) -> 
         RuleSection("metadata", "Metadata", metadata_rules(track)),
         RuleSection("teams", "Teams", TEAM_RULES),
         RuleSection("changes", "Changes", tuple(_change_rules(board))),
-        RuleSection("files", "How files arrive", tuple(_file_rules(track, by_service))),
-        RuleSection("limits", "Limits on files", _limit_rules(limits)),
     )
     return tuple(section for section in sections if section.rules)
 
@@ -635,65 +632,3 @@ def _change_rules(board: Board) -> Iterator[str]:
     yield from erratum_rules(board.phases)
     if board.salted_digest is not None:
         yield "The board shows a salted digest of the solution. It stays the same as long as the solution does."
-
-
-def _file_rules(track: Track, by_service: bool) -> Iterator[str]:
-    yield "A submission is one file with a list of items for each query, the best item first."
-    if track.submission_format:
-        yield f"The format of the file is {track.submission_format}."
-    yield from _of_service(track) if by_service else _of_folder(track)
-    yield f"The command scorer check FILE --track {track.name} checks a file as it is checked when it is scored."
-
-
-def _of_service(track: Track) -> Iterator[str]:
-    yield (
-        "Files are handed in over the service of the challenge: on the page Hand in, or with the command scorer "
-        "submit. The team is that of the token. Each file is a new entry and replaces no other one."
-    )
-    yield (
-        "The time of receipt is the time at which the last byte of the file reached the service; the signed receipt "
-        "has it. The name of the file and its own times have no effect."
-    )
-    yield f"An entry stays until its team withdraws it{', before its phase has closed' if track.phases else ''}."
-
-
-def _of_folder(track: Track) -> Iterator[str]:
-    yield (
-        "The team of a file is the name of its folder, or else the name of the file. A file that has another content "
-        "later is a new entry and replaces the earlier one."
-    )
-    yield (
-        "A file whose name begins with a dot is an upload in progress and is not read. Copy a file under such a name, "
-        "and rename it when it is complete."
-    )
-    yield (
-        "The time of receipt is the UTC time at the beginning of the name, as in 20260131T120000Z-first.txt, or else "
-        "the time of the last change of the file."
-    )
-    if not track.trusted_times and (track.phases or track.quota.counts_days):
-        yield (
-            "A look into the folder that did not find a file shows that it came later. If its time of receipt is "
-            "earlier, and the look was outside of that phase or on another day of the quota, the entry does not count "
-            "until the organiser corrects the time."
-        )
-    closed = " before its phase has closed" if track.phases else ""
-    yield (
-        f"A file that is removed withdraws its entry when the next run finds it gone{closed}. A file that returns with "
-        f"the same content{closed} brings it back, with its first time of receipt. A team without a file has no row."
-    )
-
-
-def _limit_rules(limits: Limits) -> tuple[str, ...]:
-    return (
-        f"A file has at most {limits.file_mb:,} MB. A compressed file has at most {limits.expanded_mb:,} MB after "
-        f"decompression; a compressed file or a Parquet file grows to at most {limits.expansion:,} times its own size.",
-        f"A JSON document or a Parquet file has at most {limits.document_mb:,} MB. The columns of a Parquet file take "
-        f"at most {limits.table_mb:,} MB of memory. Values of JSON are nested at most {limits.nesting:,} deep.",
-        f"A file has at most {limits.queries:,} lists with at most {limits.items:,} items in all. A line has at most "
-        f"{limits.line_mb:,} MB, and the id of a query or an item at most {limits.id_bytes:,} bytes.",
-        "A file that exceeds one of these limits is rejected.",
-        f"A file that takes more than {limits.seconds:,} seconds, {limits.memory_mb:,} MB of memory or "
-        f"{limits.temporary_mb:,} MB of disk space to score is not rejected. It is tried {ATTEMPTS} times; then the "
-        "organiser decides.",
-        f"A team has at most {limits.files_per_team:,} files in a track; further files are left out.",
-    )

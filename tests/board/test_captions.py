@@ -80,7 +80,7 @@ def test_a_board_without_ranks_or_queries_says_so() -> None:
     assert table_caption(board_of(track, row)) == "No team has a score yet."
     empty = replace(board_of(challenge().tracks[0]), queries=0, scored_queries=0, preliminary_queries=0)
     assert phrase("what_is_ranked", empty).endswith(". Averaged over queries.")
-    assert [str(count) for count in counts(empty)] == ["0 teams", "0 entries"]
+    assert counts(empty) == ("0 teams", "0 entries")
 
 
 @pytest.mark.parametrize(
@@ -269,7 +269,7 @@ def test_a_team_that_may_be_first_has_the_share_of_resamples(
 
 def parts(board: Board) -> list[tuple[str, str]]:
     """Each number of a board with its parts."""
-    return [(str(count), count.parts) for count in counts(board)]
+    return [(count, phrase("parts", board, count.split()[1])) for count in counts(board)]
 
 
 def test_the_numbers_of_a_board_add_up() -> None:

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+from scorer.board.site.pages import page_environment
 from scorer.board.site.timeline import FORBIDDEN, feed
 from scorer.live.timeline import Happening
 from scorer.settings.tracks import Challenge
@@ -24,7 +25,7 @@ CONTROLS = "a\x00b\x08c\x0bd\x1fe\ud800f\ufffeg\uffffh\x7fi"
 def parsed(happenings: tuple[Happening, ...] | None = None, declared: Challenge | None = None) -> ET.Element:
     """The feed, read by a parser of XML."""
     found = timeline(erratum()).happenings if happenings is None else happenings
-    return ET.fromstring(feed(declared or challenge(), found).encode())
+    return ET.fromstring(feed(page_environment(None), declared or challenge(), found).encode())
 
 
 def text(parent: ET.Element, name: str) -> str:

@@ -6,7 +6,7 @@ import posixpath
 import re
 import shlex
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -21,7 +21,7 @@ from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
 from tests.commands import Terminal
-from tests.pages import board_row, board_rows, html_of, pages, read
+from tests.pages import board_row, board_rows, html_of, pages, read, said
 
 # Structure
 
@@ -212,21 +212,26 @@ def points(*scores: float, label: str = "") -> list[TimedScore]:
     return [TimedScore(START.replace(month=4 + n), score, label, n == 0) for n, score in enumerate(scores)]
 
 
+def drawn(points: Sequence[TimedScore], title: str) -> ET.Element:
+    """The picture of scores over time."""
+    return ET.fromstring(said("pictures.html", "timeline", timeline(points, 2), title, 2))
+
+
 def test_a_timeline_draws_its_scores() -> None:
     """Higher is up and later is right, in any order of the points; equal scores are level, and texts are escaped."""
-    drawing = ET.fromstring(timeline(points(0.1, 0.3, 0.2), "Score over time", 2).text)
+    drawing = drawn(points(0.1, 0.3, 0.2), "Score over time")
     assert drawing.findtext("title") == "Score over time"
     assert drawing.findtext("desc") == "First 0.10 on 2011-04-18, best 0.30 on 2011-05-18, last 0.20 on 2011-06-18."
     assert [dot.get("class") for dot in drawing.iter("circle")] == ["marked", None, None]
 
-    drawing = ET.fromstring(timeline(points(0.1, 0.3, 0.2)[::-1], "", 2).text)
+    drawing = drawn(points(0.1, 0.3, 0.2)[::-1], "")
     across, down = ([float(dot.get(axis, "")) for dot in drawing.iter("circle")] for axis in ("cx", "cy"))
     assert across == sorted(across)
     assert down[1] < down[2] < down[0]
-    level = ET.fromstring(timeline(points(0.2, 0.2), "", 2).text)
+    level = drawn(points(0.2, 0.2), "")
     assert len({dot.get("cy") for dot in level.iter("circle")}) == 1
 
-    drawing = ET.fromstring(timeline(points(0.1, label="</svg><script>"), "<b>", 2).text)
+    drawing = drawn(points(0.1, label="</svg><script>"), "<b>")
     assert drawing.find(".//script") is None
     assert drawing.findtext("title") == "<b>"
 

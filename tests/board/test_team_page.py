@@ -317,14 +317,16 @@ def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
     assert own is not None
     assert baseline is not None
     assert (own.others, baseline.others) == (2, 3)
-    assert "Mean of the other teams: 3.0, 0.5, 0.0" in own.description
-    assert "Mean of the other teams: 4.0, 0.7, 0.0" in baseline.description
-    assert own.description.startswith("Queries from 0 to 1 in 20 steps of 0.05: 6, 1, 0,")
-    assert (sum(own.counts), own.counts[0], len(own.bars)) == (10, 6, 3)
+    drawn = said("pictures.html", "distribution", own)
+    assert "Mean of the other teams: 3.0, 0.5, 0.0" in drawn
+    assert "Mean of the other teams: 4.0, 0.7, 0.0" in said("pictures.html", "distribution", baseline)
+    assert '"Queries from 0 to 1 in 20 steps of 0.05: 6, 1, 0,' in drawn
+    assert (sum(own.counts), own.counts[0], drawn.count('class="bar"')) == (10, 6, 3)
 
     only = distribution(field_of(certain(board_of(challenge().tracks[0], row_of("one", 0.3)))), 0)
     assert only is not None
-    assert (only.line, "Mean" in only.description) == ("", False)
+    drawn = said("pictures.html", "distribution", only)
+    assert ("<path" in drawn, "Mean" in drawn) == (False, False)
 
 
 @pytest.mark.parametrize(

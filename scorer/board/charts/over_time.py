@@ -5,13 +5,12 @@ the final ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from xml.etree.ElementTree import Element, SubElement, tostring
 
 from scorer.board.build import RECALLS
 from scorer.board.charts.panel import (
@@ -46,12 +45,11 @@ from scorer.board.charts.panel import (
     ticks,
     time_ticks,
 )
-from scorer.board.charts.svg import Chart, Svg
-from scorer.wording import counted, day_and_month, printable, utc_time
+from scorer.board.charts.svg import Chart
+from scorer.wording import counted, day_and_month, printable
 
-TIMELINE_WIDTH, TIMELINE_HEIGHT = 640, 140
 RIGHT, TOP, BOTTOM = 616, 12, 108
-"""The edges of the plotting area; the scores are printed on its left, the dates below it."""
+"""The edges of the plotting area of a timeline; the scores are printed on its left, the dates below it."""
 
 DIGIT = 12
 """Width of a digit at the largest font size of the style sheet."""
@@ -69,62 +67,36 @@ class TimedScore:
     """Whether the dot is filled."""
 
 
-def timeline(points: Sequence[TimedScore], title: str, decimals: int) -> Svg:
-    """Draw one or more scores over time as dots joined by steps in order of time, which may be given in any order.
+@dataclass(frozen=True, slots=True)
+class OverTime:
+    """One or more scores over time, as dots joined by steps: what `pictures.html` draws."""
 
-    The description of the image gives the first, the best and the last score with their dates. The image is built as an
-    element tree, so text in it is escaped; the style sheet sets colours and line widths.
-    """
+    points: tuple[TimedScore, ...]
+    """In order of time."""
+    dots: tuple[Point, ...]
+    """The position of each."""
+    levels: tuple[tuple[float, float], ...]
+    """The lowest and the highest score, and how far down they are."""
+    left: int
+    """The left edge."""
+
+
+def timeline(points: Iterable[TimedScore], decimals: int) -> OverTime:
+    """Place one or more scores over time, which may be given in any order."""
     points = sorted(points, key=lambda point: point.when)
-    description = _timeline_description(points, decimals)
-    image = Element("svg", {"class": "timeline", "viewBox": f"0 0 {TIMELINE_WIDTH} {TIMELINE_HEIGHT}", "role": "img"})
-    SubElement(image, "title").text = title
-    SubElement(image, "desc").text = description
     low, high = min(point.score for point in points), max(point.score for point in points)
     start, end = points[0].when.timestamp(), points[-1].when.timestamp()
     left = DIGIT * len(f"{high:.{decimals}f}")
-    for score in sorted({low, high}):
-        y = scaled(score, low, high, BOTTOM, TOP)
-        SubElement(image, "line", {"x1": str(left), "x2": str(RIGHT), "y1": f"{y:.1f}", "y2": f"{y:.1f}"})
-        _text(image, left - 10, y + 4, "end", f"{score:.{decimals}f}")
-    positions = [
-        (
-            scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8),
-            scaled(point.score, low, high, BOTTOM, TOP),
-        )
-        for point in points
-    ]
-    steps = " ".join(f"H{x:.1f}V{y:.1f}" for x, y in positions[1:])
-    SubElement(image, "path", {"d": "M{:.1f} {:.1f}".format(*positions[0]) + steps})
-    for point, (x, y) in zip(points, positions, strict=True):
-        dot = SubElement(image, "circle", {"cx": f"{x:.1f}", "cy": f"{y:.1f}", "r": "4.5"})
-        if point.marked:
-            dot.set("class", "marked")
-        SubElement(dot, "title").text = point.label
-    _text(image, left, BOTTOM + 28, "start", _day(points[0]))
-    if _day(points[-1]) != _day(points[0]):
-        _text(image, RIGHT, BOTTOM + 28, "end", _day(points[-1]))
-    return Svg(tostring(image, encoding="unicode"), description)
-
-
-def _timeline_description(points: Sequence[TimedScore], decimals: int) -> str:
-    best = max(points, key=lambda point: point.score)
-    named = (("First", points[0]), ("best", best), ("last", points[-1]))
-    return ", ".join(f"{word} {point.score:.{decimals}f} on {_day(point)}" for word, point in named) + "."
+    across = (scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8) for point in points)
+    down = (scaled(point.score, low, high, BOTTOM, TOP) for point in points)
+    levels = tuple((score, scaled(score, low, high, BOTTOM, TOP)) for score in sorted({low, high}))
+    return OverTime(tuple(points), tuple(zip(across, down, strict=True)), levels, left)
 
 
 def scaled(value: float, low: float, high: float, first: float, last: float, *, single: float = 0.5) -> float:
     """Return `value` mapped from `low`..`high` to `first`..`last`; `single` is its share where `low` equals `high`."""
     share = (value - low) / (high - low) if high > low else single
     return first + share * (last - first)
-
-
-def _text(image: Element, x: float, y: float, anchor: str, text: str) -> None:
-    SubElement(image, "text", {"x": f"{x:.1f}", "y": f"{y:.1f}", "text-anchor": anchor}).text = text
-
-
-def _day(point: TimedScore) -> str:
-    return utc_time(point.when, "day")
 
 
 CURVES = 10

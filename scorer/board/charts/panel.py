@@ -228,6 +228,9 @@ HAIR = "var(--hair, #ddd9ce)"
 WIDTH = 420
 """The width of a chart in pixels: three fit into a wide page, and one is readable on a phone."""
 
+REPORT_WIDTH = 600
+"""The width of a chart in a report; it shrinks with the page."""
+
 DOTTED = "1,3"
 
 JOIN = 11
@@ -460,9 +463,7 @@ def end_labels(
 def row_panel(
     names: Sequence[str],
     ticks: Sequence[Tick],
-    width: float,
     *,
-    count: int = 0,
     what: str = "teams",
     right: float = 12.0,
     row: float = ROW,
@@ -470,15 +471,15 @@ def row_panel(
 ) -> Panel:
     """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
 
-    The names are on the left, shortened to a third of the width. They are the first of `count` rows, as a note below
-    says. The x axis goes from the first to the last tick, or has other ends.
+    The names are on the left, shortened to a third of the width. Only the first `ROWS` have one, as a note below says.
+    The x axis goes from the first to the last tick, or has other ends.
     """
-    notes = first_of(len(names), count, what)
-    left = column_width(names, width / 3) + 12
+    names, notes = names[:ROWS], first_of(ROWS, len(names), what)
+    left = column_width(names, REPORT_WIDTH / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),
         y=(len(names) - 0.5, -0.5),
-        width=width - left - right,
+        width=REPORT_WIDTH - left - right,
         height=row * max(len(names), 1),
         left=left,
         right=right,

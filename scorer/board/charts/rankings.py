@@ -24,10 +24,10 @@ from scorer.board.charts.panel import (
     LINE,
     PAPER,
     REFERENCE,
+    REPORT_WIDTH,
     ROWS,
     SMALL,
     SOFT,
-    WIDTH,
     Panel,
     below,
     column_width,
@@ -58,8 +58,6 @@ def blob_plot(
     shares: ArrayLike,
     quantiles: Sequence[tuple[float, float, float]],
     ranks: Sequence[int],
-    *,
-    width: float = WIDTH,
 ) -> Chart:
     """Draw how often each team has each rank, a cross at the median and a line from the 2.5 to the 97.5 % quantile.
 
@@ -68,7 +66,7 @@ def blob_plot(
     joins the `ranks` of the full data, [team]. `shares` is [team, rank from 1], `quantiles` is [team, 3]. Source:
     Wiesenfarth et al. 2021.
     """
-    count, shares = len(names), np.asarray(shares, dtype=np.float64)
+    shares = np.asarray(shares, dtype=np.float64)
     blobs = [
         (share, place, rank)
         for place, row in enumerate(shares[:ROWS].tolist())
@@ -76,15 +74,7 @@ def blob_plot(
         if share > 0
     ]
     kept = sorted(sorted(blobs, key=lambda blob: (-blob[0], *blob[1:]))[:BLOBS], key=lambda blob: blob[1:])
-    drawing = partial(
-        _blob_panel,
-        tuple(names[:ROWS]),
-        count,
-        kept,
-        quantiles[:ROWS],
-        list(ranks[:ROWS]),
-        width,
-    )
+    drawing = partial(_blob_panel, names, kept, quantiles[:ROWS], list(ranks[:ROWS]))
     return Chart(
         drawing, "Ranks of each team in the resamples", _blob_description(names, [row[0] for row in shares], quantiles)
     )
@@ -117,14 +107,12 @@ def _percent(share: float) -> str:
 
 def _blob_panel(
     names: Sequence[str],
-    count: int,
     blobs: Sequence[tuple[float, int, int]],
     quantiles: Sequence[tuple[float, float, float]],
     ranks: Sequence[int],
-    width: float,
 ) -> Panel:
     last = max([2, *(rank for _, _, rank in blobs), *ranks, *(math.ceil(high) for _, _, high in quantiles)])
-    panel = row_panel(names, rank_ticks(last), width, count=count, row=BLOB_ROW, ends=(0.4, last + 0.6))
+    panel = row_panel(names, rank_ticks(last), row=BLOB_ROW, ends=(0.4, last + 0.6))
     # The largest blob fills its row, unless ranks are so close that it would cover its neighbours.
     largest = max((share for share, _, _ in blobs), default=1.0)
     widest = min(BLOB_ROW / 2, max(3.0, 0.9 * panel.width / (last + 0.2))) / math.sqrt(largest)
@@ -138,11 +126,8 @@ def _blob_panel(
     return panel
 
 
-MOST = 10
-"""The number of teams that a chart has at most."""
-
-COLUMN = 8.0
-"""The width of a column in pixels at least. There are as many columns as the square of the number of teams."""
+MOST = 8
+"""The number of teams that a chart has at most. There are as many columns as the square of their number."""
 
 QUERIES = 60
 """The number of queries that are drawn at most."""
@@ -157,7 +142,6 @@ def podium_plot(
     measure: str,
     *,
     smaller_is_better: bool = False,
-    width: float = WIDTH,
 ) -> Chart:
     """Draw the `scores`, [team, query], by the rank that they have in their query, joined by a line for each query.
 
@@ -166,8 +150,7 @@ def podium_plot(
     a tie take its ranks in turn. Queries in which a team of the chart has no score, NaN, are left out. Source: Eugster,
     Hothorn and Leisch 2008; Wiesenfarth et al. 2021.
     """
-    most = max(2, min(MOST, int((width / COLUMN) ** 0.5)))
-    shown = scores[:most]
+    shown = scores[:MOST]
     complete = shown[:, ~np.isnan(shown).any(axis=0)]
     better = -complete if smaller_is_better else complete
     ranks, counts = _ranks(better)
@@ -179,7 +162,7 @@ def podium_plot(
     ]
     title = f"{measure} and rank of each team in each query"
     description = _podium_description(names, counts, queries)
-    drawing = partial(_podium_panel, tuple(names[:most]), len(names), counts.tolist(), drawn, queries, width)
+    drawing = partial(_podium_panel, names, counts.tolist(), drawn, queries)
     return Chart(drawing, title, description)
 
 
@@ -209,17 +192,16 @@ def _podium_description(names: Sequence[str], counts: NDArray[np.float64], queri
 
 def _podium_panel(
     names: Sequence[str],
-    count: int,
     counts: Sequence[Sequence[float]],
     drawn: Sequence[Sequence[tuple[int, int, float]]],
     queries: int,
-    width: float,
 ) -> Panel:
+    names, count = names[:MOST], len(names)
     teams = max(1, len(names))
     scores = [score for line in drawn for _, _, score in line]
     ticks = score_ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
     low, high = ticks[0][0], ticks[-1][0]
-    keys = [fitted(f"{place + 1} {name}", width / 2 - 10) for place, name in enumerate(names)]
+    keys = [fitted(f"{place + 1} {name}", REPORT_WIDTH / 2 - 10) for place, name in enumerate(names)]
     notes = [f"Dots: {counted(len(drawn), 'query', 'queries')} of {queries:,}."] if queries > len(drawn) else []
     notes += first_of(len(names), count)
     left, right = 40.0, 10.0
@@ -227,7 +209,7 @@ def _podium_panel(
     panel = Panel(
         x=(-0.5, teams * (teams + 1) - 1.5),
         y=(low - (high - low) * (GAP + LOWER) / UPPER, high),
-        width=width - left - right,
+        width=REPORT_WIDTH - left - right,
         height=total,
         left=left,
         right=right,
@@ -266,7 +248,7 @@ def _podium_panel(
     )
     panel.texts(
         [
-            (panel.x_at(-left + (width / 2) * (place % 2)), panel.y_at(total + 28 + 16 * (place // 2)), key)
+            (panel.x_at(-left + (REPORT_WIDTH / 2) * (place % 2)), panel.y_at(total + 28 + 16 * (place // 2)), key)
             for place, key in enumerate(keys)
         ],
         SOFT,
@@ -321,7 +303,7 @@ class Summary:
     """All scores, or as many of their quantiles as the chart has room for."""
 
 
-def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str, *, width: float = WIDTH) -> Chart:
+def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str) -> Chart:
     """Draw the `scores`, [team, query], of each team as dots under a box plot with the mean as a larger dot.
 
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
@@ -330,7 +312,7 @@ def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str,
     room = DOTS // max(1, min(len(names), ROWS))
     summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:ROWS]]
     most = max((int((~np.isnan(row)).sum()) for row in scores[:ROWS]), default=0)
-    drawing = partial(_box_panel, tuple(names[:ROWS]), len(names), summaries, most > room, width)
+    drawing = partial(_box_panel, names, summaries, most > room)
     description = _box_description(names, summaries, scores)
     return Chart(drawing, f"{measure} of each query, for each team", description)
 
@@ -363,13 +345,11 @@ def _box_description(names: Sequence[str], summaries: Sequence[Summary | None], 
     return " ".join([words, *first_of(ROWS, len(names))])
 
 
-def _box_panel(
-    names: Sequence[str], count: int, summaries: Sequence[Summary | None], is_sampled: bool, width: float
-) -> Panel:
+def _box_panel(names: Sequence[str], summaries: Sequence[Summary | None], is_sampled: bool) -> Panel:
     boxes = [(float(place), box) for place, box in enumerate(summaries) if box is not None]
     values = [value for _, box in boxes for value in (box.dots[0], box.low, box.high, box.dots[-1])]
     ticks = score_ticks(min(values, default=0.0), max(values, default=1.0))
-    panel = row_panel(names, ticks, width, count=count, row=BOX_ROW, right=14)
+    panel = row_panel(names, ticks, row=BOX_ROW, right=14)
     if is_sampled:
         panel.bottom += 18
         note = "The dots of a team are quantiles of its scores."
@@ -393,13 +373,13 @@ RANK_ROW = 20
 """The height of a rank in pixels."""
 
 
-def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int]], *, width: float = WIDTH) -> Chart:
+def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> Chart:
     """Draw the ranks of the teams, by the name of each rule, as one line for each team; rank 1 is at the top.
 
     Lines of teams whose rank changes are darker.
     """
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
-    drawing = partial(_rules_panel, tuple(names[:ROWS]), len(names), tuple(ranks), lines[:ROWS], width)
+    drawing = partial(_rules_panel, names, tuple(ranks), lines[:ROWS])
     return Chart(drawing, "Rank of each team under each ranking rule", _rules_description(names, tuple(ranks), lines))
 
 
@@ -423,22 +403,17 @@ def _rules_description(names: Sequence[str], rules: Sequence[str], lines: Sequen
     return " ".join([words, *first_of(ROWS, len(names))])
 
 
-def _rules_panel(
-    names: Sequence[str],
-    count: int,
-    rules: Sequence[str],
-    lines: Sequence[Sequence[int]],
-    width: float,
-) -> Panel:
+def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Sequence[int]]) -> Panel:
+    names, count = names[:ROWS], len(names)
     last = max((rank for line in lines for rank in line), default=1)
-    left, right = column_width(names, width / 3) + JOIN + 32, 30.0
+    left, right = column_width(names, REPORT_WIDTH / 3) + JOIN + 32, 30.0
     columns = max(1, len(rules) - 1)
-    heads = [wrapped(rule, (width - left - right) / (columns + 0.5) - 10) for rule in rules]
+    heads = [wrapped(rule, (REPORT_WIDTH - left - right) / (columns + 0.5) - 10) for rule in rules]
     notes = first_of(len(names), count)
     panel = Panel(
         x=(-0.25, columns + 0.25),
         y=(last + 0.5, 0.5),
-        width=width - left - right,
+        width=REPORT_WIDTH - left - right,
         height=max(RANK_ROW * min(last, 2 * ROWS), LINE * len(names), 2 * RANK_ROW),
         left=left,
         right=right,
@@ -478,15 +453,13 @@ def scores_with_intervals(
     intervals: Intervals,
     measure: str,
     decimals: int = 4,
-    *,
-    width: float = WIDTH,
 ) -> Chart:
     """Draw each mean as a dot on the bar of its interval, one row a team, in the order of the board.
 
     The ends of an interval are NaN where it is undefined.
     """
     return Chart(
-        partial(_intervals_panel, tuple(names[:ROWS]), means[:ROWS], intervals[:ROWS], len(names), decimals, width),
+        partial(_intervals_panel, names, means[:ROWS], intervals[:ROWS], decimals),
         f"{measure} of each team with its 95 % interval",
         _intervals_description(names, means, intervals, decimals),
     )
@@ -506,13 +479,11 @@ def _intervals_description(names: Sequence[str], means: Sequence[float], interva
     return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(ROWS, len(names), "rows")])
 
 
-def _intervals_panel(
-    names: Sequence[str], means: Sequence[float], intervals: Intervals, count: int, decimals: int, width: float
-) -> Panel:
+def _intervals_panel(names: Sequence[str], means: Sequence[float], intervals: Intervals, decimals: int) -> Panel:
     bars = [(low, float(place), high, float(place)) for place, (low, high) in enumerate(intervals) if low <= high]
     ends = [*means, *(end for low, _, high, _ in bars for end in (low, high))]
     ticks = score_ticks(min(ends, default=0.0), max(ends, default=1.0), 5)
-    panel = row_panel(names, ticks, width, count=count, what="rows", right=14 + 7.7 * (decimals + 2))
+    panel = row_panel(names, ticks, what="rows", right=14 + 7.7 * (decimals + 2))
     panel.rules(bars, INTERVAL, 6)
     panel.dots([(mean, float(place)) for place, mean in enumerate(means)], 5, ACCENT, PAPER, stroke_width=1.5)
     at = panel.x_at(panel.width + panel.right)
@@ -524,7 +495,7 @@ NUMBERS = 9.0
 """The width of a cell from which each column has its number."""
 
 
-def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "team", width: float = WIDTH) -> Chart:
+def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "team") -> Chart:
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
     All pairs are tested at once, at a level of 5 % together. Cells without a decision are empty, those of the diagonal
@@ -534,7 +505,7 @@ def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "te
     shown = rows[:ROWS].tolist()
     filled = [(place, start, end) for place, row in enumerate(shown) for start, end in _runs(row[:ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
-    drawing = partial(_significance_panel, tuple(names[:ROWS]), len(names), filled, what, width)
+    drawing = partial(_significance_panel, names, filled, what)
     return Chart(drawing, title, _significance_description(names, rows, what))
 
 
@@ -560,13 +531,12 @@ def _significance_description(names: Sequence[str], better: Bools, what: str) ->
     return " ".join([words, *first_of(ROWS, count, f"{what}s")])
 
 
-def _significance_panel(
-    names: Sequence[str], count: int, filled: Sequence[tuple[int, int, int]], what: str, width: float
-) -> Panel:
+def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, int]], what: str) -> Panel:
+    names, count = names[:ROWS], len(names)
     shown = max(1, len(names))
     numbers = 24.0
-    left = column_width(names, width / 3) + numbers + 8
-    cell = min(22.0, (width - left - 2) / shown)
+    left = column_width(names, REPORT_WIDTH / 3) + numbers + 8
+    cell = min(22.0, (REPORT_WIDTH - left - 2) / shown)
     height = max(cell, 12.0 if shown <= 30 else 9.0)
     note = " ".join([f"Filled: the {what} of the row is better.", *first_of(shown, count, f"{what}s")])
     panel = Panel(
@@ -575,7 +545,7 @@ def _significance_panel(
         width=cell * shown,
         height=height * shown,
         left=left,
-        right=width - left - cell * shown,
+        right=REPORT_WIDTH - left - cell * shown,
         top=20,
         bottom=24,
     )
@@ -611,7 +581,7 @@ VIOLIN_ROW = 56
 """The height of a row in pixels."""
 
 
-def tau_violin(task: str, taus: NDArray[np.float64], *, width: float = WIDTH) -> Chart:
+def tau_violin(task: str, taus: NDArray[np.float64]) -> Chart:
     """Draw the distribution of Kendall's tau, symmetric to its row, with the quartiles as a box.
 
     `taus` has tau of the ranking of each resample and that of the full data. As tau is a step function of few teams,
@@ -622,7 +592,7 @@ def tau_violin(task: str, taus: NDArray[np.float64], *, width: float = WIDTH) ->
     shape = (np.histogram(np.clip(taus, low, 1.0), BINS, (low, 1.0))[0] / max(1, taus.size)).tolist()
     quartiles = np.quantile(taus, (0.25, 0.5, 0.75)).tolist() if taus.size else None
     return Chart(
-        partial(_violin_panel, task, shape, quartiles, low, width),
+        partial(_violin_panel, task, shape, quartiles, low),
         "Agreement of the rankings of resamples with the ranking of the full data, by Kendall’s tau",
         _violin_description(quartiles),
     )
@@ -635,10 +605,8 @@ def _violin_description(quartiles: Sequence[float] | None) -> str:
     return f"Tau has a median of {median} and quartiles of {first} and {third}; it is 1 for equal rankings."
 
 
-def _violin_panel(
-    task: str, shape: Sequence[float], quartiles: Sequence[float] | None, low: float, width: float
-) -> Panel:
-    panel = row_panel([task], ticks(low, 1.0), width, row=VIOLIN_ROW, right=88)
+def _violin_panel(task: str, shape: Sequence[float], quartiles: Sequence[float] | None, low: float) -> Panel:
+    panel = row_panel([task], ticks(low, 1.0), row=VIOLIN_ROW, right=88)
     if quartiles is None:
         return panel
     step, tallest = (1.0 - low) / BINS, max(shape)

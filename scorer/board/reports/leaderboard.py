@@ -15,6 +15,7 @@ from scorer.board.board import Board, Row, RowCertainty, SliceRow, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
 from scorer.live.metadata import value_text
 from scorer.live.phases import FIRST_RECEIPT
+from scorer.live.teams import Team
 from scorer.options import LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
 from scorer.settings.tracks import Challenge
 from scorer.store.documents import Document
@@ -236,11 +237,7 @@ def export_columns(board: Board) -> tuple[str, ...]:
     the Ladder only the scores that it released. The last columns say how certain the
     score on the primary measure and the rank are.
     """
-    looks = ("looks",) if board.shows_looks else ()
-    run = ("run",) if board.track.rows == "entry" else ()
-    scores, metadata = _named_scores(board, None), _metadata(board, None)
-    bounds = UNJUDGED_ENDS if board.track.judged_bounds else ()
-    return ("rank", "team", *run, "baseline", *scores, "entries", *looks, "last entry", *_CERTAINTY, *bounds, *metadata)
+    return tuple(_exported(board, Row(None, None, Team(), baseline=False, entry=None, entries=())))
 
 
 _METADATA = "metadata "
@@ -254,23 +251,24 @@ def _metadata(board: Board, entry: Entry | None) -> dict[str, CellValue]:
 
 def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
     """Return the rows of every export, by column; scores are rounded to the track's decimals, None is a blank."""
+    return tuple(_exported(board, row) for row in board.rows)
+
+
+def _exported(board: Board, row: Row) -> dict[str, CellValue]:
     reach = board.track.judged_bounds
-    return tuple(
-        {
-            "rank": row.rank,
-            "team": row.team.name,
-            **({"run": row.tag or None} if board.track.rows == "entry" else {}),
-            "baseline": row.baseline,
-            **_named_scores(board, row.entry),
-            "entries": len(row.present_entries),
-            **({"looks": row.looks} if board.shows_looks else {}),
-            "last entry": None if row.last_received is None else iso_time(row.last_received),
-            **_certainty(board, row),
-            **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
-            **_metadata(board, row.entry),
-        }
-        for row in board.rows
-    )
+    return {
+        "rank": row.rank,
+        "team": row.team.name,
+        **({"run": row.tag or None} if board.track.rows == "entry" else {}),
+        "baseline": row.baseline,
+        **_named_scores(board, row.entry),
+        "entries": len(row.present_entries),
+        **({"looks": row.looks} if board.shows_looks else {}),
+        "last entry": None if row.last_received is None else iso_time(row.last_received),
+        **_certainty(board, row),
+        **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
+        **_metadata(board, row.entry),
+    }
 
 
 def board_table(board: Board) -> Table:

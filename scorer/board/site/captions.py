@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import pairwise
 
@@ -63,10 +61,6 @@ def without_scores(board: Board) -> str:
     if board.frozen_since is not None:
         return "No entries were recorded before the board was frozen."
     return "No entries were received." if plan.is_over(board.now) else "No entries yet."
-
-
-STATES: tuple[State, ...] = ("scored", "rejected", "waiting", "failed", "misdated", "early", "late", "over-quota")
-"""The parts of the number of entries; withdrawn entries are not counted."""
 
 
 def words_of(state: State) -> str:
@@ -178,71 +172,10 @@ def significant(number: float) -> str:
 # The numbers
 
 
-@dataclass(frozen=True, slots=True)
-class Count:
-    """A number and its parts."""
-
-    number: int
-    noun: str
-    parts: str
-    """The numbers that add up to `number`; empty where nothing is counted."""
-
-    def __str__(self) -> str:
-        return f"{self.number:,} {self.noun}"
-
-
-def counts(board: Board) -> tuple[Count, ...]:
+def counts(board: Board) -> tuple[str, ...]:
     """The numbers of teams without baselines, of entries with those of baselines, and of queries of the solution."""
-    queries = Count(board.queries, _noun(board.queries, "query", "queries"), _query_parts(board))
-    teams = () if "board" in board.track.hidden else (_teams(board), _entries(board))
-    return (*teams, *([queries] if board.queries else []))
-
-
-def _noun(count: int, singular: str, plural: str) -> str:
-    return singular if count == 1 else plural
-
-
-def _teams(board: Board) -> Count:
-    teams = [row for row in board.rows if not row.baseline]
-    baselines = len(board.rows) - len(teams)
-    ranked = sum(row.rank is not None for row in teams)
-    excluded = sum(row.team.is_excluded for row in teams)
-    unscored = sum(row.entry is None and not row.team.is_excluded for row in teams)
-    undefined = len(teams) - ranked - unscored - excluded
-    listed = [
-        (ranked, "ranked"),
-        (undefined, "with an undefined score"),
-        (unscored, "without a score"),
-        (excluded, "disqualified or withdrawn"),
-    ]
-    parts = "" if board.track.hides_scores else _parts(listed)
-    besides = f"; {counted(baselines, 'baseline')}" if baselines else ""
     noun = "team" if board.track.rows == "team" else "row"
-    return Count(len(teams), _noun(len(teams), noun, f"{noun}s"), f"{parts}{besides}".removeprefix("; "))
-
-
-def _entries(board: Board) -> Count:
-    entries = [(entry, row.baseline) for row in board.rows for entry in row.present_entries]
-    by_words = Counter(words_of(entry.state) for entry, _ in entries)
-    parts = _parts([(by_words[words], words) for words in dict.fromkeys(map(words_of, STATES))])
-    of_baselines = sum(is_baseline for _, is_baseline in entries)
-    besides = f"; {of_baselines:,} of baselines" if of_baselines else ""
-    return Count(len(entries), _noun(len(entries), "entry", "entries"), parts + besides)
-
-
-def _query_parts(board: Board) -> str:
-    scored, preliminary = board.scored_queries, board.preliminary_queries
-    left_out = (board.queries - scored, "left out")
-    if not scored:
-        return "none scored yet"
-    if not board.track.shows_final:
-        return _parts([(preliminary, "scored"), (scored - preliminary, "kept for the final scores"), left_out])
-    if preliminary and board.track.final == "rest":
-        return _parts([(scored - preliminary, "scored"), (preliminary, "preliminary only"), left_out])
-    of_them = f" ({preliminary:,} preliminary)" if preliminary else ""
-    return _parts([(scored, f"scored{of_them}"), left_out])
-
-
-def _parts(parts: list[tuple[int, str]]) -> str:
-    """``10 ranked, 1 without a score``: those that are not 0."""
-    return ", ".join(f"{count:,} {words}" for count, words in parts if count)
+    teams = counted(sum(not row.baseline for row in board.rows), noun)
+    entries = counted(sum(len(row.present_entries) for row in board.rows), "entry", "entries")
+    queries = [counted(board.queries, "query", "queries")] if board.queries else []
+    return (*(() if "board" in board.track.hidden else (teams, entries)), *queries)

@@ -22,7 +22,6 @@ from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
 from scorer.scoring.evaluation import evaluate
 from scorer.settings.tracks import Track
-from scorer.wording import counted
 
 LIMITS = frozenset({"∑", "∏", "max", "min"})
 """Operators that have their limits below and above in a displayed formula."""
@@ -217,8 +216,6 @@ class WorkedExample:
     m: int
     cutoffs: tuple[CutoffExample, ...]
     """Those of the track's measures that use relevant(z)."""
-    remarks: tuple[str, ...]
-    """What the example shows, in sentences."""
     means: tuple[Markup, ...]
     """The calculation of each mean over several cut-offs, as MathML."""
     scores: tuple[tuple[Measure, float | None], ...]
@@ -257,7 +254,6 @@ def worked_example(track: Track) -> WorkedExample:
         ),
         m=m,
         cutoffs=cutoffs,
-        remarks=_remarks(grades, len(listed), m, cutoffs),
         means=tuple(
             _mean(measure, cutoffs, scores[str(measure)], track.final_decimals)
             for measure in by_cutoffs
@@ -305,27 +301,6 @@ def _mark(item: str, rank: int | None, z: int, relevant: set[str]) -> str:
     if item not in relevant:
         return ""
     return "hit" if rank is not None and rank <= z else "missed"
-
-
-def _remarks(grades: dict[str, int], length: int, m: int, cutoffs: Sequence[CutoffExample]) -> tuple[str, ...]:
-    """What the example shows about ties and about cut-offs above m."""
-    ordered = sorted(grades.values(), reverse=True)
-    remarks = [f"The query has {counted(m, 'relevant item')}, so m = {m}."]
-    widened = next((cutoff for cutoff in cutoffs if cutoff.relevant > cutoff.divisor), None)
-    if widened:
-        grade = ordered[widened.z - 1]
-        equal = ordered.count(grade)
-        remarks.append(
-            f"At z = {widened.z}, min(m, z) = {widened.divisor}. The last of the {widened.divisor} best items has "
-            f"grade {grade}, and {equal} items have this grade. All of them are in relevant({widened.z}), which has "
-            f"{widened.relevant} items; the divisor stays {widened.divisor}."
-        )
-    whole = next((cutoff for cutoff in cutoffs if cutoff.z >= m), None)
-    if whole:
-        remarks.append(f"From z = {whole.z}, relevant(z) has all {m} relevant items, and the divisor is m.")
-    if cutoffs and cutoffs[-1].z > length:
-        remarks.append(f"The list ends at rank {length}; a longer list could only have more hits.")
-    return tuple(remarks)
 
 
 def _mean(measure: Measure, cutoffs: Sequence[CutoffExample], score: float, decimals: int) -> Markup:

@@ -9,7 +9,7 @@ from statistics import median
 
 import numpy as np
 
-from scorer.board.board import BINS, Board, Interval, Pair, Row
+from scorer.board.board import Board, Interval, Pair, Row
 from scorer.board.site.captions import ranked_positions
 from scorer.board.site.figures import Axis, axis_for, svg_percent
 from scorer.board.statistics import SHARE_DECIMALS
@@ -152,29 +152,18 @@ def _shares(pair: Pair, own: int) -> tuple[tuple[int, str, str], ...]:
     )
 
 
-STEP = 1 / BINS
-"""The width of a bar of the histogram."""
-
-SHARE_TICKS = tuple((svg_percent(100 * share), f"{share:g}") for share in (0.0, 0.2, 0.4, 0.6, 0.8, 1.0))
-"""Of the scores: positions and labels."""
-
-
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """The histogram of a team."""
+    """The histogram of a team, and what `pictures.html` draws it with."""
 
     counts: tuple[int, ...]
     """The number of queries in each step."""
-    bars: tuple[tuple[str, str, str, str], ...]
-    """Position from the left and from the top, width and height of each bar, as attributes of SVG."""
-    line: str
-    """The mean of the other teams, as the path of a line in a square of 100 by 100; empty without other teams."""
+    means: tuple[float, ...]
+    """Of the other teams; empty without any."""
     others: int
     """How many other teams there are."""
-    levels: tuple[tuple[str, str], ...]
-    """Of the counts: positions from the top, and labels."""
-    description: str
-    """All numbers, for those who do not see the picture."""
+    axis: Axis
+    """Of the counts."""
 
 
 def distribution(field: Field, position: int) -> Distribution | None:
@@ -186,41 +175,8 @@ def distribution(field: Field, position: int) -> Distribution | None:
     is_ranked = row.rank is not None
     others = field.histograms - is_ranked
     sums = [total - count * is_ranked for total, count in zip(field.sums, own, strict=True)] if others else []
-    means = [total / others for total in sums]
-    axis = axis_for([*own, *means])
-    return Distribution(
-        counts=own,
-        bars=tuple(_bar(number, count, axis) for number, count in enumerate(own) if count),
-        line=_line(means, axis),
-        others=others,
-        levels=tuple((svg_percent(_down(value, axis)), label) for value, label in axis.labels),
-        description=_description(own, means),
-    )
-
-
-def _down(value: float, axis: Axis) -> float:
-    """A count as a distance from the top, in percent."""
-    return 100 - axis.position(value)
-
-
-def _bar(number: int, count: int, axis: Axis) -> tuple[str, str, str, str]:
-    y = _down(count, axis)
-    gap = 0.5
-    return svg_percent(100 * number * STEP), svg_percent(y), svg_percent(100 * STEP - gap), svg_percent(100 - y)
-
-
-def _line(means: Sequence[float], axis: Axis) -> str:
-    """A line in steps, from the bottom on the left to the bottom on the right."""
-    if not means:
-        return ""
-    steps = "".join(f"V{_down(mean, axis):.2f}H{100 * (number + 1) * STEP:g}" for number, mean in enumerate(means))
-    return f"M0 100{steps}V100"
-
-
-def _description(own: Sequence[int], means: Sequence[float]) -> str:
-    text = f"Queries from 0 to 1 in {BINS} steps of {STEP:g}: {', '.join(map(str, own))}."
-    others = ", ".join(f"{mean:.1f}" for mean in means)
-    return f"{text} Mean of the other teams: {others}." if means else text
+    means = tuple(total / others for total in sums)
+    return Distribution(own, means, others, axis_for([*own, *means]))
 
 
 def query_rows(field: Field, position: int) -> Iterator[tuple[str, float | None, float | None]]:

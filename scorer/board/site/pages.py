@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -32,7 +32,7 @@ from scorer.board.reports.leaderboard import (
 )
 from scorer.board.site import captions, neighbours, team_pages, templates
 from scorer.board.site.analysis_page import AnalysisView, analysis_page
-from scorer.board.site.figures import board_figures
+from scorer.board.site.figures import board_figures, svg_percent
 from scorer.board.site.measure_page import measure_page
 from scorer.board.site.preview import PREVIEW, preview
 from scorer.board.site.templates import (
@@ -45,10 +45,11 @@ from scorer.board.site.templates import (
     source,
     static_files,
 )
-from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links
+from scorer.board.site.timeline import FEED, feed, front_page, timeline_page, with_known_links, xml
 from scorer.board.site.track_pages import board_page, compare_pages, errata_pages, rules_and_past_pages, track_links
 from scorer.board.site.views import BoardView, board_view, measure_columns
 from scorer.errors import ScorerError
+from scorer.limits import ATTEMPTS
 from scorer.lists.conversion import convert
 from scorer.lists.solution import excluded_pairs, read_ids
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS
@@ -108,6 +109,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         captions.table_caption,
         captions.track_status,
         captions.without_scores,
+        captions.words_of,
         counting_rule,
         joined,
         left_in_words,
@@ -124,19 +126,21 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         sentence,
         shared_ranks,
         shortened,
+        svg_percent,
         team_pages.other_marks,
         team_pages.over_time,
         track_links,
         with_grace,
+        xml,
     )
 }
 """What the templates of pages apply to boards, rows and teams, as a filter."""
 
 CONSTANTS: Mapping[str, object] = {
+    "attempts": ATTEMPTS,
     "most_queries": team_pages.MOST_QUERIES,
     "resamples": RESAMPLES,
     "seed": SEED,
-    "share_ticks": neighbours.SHARE_TICKS,
     "state_words": STATE_WORDS,
 }
 """Constants that templates show."""
@@ -313,7 +317,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         add(errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
     if timeline.happenings:
         add([timeline_page(timeline, len(views), site)])
-    site |= _record_files(challenge, timeline, log, site)
+        site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, log)
+    site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
     add(_further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
     return site
 
@@ -368,16 +373,6 @@ def commitment_files(commitment: CommitmentDocument | None) -> dict[str, str]:
         files[COMMITMENT] = document_json(commitment)
     if commitment.revealed:
         files[OPENING] = commitment.opening
-    return files
-
-
-def _record_files(challenge: Challenge, timeline: Timeline, log: PublishedLog, paths: Container[str]) -> dict[str, str]:
-    """The feed, which links to the pages of `paths`, and the log."""
-    files = {}
-    if timeline.happenings:
-        files[FEED] = feed(challenge, with_known_links(timeline, paths).happenings, log)
-    if log.head is not None:
-        files[LOG] = "".join(f"{line.text}\n" for line in log.lines)
     return files
 
 

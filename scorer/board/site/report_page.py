@@ -31,9 +31,6 @@ from scorer.wording import quoted
 STYLES = ("style.css", "report.css")
 """The style sheets in the page, in this order."""
 
-WIDTH = 600
-"""Of the charts, in pixels; they shrink with the page."""
-
 
 def report_page(report: Report, templates: Path | None = None) -> str:
     """Return a report as an HTML file that needs no other file and no script.
@@ -72,68 +69,26 @@ def written(report: Report, form: ReportForm, templates: Path | None = None) -> 
 # The charts
 
 
-def _intervals(analysis: TaskAnalysis) -> Chart:
-    return scores_with_intervals(
-        analysis.names,
-        analysis.means.tolist(),
-        [(low, high) for low, high in analysis.resampling.intervals.tolist()],
-        _measure(analysis),
-        decimals_of(analysis),
-        width=WIDTH,
-    )
-
-
-def _significance(analysis: TaskAnalysis) -> Chart:
-    what = analysis.task.words.algorithm
-    return significance_map(analysis.names, analysis.better, what=what, width=WIDTH)
-
-
-def _blobs(analysis: TaskAnalysis) -> Chart:
-    resampling = analysis.resampling
-    return blob_plot(
-        analysis.names,
-        resampling.frequencies,
-        [(low, median, high) for low, median, high in resampling.quantiles.tolist()],
-        analysis.ranking.ranks.tolist(),
-        width=WIDTH,
-    )
-
-
-def _tau(analysis: TaskAnalysis) -> Chart:
-    return tau_violin(analysis.task.name, analysis.resampling.taus, width=WIDTH)
-
-
-def _rules(analysis: TaskAnalysis) -> Chart:
-    ranks = {rule: ranking.ranks.tolist() for rule, ranking in analysis.rules.items() if ranking.is_defined}
-    return ranking_rules(analysis.names, ranks, width=WIDTH)
-
-
-def _boxes(analysis: TaskAnalysis) -> Chart:
-    return query_boxes(analysis.names, analysis.task.values, _measure(analysis), width=WIDTH)
-
-
-def _podium(analysis: TaskAnalysis) -> Chart:
-    return podium_plot(
-        analysis.names,
-        analysis.task.values,
-        _measure(analysis),
-        smaller_is_better=not analysis.task.larger_is_better,
-        width=WIDTH,
-    )
-
-
 def _measure(analysis: TaskAnalysis) -> str:
     return analysis.task.measure or "Value"
 
 
 CHARTS: Mapping[str, Callable[[TaskAnalysis], Chart]] = {
-    "intervals": _intervals,
-    "significance": _significance,
-    "blobs": _blobs,
-    "tau": _tau,
-    "rules": _rules,
-    "boxes": _boxes,
-    "podium": _podium,
+    "intervals": lambda of: scores_with_intervals(
+        of.names, of.means.tolist(), of.resampling.intervals.tolist(), _measure(of), decimals_of(of)
+    ),
+    "significance": lambda of: significance_map(of.names, of.better, what=of.task.words.algorithm),
+    "blobs": lambda of: blob_plot(
+        of.names, of.resampling.frequencies, of.resampling.quantiles.tolist(), of.ranking.ranks.tolist()
+    ),
+    "tau": lambda of: tau_violin(of.task.name, of.resampling.taus),
+    "rules": lambda of: ranking_rules(
+        of.names, {rule: ranking.ranks.tolist() for rule, ranking in of.rules.items() if ranking.is_defined}
+    ),
+    "boxes": lambda of: query_boxes(of.names, of.task.values, _measure(of)),
+    "podium": lambda of: podium_plot(
+        of.names, of.task.values, _measure(of), smaller_is_better=not of.task.larger_is_better
+    ),
 }
 """The charts of a task, by the names that `board.reports.report_text` has for them."""
 

@@ -7,8 +7,7 @@ from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scorer.board.board import Board, PastBoard
-from scorer.board.charts.over_time import TimedScore, timeline
-from scorer.board.charts.svg import Svg
+from scorer.board.charts.over_time import OverTime, TimedScore, timeline
 from scorer.board.site.figures import svg_percent
 from scorer.board.site.neighbours import Field
 from scorer.board.site.templates import Page
@@ -143,7 +142,7 @@ def other_marks(part: TeamInTrack) -> list[str]:
     return [svg_percent(mark) for mark in sorted(marks) if mark != own or marks[mark] > 1]
 
 
-def over_time(part: TeamInTrack) -> tuple[Svg | None, str]:
+def over_time(part: TeamInTrack) -> tuple[OverTime | None, str]:
     """The chart of the primary score over time, and which entries it shows, in words.
 
     None where fewer than two entries have a score.
@@ -164,5 +163,4 @@ def over_time(part: TeamInTrack) -> tuple[Svg | None, str]:
         TimedScore(view.entry.received, score, f"Entry {view.number}: {score:.{decimals}f}", view.entry.is_counting)
         for view, score in shown
     ]
-    title = f"{track.shown_stage.capitalize()} {part.table.columns[0].name} of {drawn} over time"
-    return timeline(points, title, decimals) if len(points) > 2 else None, drawn
+    return timeline(points, decimals) if len(points) > 2 else None, drawn

@@ -13,22 +13,23 @@ from datetime import UTC
 from heapq import nlargest
 from itertools import groupby
 from uuid import UUID, uuid5
-from xml.etree import ElementTree as ET
+from xml.sax.saxutils import escape
+
+from jinja2 import Environment
+from markupsafe import Markup
 
 from scorer.board.board import Row, counting_scores, score_at
 from scorer.board.site.captions import words_of
-from scorer.board.site.templates import Page, to_text
+from scorer.board.site.templates import Page, render_template, to_text
 from scorer.board.site.views import BoardView
 from scorer.live.entry import STATE_WORDS, Entry
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import Happening, Timeline
 from scorer.settings.tracks import Challenge
-from scorer.store.log import RESOLUTION, LogLine
-from scorer.wording import MONTHS, counted, iso_time, ordinal
+from scorer.store.log import RESOLUTION
+from scorer.wording import MONTHS, counted, ordinal
 
 FEED = "feed.xml"
-
-NAMESPACE = "http://www.w3.org/2005/Atom"
 
 IDS = UUID("6f0a1f5e-3d0c-4a53-9c5b-8f9d1d8f4a27")
 """The namespace of the ids of feeds and entries."""
@@ -40,6 +41,8 @@ DATES = frozenset({"started", "frozen", "closed"})
 """The kinds of happenings that are dates of phases."""
 
 REPLACEMENT = "\ufffd"
+
+IN_ATTRIBUTES = {'"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#09;"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +116,9 @@ def with_known_links(timeline: Timeline, paths: Container[str]) -> Timeline:
 # The feed
 
 
-def feed(challenge: Challenge, happenings: Sequence[Happening], log: PublishedLog = NO_LOG) -> str:
+def feed(
+    environment: Environment, challenge: Challenge, happenings: Sequence[Happening], log: PublishedLog = NO_LOG
+) -> str:
     """The feed of happenings, the latest first.
 
     The ids of its entries depend on the name of the challenge and on the record, not on the time of the render. Links
@@ -121,54 +126,22 @@ def feed(challenge: Challenge, happenings: Sequence[Happening], log: PublishedLo
     log, and its entries have the heads of their events, so that subscribers keep heads. At least one
     happening is needed.
     """
-    titles = {track.name: track.title for track in challenge.tracks}
-    root = ET.Element("feed", {"xmlns": NAMESPACE})
-    _add(root, "id", _id(challenge.name))
-    _add(root, "title", challenge.name)
-    if log.head is not None:
-        _add(root, "subtitle", _head(log.head))
-    _add(root, "updated", iso_time(happenings[0].at))
-    _add(_add(root, "author"), "name", challenge.name)
-    _link(root, challenge, "self", FEED, "application/atom+xml")
-    _link(root, challenge, "alternate", "timeline.html", "text/html")
-    for happening in happenings:
-        entry = _add(root, "entry")
-        title = f"{titles[happening.track]}: {happening.text}" if happening.track in titles else happening.text
-        exact = happening.at.isoformat(timespec="microseconds")
-        _add(entry, "id", _id(challenge.name, happening.track, happening.kind, happening.index, exact))
-        _add(entry, "title", title)
-        _add(entry, "updated", iso_time(happening.at))
-        _add(entry, "published", iso_time(happening.at))
-        _link(entry, challenge, "alternate", happening.link or "timeline.html")
-        _add(entry, "category", term=happening.kind)
-        line = log.line(happening.index)
-        content = happening.detail or title
-        _add(entry, "content", content if line is None else f"{content}\n{_head(line)}", type="text")
-    ET.indent(root)
-    return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
-
-
-def _head(line: LogLine) -> str:
-    return f"Log: event {line.index}, head {line.head.hex()}"
+    titles = {track.name: f"{track.title}: " for track in challenge.tracks}
+    entries = [
+        (_id(challenge.name, each.track, each.kind, each.index, each.at.isoformat(timespec="microseconds")), each)
+        for each in happenings
+    ]
+    values = {"challenge": challenge, "id": _id(challenge.name), "entries": entries, "titles": titles, "log": log}
+    return render_template(environment, "feed.xml", values)
 
 
 def _id(*parts: object) -> str:
     return uuid5(IDS, json.dumps(parts)).urn
 
 
-def _link(parent: ET.Element, challenge: Challenge, relation: str, path: str, kind: str = "") -> None:
-    attributes = {"rel": relation, "href": f"{challenge.branding.url}{path}"}
-    _add(parent, "link", **attributes, **({"type": kind} if kind else {}))
-
-
-def _add(parent: ET.Element, name: str, text: str = "", **attributes: str) -> ET.Element:
-    element = ET.SubElement(parent, name, {key: _legal(value) for key, value in attributes.items()})
-    element.text = _legal(text) or None
-    return element
-
-
-def _legal(text: str) -> str:
-    return FORBIDDEN.sub(REPLACEMENT, text)
+def xml(text: str, *, quoted: bool = False) -> Markup:
+    """A text in an element of XML, or in an attribute; what XML cannot have is replaced."""
+    return Markup(escape(FORBIDDEN.sub(REPLACEMENT, text), IN_ATTRIBUTES if quoted else {}))  # noqa: S704  escaped
 
 
 SHOWN = 6

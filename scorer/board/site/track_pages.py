@@ -6,7 +6,7 @@ import json
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
-from scorer.board.board import Board, Row, RuleSection, SliceBoard, SliceRow, rule_sections
+from scorer.board.board import Board, Row, SliceBoard, SliceRow, rule_sections
 from scorer.board.site.captions import table_caption
 from scorer.board.site.figures import Axis, axis_for
 from scorer.board.site.neighbours import neighbours, p_decimals, p_text
@@ -115,11 +115,10 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
     values = {"board": board, "table": view}
     yield Page(f"{folder}/embed.html", "embed.html", f"The first teams of {title}.", values)
     about = f"All rules of {title}: scores, times, the number of entries, which entry counts, teams, and files."
-    sections = rule_sections(board, challenge.limits, by_service=bool(challenge.branding.service))
-    if challenge.licence:
-        published = publication_rules(challenge.licence, submissions=challenge.publish_submissions)
-        sections += (RuleSection("publication", "What becomes public", published),)
-    yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, "sections": sections})
+    sections = rule_sections(board, by_service=bool(challenge.branding.service))
+    published = publication_rules(challenge.licence, submissions=challenge.publish_submissions)
+    of_page = {"sections": sections, "publication": published if challenge.licence else ()}
+    yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, **of_page})
     if board.slices:
         about = f"The teams of {title} on slices of the queries: scores, intervals and ranks on each."
         heat = tuple(map(_shaded, board.slices))

@@ -404,29 +404,18 @@ def board_view(
     marks = len(board.rows) <= MARKED_ROWS
     blank: tuple[Mark | None, ...] = (None,) * len(board.rows)
     drawn = histograms(board) if marks else blank
-    parts = zip(
-        board.rows,
-        shared_ranks(row.rank for row in board.rows),
-        shared_ranks(row.preliminary_rank for row in board.rows),
-        scores,
-        where,
-        strips(board, scores, axis, where),
-        drawn,
-        sparklines(board) if marks else blank,
-        strict=True,
-    )
     rows = tuple(
-        RowView(
-            row=row,
-            rank=rank,
-            before=before,
-            scores=values,
-            place=place,
-            strip=strip,
-            histogram=histogram,
-            sparkline=sparkline,
+        map(
+            RowView,
+            board.rows,
+            shared_ranks(row.rank for row in board.rows),
+            shared_ranks(row.preliminary_rank for row in board.rows),
+            scores,
+            where,
+            strips(board, scores, axis, where),
+            drawn,
+            sparklines(board) if marks else blank,
         )
-        for row, rank, before, values, place, strip, histogram, sparkline in parts
     )
     layout = board_columns(board, measures, scores, marks=any(drawn))
     return BoardView(board, measures, rows, layout, axis, figures, has_analysis)
