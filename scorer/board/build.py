@@ -5,7 +5,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import chain, count
 
 import numpy as np
@@ -61,24 +60,15 @@ def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Cu
     digests = [row.entry.digest for row in scored.rows if row.entry]
     rules = [basis.solution, basis.matching, code_digest(), scored.mask.digest]
     track = board.track
-    parts = [
-        "curves",
-        rules,
-        track.list_length,
-        track.ties,
-        track.shown_decimals,
-        list(zip(places, digests, strict=True)),
-    ]
-    return _JSON.validate_json(cache.value(parts, partial(_computed, scored, places)))
 
+    def computed() -> str:
+        precisions = _means(scored, [parse_one(f"IPrec@{level}") for level in RECALLS])
+        r_precisions = _means(scored, [parse_one(f"Rp@{cutoff}") for cutoff in cutoffs(track.list_length)])
+        return _JSON.dump_json(tuple(map(Curve, places, precisions, r_precisions))).decode()
 
-def _computed(scored: ScoredRows, places: Sequence[int]) -> str:
-    """The curves as JSON."""
-    track = scored.board.track
-    precisions = _means(scored, [parse_one(f"IPrec@{level}") for level in RECALLS])
-    r_precisions = _means(scored, [parse_one(f"Rp@{cutoff}") for cutoff in cutoffs(track.list_length)])
-    computed = tuple(map(Curve, places, precisions, r_precisions))
-    return _JSON.dump_json(computed).decode()
+    of_rows = list(zip(places, digests, strict=True))
+    parts = ["curves", rules, track.list_length, track.ties, track.shown_decimals, of_rows]
+    return _JSON.validate_json(cache.value(parts, computed))
 
 
 def _means(scored: ScoredRows, measures: Sequence[Measure]) -> list[tuple[float | None, ...]]:

@@ -123,7 +123,7 @@ def precision_recall(curves: Sequence[Curve]) -> Chart:
     """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
     ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
     return Chart(
-        partial(_curves_panel, _first_curves(curves), _teams(curves), RECALLS, ticks, "recall", labels_left=True),
+        partial(_curves_panel, curves, RECALLS, ticks, "recall", labels_left=True),
         "Interpolated precision at eleven levels of recall",
         _curves_description(curves, RECALLS, "recall"),
     )
@@ -134,19 +134,14 @@ def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int]) -> Ch
     step = -(-len(cutoffs) // TICKS)
     ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
     return Chart(
-        partial(_curves_panel, _first_curves(curves), _teams(curves), tuple(cutoffs), ticks, "cut-off z"),
+        partial(_curves_panel, curves, tuple(cutoffs), ticks, "cut-off z"),
         "R-precision Rp@z at each cut-off z",
         _curves_description(curves, cutoffs, "z ="),
     )
 
 
-def _teams(curves: Sequence[Curve]) -> int:
-    return sum(1 for curve in curves if not curve.is_baseline)
-
-
 def _curves_panel(
     curves: Sequence[Curve],
-    count: int,
     across: Sequence[float],
     ticks: Sequence[Tick],
     axis: str,
@@ -156,13 +151,15 @@ def _curves_panel(
     """Return a panel with a line for each curve: the first one is emphasised, those of baselines are dotted.
 
     The curves are in the order of the board, and `across` has the positions of their values on the x axis. A note says
-    so if there are more teams, `count`, than `CURVES`. Names may be on the left, where some lines are further apart.
+    so if there are more teams than `CURVES`. Names may be on the left, where some lines are further apart.
     """
+    teams = [curve for curve in curves if not curve.is_baseline]
+    notes = first_of(CURVES, len(teams))
+    curves = (*teams[:CURVES], *[curve for curve in curves if curve.is_baseline][:BASELINE_CURVES])
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
     names = column_width([curve.name for curve in curves], WIDTH / 3) + JOIN + 8
     numbers = 34.0
-    notes = first_of(CURVES, count)
     left, right = (names, numbers) if labels_left else (numbers, names)
     ends = (min(across), max(across))
     panel = Panel(
@@ -221,14 +218,7 @@ def _curves_description(curves: Sequence[Curve], across: Sequence[float], axis: 
         rightmost = max(teams, key=lambda team: team[1][-1][1])[0]
         at_end = "and at the end" if rightmost is leftmost else f"{spoken(rightmost.name)} at the end"
         words += f" {spoken(leftmost.name)} is highest at the start{' ' if rightmost is leftmost else ', '}{at_end}."
-    count = _teams(curves)
-    return " ".join([words, *first_of(CURVES, count)])
-
-
-def _first_curves(curves: Sequence[Curve]) -> tuple[Curve, ...]:
-    """Return the curves that a chart has: the first teams, then the first baselines."""
-    teams = [curve for curve in curves if not curve.is_baseline]
-    return (*teams[:CURVES], *[curve for curve in curves if curve.is_baseline][:BASELINE_CURVES])
+    return " ".join([words, *first_of(CURVES, sum(not curve.is_baseline for curve in curves))])
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,7 @@ from scorer.board.charts.over_time import (
     scaled,
     score_by_amount,
 )
+from scorer.board.charts.panel import coordinate
 from scorer.board.charts.svg import Cache, Svg
 from scorer.live.entry import ColumnScores
 from scorer.settings.rules import MetadataField
@@ -252,10 +253,6 @@ class Mark:
     """Where the line ends."""
 
 
-def _coordinate(value: float) -> str:
-    return f"{value:.1f}".removesuffix(".0")
-
-
 def histograms(board: Board) -> tuple[Mark | None, ...]:
     """The histogram of the primary scores of each row, whose highest bar fills it; None for a row without one."""
     return tuple(_histogram(row.histogram) if any(row.histogram) else None for row in board.rows)
@@ -264,8 +261,8 @@ def histograms(board: Board) -> tuple[Mark | None, ...]:
 def _histogram(counts: Sequence[int]) -> Mark:
     width, highest = HISTOGRAM_WIDTH / BINS, max(counts)
     bars = "".join(
-        f"M{_coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{_coordinate(_height(count, highest))}"
-        f"h{_coordinate(width - 0.5)}V{HISTOGRAM_HEIGHT}"
+        f"M{coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{coordinate(_height(count, highest))}"
+        f"h{coordinate(width - 0.5)}V{HISTOGRAM_HEIGHT}"
         for number, count in enumerate(counts)
         if count
     )
@@ -319,11 +316,11 @@ def _sparkline(
         for when, score in records
     ]
     (x, y), *others = steps
-    path = f"M{_coordinate(x)} {_coordinate(y)}"
-    path += "".join(f"H{_coordinate(right)}V{_coordinate(below)}" for right, below in others)
+    path = f"M{coordinate(x)} {coordinate(y)}"
+    path += "".join(f"H{coordinate(right)}V{coordinate(below)}" for right, below in others)
     scores = [f"{score:.{decimals}f}" for _, score in records]
     label = f"{scores[0]} at first" if len(scores) == 1 else f"{scores[0]} at first, {scores[-1]} at last"
-    return Mark(f"{path}H{_coordinate(RIGHT)}", label, records[-1][0].timestamp(), (RIGHT, steps[-1][1]))
+    return Mark(f"{path}H{coordinate(RIGHT)}", label, records[-1][0].timestamp(), (RIGHT, steps[-1][1]))
 
 
 @dataclass(frozen=True, slots=True)
