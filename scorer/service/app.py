@@ -44,7 +44,7 @@ from scorer.live.teams import Token
 from scorer.organising.files import final_path
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import ENDS_WITH_PARENT
-from scorer.service.accepting import Delivery, check_open, refusing
+from scorer.service.accepting import Delivery, RefusedError, check_open, refusing
 from scorer.service.documents import (
     accepted_document,
     challenge_document,
@@ -52,7 +52,6 @@ from scorer.service.documents import (
     event_documents,
     quota_document,
 )
-from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from scorer.service.submitting import act, receipt, show
 from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, received, small_body

@@ -26,9 +26,8 @@ from scorer.live.teams import Token, sha256_of
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
 from scorer.organising.teams import note_used
-from scorer.service.accepting import Accepted, Delivery, HeldFiles, accept, refusing
+from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, RefusedError, accept, refusing
 from scorer.service.documents import Checks
-from scorer.service.refusals import Rates, RefusedError
 from scorer.service.uploads import in_thread
 from scorer.settings.loading import read_challenge
 from scorer.settings.metadata import Stated

@@ -26,9 +26,8 @@ from scorer.live.rules import shown_from
 from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
-from scorer.service.accepting import Delivery, Upload, check_open
+from scorer.service.accepting import Delivery, RefusedError, Upload, check_open
 from scorer.service.documents import entry_documents, published_board, quota_document, track_document
-from scorer.service.refusals import RefusedError
 from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, in_thread, received, small_body
 from scorer.settings.metadata import Given, MetadataError, Stated, given_of, of_head

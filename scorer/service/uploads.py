@@ -27,8 +27,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.organising.files import RESERVE
-from scorer.service.accepting import Upload
-from scorer.service.refusals import RefusedError, too_large
+from scorer.service.accepting import RefusedError, Upload, too_large
 
 Kind = Literal["read", "write", "disk", "check"]
 

@@ -26,10 +26,9 @@ from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.organising.files import ABANDONED, READY, RESERVE
 from scorer.service import app as serving_module
-from scorer.service.accepting import Delivery, Upload, accept
+from scorer.service.accepting import Delivery, RefusedError, Upload, accept
 from scorer.service.app import application
 from scorer.service.documents import Checks
-from scorer.service.refusals import RefusedError
 from scorer.service.state import COOKIE, STATE, Service
 from scorer.service.uploads import file_form, received
 from scorer.store.database import ReplacedError

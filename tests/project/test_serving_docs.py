@@ -26,8 +26,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 from starlette.routing import Route
 
+from scorer.service.accepting import STATUS
 from scorer.service.app import application
-from scorer.service.refusals import STATUS
 from scorer.service.state import Metrics
 from tests.commands import here
 from tests.databases import KINDS, schema

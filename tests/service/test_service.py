@@ -21,7 +21,7 @@ from scorer.live.teams import sha256_of
 from scorer.organising.files import move
 from scorer.organising.phases import extend
 from scorer.organising.teams import InvalidTokenError, issue, redeem, revoke
-from scorer.service.refusals import RefusedError
+from scorer.service.accepting import RefusedError
 from scorer.service.state import Service
 from scorer.store.store import Store
 from tests.commands import here

@@ -19,8 +19,8 @@ from scorer.live.entry import SERVICE
 from scorer.live.teams import sha256_of
 from scorer.organising.phases import extend
 from scorer.organising.picks import pick, withdraw_entry
+from scorer.service.accepting import RefusedError
 from scorer.service.documents import Checks
-from scorer.service.refusals import RefusedError
 from scorer.service.state import Service
 from tests.live_challenges import CORRECTED, GOOD, OTHER, POOR, Live, day
 from tests.served import Served, checked_at_once, served
