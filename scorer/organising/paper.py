@@ -18,6 +18,7 @@ from scorer.errors import ChallengeError
 from scorer.live.metadata import value_text
 from scorer.live.names import as_public
 from scorer.live.now import published_log
+from scorer.live.rules import sentences
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.organising.bundles import submitted_files
@@ -42,12 +43,6 @@ from scorer.wording import (
     table_of,
     utc_time,
 )
-
-_CERTAIN = """\
-Intervals ("from" and "to") are at %d %%: of means of scores from 0 to 1 by the method of Korn and Graubard, of others
-the percentiles of a paired bootstrap over the queries (%s resamples, seed %d). The range of a team ("best" and "worst")
-has the ranks that it may have at %d %% confidence, all teams taken together. A tier opens with the best team that is in
-no tier yet, and holds the teams after it that are not significantly worse."""
 
 
 def paper_files(view: Snapshot, challenge: Challenge, store: Store) -> dict[str, bytes]:
@@ -153,7 +148,7 @@ def _definitions(measures: Sequence[Measure]) -> Iterator[str]:
 def _statistics(shown: Sequence[Board]) -> Iterator[str]:
     if any(board.primary_certainty for board in shown):
         level = round(100 * LEVEL)
-        yield escape_latex(_CERTAIN % (level, f"{RESAMPLES:,}", SEED, level))
+        yield from map(escape_latex, sentences("paper", "certain", level=level, resamples=f"{RESAMPLES:,}", seed=SEED))
     for board in shown:
         yield f"\\paragraph{{{escape_latex(printable(board.track.title))}}} {escape_latex(' '.join(rules(board)))}"
 

@@ -157,21 +157,14 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     recorded = track.model_dump(mode="json", exclude={*TrackInForce.not_keys, *NO_RULES})
     if track.phases:
         recorded["stage"] = None
-    if track.entry != "picks":
-        del recorded["picks"]  # it has no effect
-    if not track.trusted_times:
-        del recorded["trusted_times"]  # so that they are those of earlier versions
-    if track.overall is not None:
-        recorded["overall"] = track.overall.recorded()
-    if track.visibility is not None:
-        recorded["visibility"] = track.visibility.recorded()
-    if track.unjudged == "nonrelevant":
-        del recorded["unjudged"]
-    if track.rows == "team":
-        del recorded["rows"], recorded["rows_per_team"]
-    if track.exclude is None:
-        del recorded["exclude"]
-    elif excluded is not None:
+    # So that they are those of earlier versions: without keys that have no effect.
+    unused = {"picks": track.entry != "picks", "trusted_times": not track.trusted_times}
+    unused |= {"unjudged": track.unjudged == "nonrelevant", "exclude": track.exclude is None}
+    unused |= dict.fromkeys(("rows", "rows_per_team"), track.rows == "team")
+    recorded = {key: value for key, value in recorded.items() if not unused.get(key)}
+    for key, table in (("overall", track.overall), ("visibility", track.visibility)):
+        recorded |= {} if table is None else {key: table.recorded()}
+    if track.exclude is not None and excluded is not None:
         recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
     split = split_of(track)
     return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
