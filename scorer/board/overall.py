@@ -23,7 +23,7 @@ from scorer.scoring.analysis.kept import number_of
 from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.rankings import rank_ranges, tiers, values_of_track
 from scorer.scoring.statistics.resampling import intervals_of_sum
-from scorer.settings.overall import Overall, measure_column
+from scorer.settings.tables import Overall, measure_column
 from scorer.settings.tracks import Track
 from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from scorer.live.now import Now
+from scorer.settings.tables import Moment
 from scorer.settings.tracks import Track
-from scorer.settings.visibility import Moment
 from scorer.store.events import Event, name_of
 from scorer.store.log import unescaped
 from scorer.store.snapshot import Snapshot

@@ -16,8 +16,8 @@ from scorer.live.rules import TrackInForce, is_committed, list_digest, with_rule
 from scorer.live.teams import Merges, merges
 from scorer.scoring.outcomes import Rules
 from scorer.settings.rules import split_of
+from scorer.settings.tables import Moment, Viewer, Visibility
 from scorer.settings.tracks import Track, public_lists
-from scorer.settings.visibility import Moment, Viewer, Visibility
 from scorer.store.events import Basis, Event, RecordedBasis, recorded_basis
 from scorer.store.log import LogLine, log_lines
 from scorer.store.snapshot import Snapshot

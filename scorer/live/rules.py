@@ -14,10 +14,9 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
-from scorer.settings.overall import Overall
 from scorer.settings.rules import Phase
+from scorer.settings.tables import OWN, Moment, Overall, Viewer
 from scorer.settings.tracks import Track
-from scorer.settings.visibility import OWN, Moment, Viewer
 from scorer.store.events import Event, RecordedBasis
 from scorer.store.log import content_of
 from scorer.store.snapshot import Snapshot

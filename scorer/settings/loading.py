@@ -19,8 +19,8 @@ from pydantic_core import ErrorDetails
 
 from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
-from scorer.settings.overall import Overall
 from scorer.settings.rules import SettingsTable, located_in
+from scorer.settings.tables import Overall
 from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
 from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, suggestion
 

@@ -18,7 +18,6 @@ from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
 from scorer.measures import Measure, parse
-from scorer.settings.overall import Overall
 from scorer.settings.rules import (
     AUTO,
     FULL_DECIMALS,
@@ -44,7 +43,7 @@ from scorer.settings.rules import (
     parsed,
     valid,
 )
-from scorer.settings.visibility import Visibility
+from scorer.settings.tables import Overall, Visibility
 from scorer.wording import quoted, suggestion
 
 PAGES = "pages"

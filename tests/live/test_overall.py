@@ -12,7 +12,7 @@ from scorer.errors import ChallengeError
 from scorer.live.rules import overall_rules
 from scorer.organising.commitment import commit
 from scorer.settings.loading import read_challenge
-from scorer.settings.overall import Overall
+from scorer.settings.tables import Overall
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 OVERALL = '[overall]\ntracks = ["main", "other"]\nrule = "rank"\n'

@@ -12,11 +12,10 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError
 from scorer.live.rules import TrackInForce
 from scorer.settings.loading import LimitSettings, read_challenge
-from scorer.settings.overall import Overall
 from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, MetadataField, Phase, Quota, check_stage
 from scorer.settings.starter import FILES, write_new
+from scorer.settings.tables import Overall, Visibility
 from scorer.settings.tracks import Branding, Challenge, Track
-from scorer.settings.visibility import Visibility
 from tests.paths import DOCS
 
 TOP = 'name = "Lectures"\n'

@@ -59,8 +59,8 @@ from scorer.live.phases import with_grace
 from scorer.live.quotas import left_in_words, next_reset
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
-from scorer.settings.overall import FOLDER
 from scorer.settings.published import published_settings
+from scorer.settings.tables import FOLDER
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
 from scorer.store.log import public_pem
