@@ -314,7 +314,7 @@ def test_what_a_file_can_be(more: Path) -> None:
         ("re", "; did you mean receipt or render or report?"),
         ("qrels.txt low.txt", "; to score files, write: scorer evaluate qrels.txt SUBMISSION..."),
         ("xyzzy", 'scorer: no command is called "xyzzy"\n'),
-        ("evaluate qrels.txt low.txt --mesure AP", "unrecognized arguments: --mesure AP; did you mean --measure?"),
+        ("evaluate qrels.txt low.txt --mesure AP", "; did you mean --measure?"),
         ("evaluate qrels.txt low.txt --side", "unrecognized arguments: --side; did you mean --side-by-side?"),
         ("evaluate qrels.txt low.txt --xyzzy", "unrecognized arguments: --xyzzy\n"),
         ("evaluate qrels.txt low.txt --per-qery=1", "did you mean --per-query?"),
