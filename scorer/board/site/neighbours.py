@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -52,6 +53,12 @@ class Field:
         """The pairs of a row with other teams, all pairs tested at once, by the position of the other team."""
         pairs = self.pairs.get(position, {})
         return {other: pair for other, pair in pairs.items() if pair.is_separable is not None}
+
+    def nearest(self, position: int) -> list[int]:
+        """The two nearest teams above a row and the two below it among those that it was tested with."""
+        tested = sorted(self.tested(position))
+        at = bisect(tested, position)
+        return tested[max(at - 2, 0) : at + 2]
 
 
 def field_of(board: Board) -> Field:
