@@ -170,7 +170,7 @@ INVALID: dict[str, tuple[Callable[[Members], bytes], str]] = {
         lambda content: edited(content, INDEX, lambda rows: rows[0].update(path=["\ud800", "x.txt"])),
         "line 1: not a file of a submission",
     ),
-    "file-twice": (repeated(INDEX), 'lists "1.txt" twice; export it again'),
+    "file-twice": (repeated(INDEX), 'lists "1.txt" twice, or as names that are one on this disk; export it again'),
     "surrogate-in-a-team": (of_event("arrival", team="\ud800"), "table event, row 3: its values cannot"),
     "surrogate-in-a-reason": (of_event("team", reason="\ud800"), "table event, row 8: its values cannot"),
     "time-without-zone": (of_event("arrival", received="2027-01-11T12:00:00"), "table event, row 3: its values cannot"),
