@@ -145,12 +145,11 @@ def check_folders(teams: Iterable[str], root: Path) -> None:
     for team in teams:
         shown, other = quoted(printable_name(team)), read_as.setdefault(compared(team), team)
         if same_in_lower_case and other != team:
-            reason = f"teams {quoted(printable_name(other))} and {shown} have one folder on this disk"
-        elif ON_WINDOWS and _NOT_ON_WINDOWS.fullmatch(team):
-            reason = f"Windows has no folder for the team {shown}"
-        else:
-            continue
-        raise ChallengeError(f"{reason}; use Linux, which keeps such names apart")
+            raise ChallengeError(
+                f"teams {quoted(printable_name(other))} and {shown} have one folder on this disk; use Linux"
+            )
+        if ON_WINDOWS and _NOT_ON_WINDOWS.fullmatch(team):
+            raise ChallengeError(f"Windows has no folder for the team {shown}; use Linux")
 
 
 LOCK = ".teams.toml.lock"
