@@ -460,7 +460,7 @@ def expected_reciprocal_rank(
     ranks = first_ranks(ranking, wanted)
     for rank, item in enumerate(ranking if k is None else ranking[:k], 1):
         if rank in ranks:
-            satisfied = (2 ** min(grades[item], top) - 1) / 2**top
+            satisfied = 2 ** (min(grades[item], top) - top) - 2**-top  # 2**top may be too large
             total += reading * satisfied / rank
             reading *= 1 - satisfied
     return total
