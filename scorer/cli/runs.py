@@ -288,7 +288,7 @@ def similar(
     """List the entries of different teams that are too alike. Only the organiser can: the site shows nothing of it.
 
     Pairs with the same bytes come first, then those with the same lists, then those that share more items that are not
-    relevant than the field explains. All pairs with a p-value of at most 0.05 are listed. A low one is a reason to ask
+    relevant than the field explains. The first 20 are listed, and all with a p-value of at most 0.05: a reason to ask
     the teams, not a proof.
     """
     from scorer.board.reports.comparisons import similar_text
