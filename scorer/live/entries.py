@@ -277,6 +277,8 @@ def _earlier_outcomes(now: Now, stored: Iterable[SubmissionState]) -> Mapping[st
 
 
 def _cost(state: SubmissionState, earlier: Mapping[str, Cost]) -> Cost:
+    if state.unscored:
+        return "none"
     if state.result is not None:
         return state.result.status
     if state.submission.digest in earlier:

@@ -284,6 +284,8 @@ class SubmissionState:
     failure: Failure | None = None
     """Of the attempts to score it by the basis; None if it has a result or was never tried."""
     metadata: Metadata = NO_METADATA
+    unscored: bool = False
+    """Whether its team withdrew it before it had an outcome: it takes no place of the quota."""
 
     @property
     def is_given_up(self) -> bool:
@@ -393,12 +395,13 @@ def _changed(state: SubmissionState, event: Event) -> SubmissionState:
         misdated, reason = is_misdated(received, event.at), one_line(event.body.get("reason", ""))
         return replace(state, submission=submission, misdated=misdated, absent_at=None, corrected=reason)
     if event.kind == "withdrawal":
-        return replace(state, present=False, source=event.body.get("source", state.source), gone_at=event.at)
+        source, unscored = event.body.get("source", state.source), event.body.get("unscored") is True
+        return replace(state, present=False, source=source, gone_at=event.at, unscored=unscored)
     if event.kind == "metadata":
         stated = state.metadata.corrected(event.body["values"], event.body["public"], event.at)
         return replace(state, metadata=stated)
     if event.kind == "return":
-        return replace(state, present=True, since=event.index, gone_at=None)
+        return replace(state, present=True, since=event.index, gone_at=None, unscored=False)
     return state
 
 

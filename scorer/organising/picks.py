@@ -107,7 +107,9 @@ def withdraw_entry(store: Store, track: Track, key: Key) -> None:
             raise ChallengeError("the phase of the entry has closed, so it stays; ask the organisers")
         if not state.present and state.source == SERVICE:
             return []
-        return [("withdrawal", {"file": key[0], "digest": key[1], "source": SERVICE})]
+        # A result that the same bytes get later, perhaps of another team, is none of this entry.
+        unscored = {} if view.has_result(key[1]) else {"unscored": True}
+        return [("withdrawal", {"file": key[0], "digest": key[1], "source": SERVICE, **unscored})]
 
     store.record(track.name, changed)
     with suppress(OSError):

@@ -396,7 +396,7 @@ def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
             "open",
         )
         for state in listed.stored
-        if not state.present and state.result is None and state.submission.digest in waiting
+        if not (state.present or state.unscored) and state.result is None and state.submission.digest in waiting
     ]
 
 

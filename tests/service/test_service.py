@@ -143,6 +143,28 @@ class TestAccepting:
             assert {limit["used"] for limit in found.get("amber", "/quota").json()["limits"]} == {0}
             assert found.put("amber", f"{GOOD}no list\n").status_code == 201
 
+    @pytest.mark.parametrize("first", [True, False])
+    def test_the_same_bytes_of_another_team_make_no_accepted_file_one_too_many(
+        self, tmp_path: Path, first: bool
+    ) -> None:
+        """What a team withdrew before it was scored takes no place, also if another team hands in the same file."""
+        with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 2}\n")) as found:
+            if first:
+                found.accept("amber", GOOD)
+            index = found.accept("brass", GOOD).event.index
+            assert found.client.delete(
+                f"/api/v1/tracks/main/entries/{index}", headers=found.headers("brass")
+            ).is_success
+            for text in (POOR, OTHER):
+                found.accept("brass", text)
+            if not first:
+                found.accept("amber", GOOD)
+            found.run()
+            entries = found.live.entries(found.now)
+            assert {entry.admission for entry in entries.all} == {"ok"}
+            (limit,) = found.get("brass", "/quota").json()["limits"]
+            assert (limit["used"], limit["left"]) == (2, 0)
+
     def test_a_challenge_with_a_quota_says_what_is_left_and_when_it_begins_again(self, tmp_path: Path) -> None:
         with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 3}\n")) as found:
             for number in range(3):
@@ -161,17 +183,16 @@ class TestAccepting:
             found.run()
             assert {entry["state"] for entry in found.get("amber", "/entries").json()["entries"]} == {"scored"}
 
-    def test_a_withdrawn_file_costs_nothing_until_its_bytes_are_scored(self, tmp_path: Path) -> None:
-        """The result of a file belongs to its bytes: handed in again, it gives the withdrawn entry an outcome, too."""
+    def test_a_file_that_is_withdrawn_before_it_is_scored_costs_nothing(self, tmp_path: Path) -> None:
+        """Also if the same file is handed in again, and scored."""
         with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 2}\n")) as found:
             index = found.put("amber", GOOD).json()["index"]
             headers = found.headers("amber")
             found.client.delete(f"/api/v1/tracks/main/entries/{index}", headers=headers)
-            assert found.put("amber", GOOD).status_code == 201
-            assert found.put("amber", POOR).status_code == 429
+            assert [found.put("amber", text).status_code for text in (GOOD, POOR, OTHER)] == [201, 201, 429]
             found.run()
             states = [entry["state"] for entry in found.get("amber", "/entries").json()["entries"]]
-            assert states == ["withdrawn", "scored"]
+            assert states == ["withdrawn", "scored", "scored"]
 
 
 class TestTimes:
@@ -752,10 +773,10 @@ def test_what_the_rules_say_of_a_challenge_with_a_service(tmp_path: Path) -> Non
         first = found.put("brass", GOOD).json()["index"]
         answer = found.client.delete(f"/api/v1/tracks/main/entries/{first}", headers=found.headers("brass"))
         assert answer.json()["state"] == "withdrawn"
-        assert [found.put("brass", GOOD).status_code for _ in range(3)] == [201, 201, 429]
+        assert [found.put("brass", GOOD).status_code for _ in range(4)] == [201, 201, 201, 429]
         found.run(day(13))
         states = [entry["state"] for entry in found.get("brass", "/entries").json()["entries"]]
-        assert sorted(states) == ["scored", "scored", "withdrawn"]
+        assert sorted(states) == ["scored", "scored", "scored", "withdrawn"]
         assert found.entry("amber", index)["state"] == "scored"
 
 
