@@ -425,6 +425,10 @@ class Followed:
         known = track, team, name
         return known if known in self.deliveries else (track, team, str(uuid.UUID(bytes=digest[:16])))
 
+    def delivered(self, track: str, team: str, name: str) -> Event | None:
+        """The arrival of a delivery, named as for `delivery`, if it is in the record."""
+        return self.deliveries.get(self.delivery(track, team, name))
+
     def settings(self, team: str) -> Team:
         """What is set for a team."""
         return set_teams(self._of(EVERY_TRACK, [_ALL])).get(team, Team())

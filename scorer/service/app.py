@@ -267,7 +267,7 @@ async def _deliver(service: Service, request: Request) -> Response:
     service.check_running()
     folder, most = service.incoming(track), service.challenge.limits.file_mb * MB
     check_headers(request.headers, folder, most)
-    is_known = service.followed.delivery(track.name, team, delivery_id) in service.followed.deliveries
+    is_known = service.followed.delivered(track.name, team, delivery_id) is not None
     if not is_known:
         await service.read(lambda view: check_open(view, track, service.followed, team, service.store.now()))
     with service.metrics.uploading.track_inprogress():

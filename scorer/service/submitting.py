@@ -290,9 +290,7 @@ def _line(message: str) -> tuple[str, str]:
 async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     async with service.handing_in:
         now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
-        if known := service.followed.deliveries.get(
-            service.followed.delivery(track, token.team, file)
-        ):  # the button was pressed twice
+        if known := service.followed.delivered(track, token.team, file):  # the button was pressed twice
             return _back(track, entry=known.index)
         held = _of_page(service, token, fields)
         if not held.is_valid:

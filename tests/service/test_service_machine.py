@@ -99,8 +99,7 @@ class Deliveries(RuleBasedStateMachine):
             for tab, file in zip(reversed(tabs), reversed(held), strict=True):
                 assert tab.post(action="hand-in", track="main", file=file).status_code in (303, 429)
         for file in held:
-            followed = self.found.service.followed
-            event = followed.deliveries.get(followed.delivery("main", team, file))
+            event = self.found.service.followed.delivered("main", team, file)
             if event is not None:
                 self.receipts[team, file] = self.found.service.followed.issuer.receipt(event)
 
