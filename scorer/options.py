@@ -4,17 +4,10 @@ in options.toml.
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
-from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
-
-@cache
-def _texts() -> Mapping[str, Mapping[str, Any]]:
-    return tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+from scorer.wording import texts_of
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,12 +24,12 @@ class Option:
     @property
     def about(self) -> str:
         """What the setting decides."""
-        return str(_texts()[self.table or self.name]["about"])
+        return str(texts_of(__file__)[self.table or self.name]["about"])
 
     @property
     def values(self) -> dict[str, str]:
         """Each allowed word with its meaning; the first is the default."""
-        meanings: dict[str, str] = _texts()[self.table or self.name]["values"]
+        meanings: dict[str, str] = texts_of(__file__)[self.table or self.name]["values"]
         return {word: meanings[word] for word in self.words or meanings}
 
     @property

@@ -13,11 +13,25 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Literal
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
 from unicodedata import category
 
 QUOTED = 60
 """How many characters of text from a file a message repeats."""
+
+
+@cache
+def texts_of(module: str, name: str = "") -> Mapping[str, Any]:
+    """Return the texts of a module, given its file: those in the TOML file next to it with the same or another name.
+
+    The file is read when a text is needed first.
+    """
+    import tomllib  # noqa: PLC0415 (few commands need it)
+
+    path = Path(module)
+    return tomllib.loads((path.with_name(name) if name else path.with_suffix(".toml")).read_text("utf-8"))
 
 
 def counted(count: int, singular: str, plural: str = "") -> str:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 from typing import Any, Literal, cast
 
 from scorer.errors import SHOWN, Problem, SolutionError
@@ -22,7 +20,7 @@ from scorer.settings.tracks import Track
 from scorer.store.events import ABOUT_SUBMISSIONS, Event, Failure, StoredResult, Submission, name_of
 from scorer.store.log import Kind, iso, unescaped
 from scorer.store.snapshot import Snapshot
-from scorer.wording import one_line, printable_name
+from scorer.wording import one_line, printable_name, texts_of
 
 ColumnScores = tuple[float | None, ...]
 """One for each column of the board, rounded to the track's decimals; None where undefined or not to be shown."""
@@ -71,8 +69,7 @@ class StateWords:
 
 
 STATE_WORDS: Mapping[State | Answer, StateWords] = {
-    cast(State | Answer, state): StateWords(**words)
-    for state, words in tomllib.loads(Path(__file__).with_name("states.toml").read_text("utf-8")).items()
+    cast(State | Answer, state): StateWords(**words) for state, words in texts_of(__file__, "states.toml").items()
 }
 """The only table of words for states of entries; the notes below a table have this order."""
 

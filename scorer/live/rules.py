@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from pathlib import Path
 from typing import Any, ClassVar
 
 from pydantic import ValidationError
@@ -20,7 +18,7 @@ from scorer.settings.tracks import Track
 from scorer.store.events import Event, RecordedBasis
 from scorer.store.log import content_of
 from scorer.store.snapshot import Snapshot
-from scorer.wording import joined, one_line
+from scorer.wording import joined, one_line, texts_of
 
 RULES = (
     *("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks"),
@@ -32,12 +30,14 @@ started, a changed file does not change them: before the start another commitmen
 of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
 
 
-_TEXTS: Mapping[str, Mapping[str, str]] = tomllib.loads(Path(__file__).with_name("sentences.toml").read_text("utf-8"))
+def _texts(about: str) -> Mapping[str, str]:
+    texts: Mapping[str, str] = texts_of(__file__, "sentences.toml")[about]
+    return texts
 
 
 def sentences(about: str, *names: str, **values: object) -> tuple[str, ...]:
     """Sentences about something, by their names, with these values in their places."""
-    return tuple(_TEXTS[about][name].format(**values) for name in names)
+    return tuple(_texts(about)[name].format(**values) for name in names)
 
 
 class TrackInForce(Track):
@@ -140,7 +140,7 @@ class TrackInForce(Track):
 
 def shown_from(moment: Moment | None) -> str:
     """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
-    return "" if moment is None or moment == "never" else _TEXTS["moments"][moment].replace("once", " until", 1)
+    return "" if moment is None or moment == "never" else _texts("moments")[moment].replace("once", " until", 1)
 
 
 def visibility_rules(track: Track) -> tuple[str, ...]:
@@ -150,8 +150,8 @@ def visibility_rules(track: Track) -> tuple[str, ...]:
     found: list[str] = []
     for name in ("score", "rank", "board", "names", "per_query", "metadata"):
         if (row := getattr(track.visibility, name)) is not None:
-            moments = {"team": _TEXTS["moments"][row.team], "everyone": _TEXTS["moments"][row.everyone]}
-            found += sentences("visible", "own_row" if name in OWN else "row", what=_TEXTS["visible"][name], **moments)
+            moments = {"team": _texts("moments")[row.team], "everyone": _texts("moments")[row.everyone]}
+            found += sentences("visible", "own_row" if name in OWN else "row", what=_texts("visible")[name], **moments)
     names = track.visibility.names
     if names and names.everyone != "now":
         found.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))

@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, wraps
-from pathlib import Path
 from types import UnionType
 from typing import (
     Annotated,
@@ -30,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.errors import MeasureError
-from scorer.wording import quoted
+from scorer.wording import quoted, texts_of
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -477,9 +476,7 @@ class _Text:
 @cache
 def _texts(file: str) -> dict[str, Any]:
     """The texts of all functions of a module: those in the TOML file of the same name."""
-    import tomllib  # noqa: PLC0415 (few commands need it)
-
-    return _joined(tomllib.loads(Path(file).with_suffix(".toml").read_text("utf-8")))
+    return _joined(texts_of(file))
 
 
 def _joined(texts: Mapping[str, Any]) -> dict[str, Any]:

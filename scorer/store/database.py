@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import stat
 import time
-import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,14 +14,14 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import StoreError, need
 from scorer.store.schema import schema_table, sealed
-from scorer.wording import printable
+from scorer.wording import printable, texts_of
 
 if TYPE_CHECKING:
     from scorer.store.postgresql import Server
 
-_TEXTS = tomllib.loads(Path(__file__).with_name("errors.toml").read_text("utf-8"))
 WORDS: Mapping[str, Mapping[str, str]] = {
-    kind: {sign: each["words"] for each in texts for sign in each["signs"]} for kind, texts in _TEXTS.items()
+    kind: {sign: each["words"] for each in texts for sign in each["signs"]}
+    for kind, texts in texts_of(__file__, "errors.toml").items()
 }
 """What errors mean to the user, by the kind of the database and the sign of the error."""
 

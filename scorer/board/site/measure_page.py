@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 import re
 import string
-import tomllib
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
-from pathlib import Path
 from xml.etree.ElementTree import Element, fromstring, tostring
 
 from markupsafe import Markup, escape
@@ -22,6 +20,7 @@ from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
 from scorer.scoring.evaluation import evaluate
 from scorer.settings.tracks import Track
+from scorer.wording import texts_of
 
 LIMITS = frozenset({"∑", "∏", "max", "min"})
 """Operators that have their limits below and above in a displayed formula."""
@@ -39,9 +38,8 @@ class Symbol:
     """In words, with LaTeX between ``$``."""
 
 
-_TEXTS = tomllib.loads(Path(__file__).with_name("symbols.toml").read_text("utf-8"))
-WORDS: Mapping[str, str] = _TEXTS["words"]
-SYMBOLS = tuple(Symbol(name, **texts) for name, texts in _TEXTS["symbols"].items())
+WORDS: Mapping[str, str] = texts_of(__file__, "symbols.toml")["words"]
+SYMBOLS = tuple(Symbol(name, **texts) for name, texts in texts_of(__file__, "symbols.toml")["symbols"].items())
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$")
 
