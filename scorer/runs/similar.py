@@ -1,9 +1,10 @@
 """similar(): runs that have more in common than others, by the items in their first ranks that are not relevant.
 
-Good systems find the same relevant items. They seldom make the same mistakes, unless one has the lists of the other.
-A run is summarised by a sketch: a digest of its lists, and a sample of its pairs of a query and an item that is not
-relevant. Hashes choose the sample, so that what two runs have in common is in both samples or in neither. Source of
-such samples: Broder, On the Resemblance and Containment of Documents, 1997.
+Good systems find the same relevant items. They seldom make the same mistakes in the same order, unless one has the
+lists of the other. A run is summarised by a sketch: a digest of its lists, and samples of its *traces*. A trace is a
+pair of a query and an item that is not relevant, or a query and two such items that are near each other, in their
+order. Hashes choose the samples, so that what two runs have in common is in both samples or in neither. Source of such
+samples: Broder, On the Resemblance and Containment of Documents, 1997.
 """
 
 from __future__ import annotations
@@ -24,17 +25,27 @@ from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL
 from scorer.runs.aligned import AlignedRuns, Run, for_each_part
 
-SAMPLED, MOST_SAMPLED = 350, 500
-"""How many pairs a sample has where every list is full, and at most: those with the lowest hashes."""
+HEADS = 10, 100
+"""Copies are sought in so many first ranks of the lists, and in all ranks that count."""
 
-WIDTH = 2 + MOST_SAMPLED
-"""How many numbers a sketch has: two halves of the digest of the lists, then the hashes of the sample."""
+NEAR = 5
+"""An item is near the so many items that are not relevant before it and after it."""
+
+RARITY = 2, 2, 2, 1, 1, 1
+"""[sample]: those of items in `HEADS` and in all ranks, then those of items in order. A trace that n teams have counts
+1 / (n - 1) to this power: the order of items is rarely the same by chance, the items often are."""
+
+SAMPLED, MOST_SAMPLED = 200, 300
+"""How many traces a sample has where every list is full, and at most: those with the lowest hashes."""
+
+WIDTH = 2 + len(RARITY) * MOST_SAMPLED
+"""How many numbers a sketch has: two halves of the digest of the lists, then the hashes of each sample."""
 
 EMPTY = -1.0
-"""Of a place in the sample without a pair."""
+"""Of a place in a sample without a trace."""
 
 _BITS = 52
-"""Of a hash in the sample, which a floating-point number has exactly."""
+"""Of a hash in a sample, which a floating-point number has exactly."""
 
 LEAST_TEAMS = 5
 """With fewer teams, there is no field to compare a pair with."""
@@ -42,8 +53,13 @@ LEAST_TEAMS = 5
 MOST_SHARING = 20
 """What more teams have in common counts nothing."""
 
-LEAST_EXPECTED = 0.25
-"""Of what two unrelated runs have in common."""
+LEAST_EXPECTED = 0.5
+"""Of what two unrelated runs have in common in a sample."""
+
+ANOTHER_TEAM = 0.25
+"""The share of what a run has in common with anybody that one more team is assumed to have: with few teams, it is not
+known how much unrelated ones may have in common. With it, no set of five or more groups of one half of the real runs has
+a suspicious pair."""
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -86,19 +102,37 @@ class Alike:
 
 def sketch(solution: Solution, run: Run, depth: int) -> Floats:
     """The sketch of a run, [value] with `WIDTH` values, by its first `depth` ranks. Raises SubmissionError."""
-    parts: list[tuple[np.uint64, Floats]] = []
+    parts: list[tuple[np.uint64, list[Floats]]] = []
     for_each_part([run], partial(_sketched, solution, depth), parts)
     digest = np.array([own for own, _ in parts], dtype=np.uint64).sum(dtype=np.uint64)
-    halves = [float(digest >> np.uint64(32)), float(digest & np.uint64(0xFFFFFFFF))]
-    sample = np.sort(np.concatenate([np.zeros(0), *(sampled for _, sampled in parts)]))[:MOST_SAMPLED]
-    return np.concatenate([halves, sample, np.full(MOST_SAMPLED - sample.size, EMPTY)])
+    samples = np.full((len(RARITY), MOST_SAMPLED), EMPTY)
+    for sample, traces in zip(samples, zip(*(of_part for _, of_part in parts), strict=True), strict=False):
+        lowest = np.sort(np.concatenate(traces))[:MOST_SAMPLED]
+        sample[: lowest.size] = lowest
+    return np.array([float(digest >> np.uint64(32)), float(digest & np.uint64(0xFFFFFFFF)), *samples.ravel()])
 
 
-def _sketched(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.uint64, Floats]:
+def _sketched(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.uint64, list[Floats]]:
+    """A number for these lists, and the hashes of their traces, [sample][trace]."""
     pair, chosen = _pairs(solution, depth, run)
-    hashes = _mixed(pair[chosen]) >> np.uint64(64 - _BITS)
-    share = SAMPLED / max(SAMPLED, len(solution.queries) * depth)
-    return _of_lists(pair, run).sum(dtype=np.uint64), hashes[hashes < share * 2.0**_BITS].astype(np.float64)
+    entry = np.flatnonzero(chosen)
+    entry = entry[np.lexsort((run.rank[entry], run.query[run.candidate[entry]]))]
+    query, rank, score, own = run.query[run.candidate[entry]], run.rank[entry], run.score[entry], pair[entry]
+    hashes, ranks = [np.zeros(0, dtype=np.uint64)], [np.zeros(0, dtype=np.int64)]
+    for gap in range(1, NEAR + 1):
+        near = (query[gap:] == query[:-gap]) & (
+            score[gap:] < score[:-gap]
+        )  # the order of tied items is nobody's choice
+        with np.errstate(over="ignore"):
+            hashes.append(_mixed(own[:-gap][near] * _MIX + own[gap:][near]))
+        ranks.append(rank[gap:][near])
+    samples = []
+    for traces, deepest, most in ((_mixed(own), rank, 1), (np.concatenate(hashes), np.concatenate(ranks), NEAR)):
+        hashed = (traces >> np.uint64(64 - _BITS)).astype(np.float64)
+        for head in (*(head if head < depth else 0 for head in HEADS), depth):
+            share = SAMPLED / max(SAMPLED, len(solution.queries) * head * most)
+            samples.append(hashed[(deepest <= head) & (hashed < share * 2.0**_BITS)])
+    return _of_lists(pair, run).sum(dtype=np.uint64), samples
 
 
 def _pairs(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.ndarray, Bools]:
@@ -131,44 +165,66 @@ def _mixed(values: np.ndarray) -> np.ndarray:
 def similar(sketches: Floats, teams: Sequence[str], most: int = 20) -> list[Similar]:
     """Compare all pairs of runs of different teams, given their sketches, [run, value]; the most similar first.
 
-    A pair of a query and an item that n teams have in common counts 1 / (n - 1), so what many took from one baseline
-    counts little. The sum of two runs is compared with the mean of either run over the runs of other teams, its largest
-    one left out. The p-value is that of the Poisson distribution with the larger mean, times the number of pairs of
-    runs. Returned are the first `most` pairs, and all with the same lists or a p-value of at most `LEVEL`.
+    What two runs have in common in a sample is compared with what is expected of two unrelated runs. Unrelated runs
+    differ much in what they have in common, by their methods: it has the geometric distribution with the expected mean.
+    The p-value is the lowest of all samples, times the number of samples and of pairs of runs. Returned are the first
+    `most` pairs, and all with the same lists or a p-value of at most `LEVEL`.
     """
     need("scipy")
-    from scipy.special import pdtrc  # noqa: PLC0415 (SciPy is slow to load)
-
     team = np.unique(np.array(teams), return_inverse=True)[1]
+    has_field = team.max(initial=-1) + 1 >= LEAST_TEAMS
     other = team[:, None] != team
-    common = np.where(other, _common(sketches[:, 2:], team), 0.0)
+    samples = sketches[:, 2:].reshape(len(team), len(RARITY), MOST_SAMPLED)
+    found, log_p = np.zeros(other.shape), np.zeros(other.shape)
+    for number, rarity in enumerate(RARITY):
+        common = _common(samples[:, number], team, rarity)
+        own, common = common.diagonal(), common * other
+        found += common
+        if has_field:
+            log_p = np.minimum(log_p, -np.log1p(1 / _expected(common, own, team)) * common)
     first, second = (places.astype(np.int64) for places in np.nonzero(np.triu(other)))
-    found, p_values = common[first, second], np.full(first.size, np.nan)
-    if team.max(initial=-1) + 1 >= LEAST_TEAMS:
-        usual = (common.sum(axis=1) - common.max(axis=1)) / np.maximum(other.sum(axis=1) - 1, 1)
-        expected = np.maximum(np.maximum(usual[first], usual[second]), LEAST_EXPECTED)
-        p_values = np.minimum(1.0, pdtrc(np.ceil(found) - 1, expected) * first.size)
-        p_values[found < 1] = 1.0
+    tests = first.size * (samples != EMPTY).any(axis=(0, 2)).sum()
+    p_values = np.minimum(1.0, tests * np.exp(log_p[first, second])) if has_field else np.full(first.size, np.nan)
     same = (sketches[first, :2] == sketches[second, :2]).all(axis=1)
-    order = np.lexsort((-found, np.nan_to_num(p_values), ~same))
+    order = np.lexsort((-found[first, second], np.nan_to_num(p_values), ~same))
     order = order[: max(most, int((same | (p_values <= LEVEL)).sum()))]
     columns = (first, second, same, p_values)
     return list(starmap(Similar, zip(*(column[order].tolist() for column in columns), strict=True)))
 
 
-def _common(samples: Floats, team: Ints) -> Floats:
-    """[run, run]: the sum over the sampled pairs that both have in common."""
+def _common(sample: Floats, team: Ints, rarity: int) -> Floats:
+    """[run, run]: the weights of the traces that both have in the sample."""
     from scipy.sparse import csr_array  # noqa: PLC0415 (SciPy is slow to load)
 
-    run, place = np.nonzero(samples != EMPTY)
-    _, pair = np.unique(samples[run, place], return_inverse=True)
-    teams = team.max(initial=0) + 1
-    of_team = np.unique(pair * teams + team[run]) // teams
-    sharing = np.bincount(of_team, minlength=pair.max(initial=-1) + 1)[pair]
+    by_team = np.argsort(team, kind="stable")
+    row, place = np.nonzero(sample[by_team] != EMPTY)
+    run = by_team[row]
+    order = np.argsort(sample[run, place], kind="stable")
+    value, run = sample[run, place][order], run[order]
+    new = np.diff(value, prepend=EMPTY) != 0
+    trace = np.cumsum(new) - 1
+    sharing = np.bincount(trace, new | (np.diff(team[run], prepend=EMPTY) != 0))[trace]
     kept = (sharing >= 2) & (sharing <= MOST_SHARING)
-    weight = np.sqrt(1 / np.maximum(sharing[kept] - 1, 1))
-    of_runs = csr_array((weight, (run[kept], pair[kept])), shape=(len(samples), pair.max(initial=0) + 1))
+    weight = np.sqrt((sharing[kept] - 1) ** -rarity)
+    of_runs = csr_array((weight, (run[kept], trace[kept])), shape=(len(sample), trace.max(initial=0) + 1))
     return np.asarray((of_runs @ of_runs.T).toarray())
+
+
+def _expected(common: Floats, own: Floats, team: Ints) -> Floats:
+    """[run, run]: what two unrelated runs have in common, by what these two have in common with third teams.
+
+    It is the larger one of two means over teams, in which the largest value is left out and `ANOTHER_TEAM` is added.
+    `common` is 0 for two runs of one team; `own` is [run]: the most that a run could have in common with another one.
+    """
+    by_team, runs = np.argsort(team, kind="stable"), np.bincount(team)
+    of_team = np.add.reduceat(common[:, by_team], np.cumsum(runs) - runs, axis=1) / runs
+    row, largest, others = np.arange(len(team)), of_team.argmax(axis=1), of_team.copy()
+    others[row, largest] = 0
+    left_out = of_team + of_team[row, largest][:, None]
+    left_out[row, largest] = of_team[row, largest] + others.max(axis=1)
+    usual = (of_team.sum(axis=1) + ANOTHER_TEAM * own)[:, None] - left_out
+    usual = usual[:, team] / (runs.size - 2)
+    return np.maximum(np.maximum(usual, usual.T), LEAST_EXPECTED)
 
 
 def shared(solution: Solution, first: Run, second: Run, depth: int) -> Shared:
