@@ -56,10 +56,10 @@ MOST_SHARING = 20
 LEAST_EXPECTED = 0.5
 """Of what two unrelated runs have in common in a sample."""
 
-ANOTHER_TEAM = 0.25
-"""The share of what a run has in common with anybody that one more team is assumed to have: with few teams, it is not
-known how much unrelated ones may have in common. With it, no set of five or more groups of one half of the real runs has
-a suspicious pair."""
+UNCERTAIN = 0.4
+"""How much more may be expected, as a share of the most that a run could have in common with another one; it is divided
+by the square of the number of third teams. With it, no set of five or more groups of one half of the real runs in
+tests/runs/test_similar.py has a suspicious pair of unrelated groups."""
 
 _MIX = np.uint64(0x9E3779B97F4A7C15)
 
@@ -213,18 +213,19 @@ def _common(sample: Floats, team: Ints, rarity: int) -> Floats:
 def _expected(common: Floats, own: Floats, team: Ints) -> Floats:
     """[run, run]: what two unrelated runs have in common, by what these two have in common with third teams.
 
-    It is the larger one of two means over teams, in which the largest value is left out and `ANOTHER_TEAM` is added.
+    It is the larger one of two means over third teams, without the largest value of each, and grows by `UNCERTAIN`.
     `common` is 0 for two runs of one team; `own` is [run]: the most that a run could have in common with another one.
     """
     by_team, runs = np.argsort(team, kind="stable"), np.bincount(team)
     of_team = np.add.reduceat(common[:, by_team], np.cumsum(runs) - runs, axis=1) / runs
-    row, largest, others = np.arange(len(team)), of_team.argmax(axis=1), of_team.copy()
-    others[row, largest] = 0
+    row, largest, rest = np.arange(len(team)), of_team.argmax(axis=1), of_team.copy()
+    rest[row, largest] = 0
     left_out = of_team + of_team[row, largest][:, None]
-    left_out[row, largest] = of_team[row, largest] + others.max(axis=1)
-    usual = (of_team.sum(axis=1) + ANOTHER_TEAM * own)[:, None] - left_out
-    usual = usual[:, team] / (runs.size - 2)
-    return np.maximum(np.maximum(usual, usual.T), LEAST_EXPECTED)
+    left_out[row, largest] = of_team[row, largest] + rest.max(axis=1)
+    third_teams = runs.size - 3
+    usual = (of_team.sum(axis=1)[:, None] - left_out)[:, team] + UNCERTAIN * own[:, None] / third_teams
+    usual /= third_teams
+    return np.asarray(np.maximum(np.maximum(usual, usual.T), LEAST_EXPECTED))
 
 
 def shared(solution: Solution, first: Run, second: Run, depth: int) -> Shared:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from scorer.board.reports.scores import MEAN
@@ -182,7 +182,7 @@ def overlap_table(overlaps: Overlaps, *, per_query: bool) -> Table:
     return table_of(heads, rows, ("first", "second", "query"), blank="-", all_digits=True)
 
 
-def similar_text(pairs: Iterable[Alike], form: str) -> str:
+def similar_text(pairs: Sequence[Alike], form: str) -> str:
     """Return entries that are too alike in a form of `TABLES`, or as JSON; without a final line end."""
     heads = ("first", "second", "same", "of first", "of second", "lists", "p")
     rows: list[tuple[CellValue, ...]] = []
@@ -194,7 +194,8 @@ def similar_text(pairs: Iterable[Alike], form: str) -> str:
         keys = [head.replace(" ", "_") for head in heads]
         values = ([defined(value) if isinstance(value, float) else value for value in row] for row in rows)
         return json_text({"pairs": [dict(zip(keys, row, strict=True)) for row in values]})
-    cells = ((Cell(value, 3) if isinstance(value, float) else value for value in row) for row in rows)
+    p_values = ("<0.001" if pair.p_value < 0.0005 else pair.p_value for pair in pairs)
+    cells = ([Cell(value, 3) for value in (*row[:-1], p)] for row, p in zip(rows, p_values, strict=True))
     return TABLES[form](table_of(heads, cells, heads[:3], blank="-"))
 
 
