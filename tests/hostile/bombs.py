@@ -99,13 +99,33 @@ def colliding(form: str, count: int) -> bytes:
     return "".join(map(form.format, colliding_ids(count))).encode()
 
 
-def colliding_table(count: int, use_dictionary: list[str] | bool = False, *, as_categories: bool = False) -> bytes:
+def colliding_table(count: int, *, as_categories: bool = False) -> bytes:
     """A Parquet file whose items share one hash; as categories, they are in a dictionary of Arrow."""
     items = pa.array(colliding_ids(count))
     if as_categories:
         items = pa.DictionaryArray.from_arrays(pa.array(range(count), pa.int32()), items)
-    columns = {"query": ["q1"] * count, "item": items, "score": [1.0] * count}
-    return written(pa.table(columns), use_dictionary=use_dictionary, dictionary_pagesize_limit=1 << 24)
+    return written(pa.table({"query": ["q1"] * count, "item": items, "score": [1.0] * count}), use_dictionary=False)
+
+
+def colliding_dictionary(count: int) -> bytes:
+    """A Parquet file with a dictionary of items that share one hash.
+
+    To write them, Arrow would need quadratic time. So the file is written with other items, which are replaced.
+    """
+    others = [f"{number:016}" for number in range(count)]
+    columns = {"query": ["q1"] * count, "item": others, "score": [1.0] * count}
+    content = written(
+        pa.table(columns),
+        use_dictionary=["item"],
+        dictionary_pagesize_limit=1 << 24,
+        compression="none",
+        write_statistics=False,
+    )
+    before, after = (
+        "".join(f"\x10\0\0\0{item}" for item in items).encode() for items in (others, colliding_ids(count))
+    )
+    assert content.count(before) == 1
+    return content.replace(before, after)
 
 
 def json_lines(*rows: object) -> bytes:

@@ -155,9 +155,7 @@ ATTACKS: dict[str, Attack] = {
         ),
         "scored",
     ),
-    "parquet-dictionary-with-one-hash": Attack(
-        lambda: bombs.colliding_table(150_000, use_dictionary=["item"]), "scored"
-    ),
+    "parquet-dictionary-with-one-hash": Attack(lambda: bombs.colliding_dictionary(150_000), "scored"),
     "parquet-categories-with-one-hash": Attack(lambda: bombs.colliding_table(150_000, as_categories=True), "scored"),
     "lines-of-15-MB": Attack(lambda: b"q1:" + b"plum," * 3_000_000, "rejected", "limits.line_mb"),
     "many-queries": Attack(lambda: b"".join(b"q%d:plum\n" % number for number in range(30_000)), "rejected", "queries"),
