@@ -19,7 +19,7 @@ from starlette.testclient import TestClient
 from scorer.organising.run import carry_out, plan
 from scorer.organising.teams import issue, listed, revoke
 from scorer.scoring.executors.base import Serial
-from scorer.service.accepting import Accepted, Delivery, Upload, accept
+from scorer.service.accepting import Accepted, Delivery, Upload, accept, examined
 from scorer.service.app import application
 from scorer.service.documents import Checks
 from scorer.service.state import Service
@@ -99,7 +99,8 @@ class Served:
         upload = Upload(path, digest, len(body))
         delivered = Delivery(delivery or str(uuid.uuid4()), "main", team, upload, received, token=token)
         try:
-            return accept(self.store, self.service.challenge, self.service.followed, delivered)
+            challenge, followed = self.service.challenge, self.service.followed
+            return accept(self.store, challenge, followed, delivered, examined(challenge, delivered))
         finally:
             path.unlink(missing_ok=True)
 

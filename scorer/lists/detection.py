@@ -39,6 +39,7 @@ from scorer.lists.reading.blocks import (
     Ranked,
     Reader,
     UnreadableError,
+    beginning,
     blocks,
     checked,
     open_bytes,
@@ -297,10 +298,10 @@ def _hint(setting: Setting, name: str = "NAME") -> str:
 def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits: Limits) -> str:
     """Why a submission can certainly not be read, by its beginning; empty for any other, and if it is inaccessible."""
     try:
-        with open_bytes(path, None, limits) as stream:
-            start = read_chunk(stream).removeprefix(BYTE_ORDER_MARK)
+        start = beginning(path, limits)
+        whole, start = len(start) < SAMPLE_BYTES, start.removeprefix(BYTE_ORDER_MARK)
         if _is_blank(start):
-            return "the file is empty"
+            return "the file is empty" if whole else ""
         lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:
             checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)

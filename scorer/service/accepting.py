@@ -51,7 +51,7 @@ from scorer.organising.files import (
     submissions_folder,
 )
 from scorer.organising.teams import folder_called
-from scorer.settings.metadata import MetadataError, Stated, checked, of_head
+from scorer.settings.metadata import MetadataError, Stated, Value, checked, of_head
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Event, Submission
 from scorer.store.snapshot import Snapshot
@@ -202,10 +202,27 @@ class Accepted:
     """Whether it was not accepted before."""
 
 
-def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery) -> Accepted:
-    """Record a delivery and give its file its final name, or refuse it.
+def examined(challenge: Challenge, delivery: Delivery) -> dict[str, Value]:
+    """The metadata of a delivery, for `accept`: its bytes are parsed here, where no other sender waits for it.
 
-    Everything is checked and recorded in one transaction, while no other process can write. Then the event is on the
+    Raises RefusedError, also for a file that cannot be read.
+    """
+    with refusing("not-found"):
+        track = challenge.track(delivery.track)
+    path = delivery.upload.path
+    if reason := why_unreadable(path, track.submission_format, challenge.limits):
+        raise RefusedError("invalid", f"the file cannot be read: {reason}")
+    with refusing():
+        head = of_head(path, challenge.limits) if track.metadata else {}
+        return checked(track.metadata, {**head, **delivery.stated})
+
+
+def accept(
+    store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, values: Mapping[str, Value]
+) -> Accepted:
+    """Record a delivery with its metadata, and give its file its final name, or refuse it.
+
+    All rules are checked in the transaction that records it, while no other process can write. Then the event is on the
     disk, and the file gets its name; if the process is killed in between, the next run, start or repetition completes
     it. Meanwhile the file has a name by which nothing else takes it away. A delivery that was accepted before gives the
     same receipt again.
@@ -219,21 +236,22 @@ def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Del
     except FileNotFoundError:
         raise RefusedError("unavailable", "the file is not here any more; send it again", retry_after=1) from None
     try:
-        return _accept(store, challenge, followed, delivery, ready)
+        return _accept(store, challenge, followed, delivery, values, ready)
     except RefusedError:
         with suppress(FileNotFoundError):  # a run has put the same bytes in place for another entry
             ready.replace(delivery.upload.path)
         raise
 
 
-def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, ready: Path) -> Accepted:
-    with refusing("not-found"):
-        track = challenge.track(delivery.track)
-    if reason := why_unreadable(ready, track.submission_format, challenge.limits):
-        raise RefusedError("invalid", f"the file cannot be read: {reason}")
-    with refusing():
-        head = of_head(ready, challenge.limits) if track.metadata else {}
-        values = checked(track.metadata, {**head, **delivery.stated})
+def _accept(
+    store: Store,
+    challenge: Challenge,
+    followed: Followed,
+    delivery: Delivery,
+    values: Mapping[str, Value],
+    ready: Path,
+) -> Accepted:
+    track = challenge.track(delivery.track)
     key = followed.delivery(delivery.track, delivery.team, delivery.id)
     solutions = solution_digests(store, challenge)
     is_new = True
@@ -553,7 +571,8 @@ class _Look:
                 delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{upload.digest}"))
                 stated = of_file(file, listing)
                 delivered = Delivery(delivery, self.track.name, team, upload, file.received, name, stated=stated)
-                return accept(self.store, self.challenge, self.followed, delivered)
+                values = examined(self.challenge, delivered)
+                return accept(self.store, self.challenge, self.followed, delivered, values)
         finally:
             part.unlink(missing_ok=True)
 

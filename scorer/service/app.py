@@ -54,7 +54,7 @@ from scorer.service.documents import (
 )
 from scorer.service.state import Service
 from scorer.service.submitting import act, receipt, show
-from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, received, small_body
+from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, in_thread, received, small_body
 from scorer.settings.metadata import read, read_all
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.snapshot import Snapshot
@@ -274,7 +274,7 @@ async def _deliver(service: Service, request: Request) -> Response:
         async with received(request, folder, most) as upload:
             at, name = service.store.now(), request.query_params.get("name", "")
             with refusing():
-                stated = await anyio.to_thread.run_sync(read_all, request.query_params.getlist("metadata"))
+                stated = await in_thread("disk", read_all, request.query_params.getlist("metadata"))
             delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, stated)
             accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200
@@ -314,8 +314,10 @@ async def _withdraw(service: Service, request: Request, track: Track, team: str)
 
 
 async def _correct(service: Service, request: Request, track: Track, team: str) -> Response:
+    service.own_entry(track, team, request.path_params["entry"])
+    body = await small_body(request)
     with refusing():
-        stated = read(await small_body(request))
+        stated = await in_thread("disk", read, body)
     await service.correct(track, team, request.path_params["entry"], stated)
     return await _entry(service, request, track, team)
 

@@ -1,6 +1,7 @@
 """What teams state about their submissions: files of metadata, and their values by the fields of challenge.toml.
 
-Anybody may have written a file. So its size is bounded, it has no alias, and no tag in it has an effect.
+Anybody may have written a file. So its size, its brackets, its depth and its values are bounded, it has no alias, and
+no tag in it has an effect.
 """
 
 from __future__ import annotations
@@ -16,8 +17,17 @@ from scorer.settings.loading import line_text, url_text
 from scorer.settings.rules import MetadataField
 from scorer.wording import one_line, quoted, suggestion
 
-MOST_BYTES = 65_536
-"""Of a file of metadata, and of the comments at the head of a run."""
+MOST_BYTES = 16_384
+"""Of a file of metadata, and of those at the head of a run."""
+
+MOST_BRACKETS = 100
+"""So many `[` and `{` may be in it, also within texts: at each token, the parser of YAML looks at all that are open."""
+
+MOST_NODES, MOST_DEPTH = 1_000, 8
+"""Keys, values, lists and mappings, and how deep they may be within each other."""
+
+MOST_UNKNOWN = 5
+"""So many unknown keys are named."""
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
 """The comments around the ir-metadata at the head of a run."""
@@ -68,11 +78,10 @@ def head_of_run(content: bytes) -> bytes:
 
 def of_head(path: str | os.PathLike[str], limits: Limits) -> Stated:
     """What the comments at the head of a run state; nothing if it cannot be read. Raises MetadataError."""
-    from scorer.lists.reading.blocks import UnreadableError, open_bytes  # noqa: PLC0415 (Arrow is slow to load)
+    from scorer.lists.reading.blocks import UnreadableError, beginning  # noqa: PLC0415 (Arrow is slow to load)
 
     try:
-        with open_bytes(path, None, limits) as stream:
-            return read(head_of_run(stream.read(MOST_BYTES)))
+        return read(head_of_run(beginning(path, limits)))
     except UnreadableError:
         return {}
 
@@ -83,15 +92,31 @@ def read(content: bytes) -> Stated:
 
     if len(content) > MOST_BYTES:
         raise MetadataError(f"the metadata have more than {MOST_BYTES:,} bytes")
+    if content.count(b"[") + content.count(b"{") > MOST_BRACKETS:
+        raise MetadataError(f"the metadata have more than {MOST_BRACKETS} brackets [ and {{; write fewer lists")
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(content, yaml.SafeLoader)):
-            raise MetadataError("the metadata have an alias; write the value itself")
+        _check_nodes(content)
         root = yaml.compose(content, yaml.SafeLoader)
         return {} if root is None else dict(_flat(root))
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         mark, text = getattr(error, "problem_mark", None), getattr(error, "problem", None) or str(error)
         where = f"line {mark.line + 1}: " if mark else ""
         raise MetadataError(f"{where}the metadata are no YAML with keys and values: {one_line(text)}") from None
+
+
+def _check_nodes(content: bytes) -> None:
+    """Raise at the first event by which a document exceeds a bound or has an alias; no further one is parsed."""
+    import yaml  # noqa: PLC0415
+
+    nodes = depth = 0
+    for event in yaml.parse(content, yaml.SafeLoader):
+        nodes += isinstance(event, yaml.NodeEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if isinstance(event, yaml.AliasEvent):
+            raise MetadataError("the metadata have an alias; write the value itself")
+        if nodes > MOST_NODES or depth > MOST_DEPTH:
+            most = f"{MOST_NODES:,} keys and values, or {MOST_DEPTH} levels"
+            raise MetadataError(f"line {event.start_mark.line + 1}: the metadata have more than {most}")
 
 
 def read_all(documents: Iterable[str]) -> Stated:
@@ -126,7 +151,7 @@ def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]
     names = [field.name for field in fields]
     known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
     for name, (text, line) in stated.items():
-        if name not in known and "." not in name and text is not None:
+        if name not in known and "." not in name and text is not None and len(errors) < MOST_UNKNOWN:
             errors.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
     for field in fields:
         text, line = given_of(field, stated)

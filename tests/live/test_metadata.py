@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import csv
+import gzip
 import io
 import json
 import random
@@ -10,21 +12,26 @@ import re
 import tomllib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import yaml
 
 from scorer.board.charts.over_time import Spent, front
 from scorer.board.reports.leaderboard import entries_json, entries_table, schema, to_csv, to_json
 from scorer.errors import ChallengeError
+from scorer.limits import Limits
+from scorer.lists.detection import why_unreadable
 from scorer.organising.picks import amend_metadata
 from scorer.organising.render import listed_entries
+from scorer.service import uploads
 from scorer.service.accepting import collect
 from scorer.service.client import Client
 from scorer.service.documents import Checks
 from scorer.settings.loading import read_challenge
-from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, read
+from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, of_head, read
 from scorer.settings.rules import MetadataField
 from scorer.wording import csv_table
 from tests.accessibility import has_axe, violations
@@ -168,8 +175,12 @@ class TestReading:
             ("system: a\nkind: Manual\nsystem: b", 'line 3: "system" is also in line 1'),
             ("system: [", "line 1: the metadata are no YAML"),
             ("- system", "found a sequence"),
-            ("system: {a: " + "[" * 60_000, "the metadata are no YAML"),
-            ("x" * (MOST_BYTES + 1), "more than 65,536 bytes"),
+            ("system: {a: " + "[" * 60, "line 1: the metadata have more than 1,000 keys and values, or 8 levels"),
+            ("system: {a: " + "[" * 100, "more than 100 brackets"),
+            (f"system: '{'[' * 101}'", "more than 100 brackets"),
+            (f"system: a\n? {'- ' * 8000}", "line 2: the metadata have more than 1,000 keys and values, or 8 levels"),
+            ("\n".join(f"a.{number}: b" for number in range(600)), "line 500: the metadata have more than 1,000"),
+            ("x" * (MOST_BYTES + 1), "more than 16,384 bytes"),
             ("system: \x00", "the metadata are no YAML"),
         ],
     )
@@ -178,6 +189,42 @@ class TestReading:
             checked(fields(), read(text.encode()))
         assert error in str(raised.value)
         assert str(raised.value).isprintable()
+
+    @pytest.mark.parametrize("opening", ["", "[" * 7, "[" * 99, "{a: " * 7, "- " * 7, "? " * 7, "a: &a [*a, "])
+    @pytest.mark.parametrize(
+        "unit",
+        ["[", "]", "{", ",", '"",', "a, ", "a: ", "? ", "- ", "&a ", "!t ", "|\n", "\n", "\x85", "a:\n ", "#"],
+    )
+    def test_no_document_takes_long(self, opening: str, unit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+        """For each token, the parser looks at all keys that are possible; these looks are bounded."""
+        looks = 0
+
+        def stale(scanner: yaml.SafeLoader) -> None:
+            nonlocal looks
+            looks += 1 + len(scanner.possible_simple_keys)
+            original(scanner)
+
+        original = yaml.SafeLoader.stale_possible_simple_keys
+        monkeypatch.setattr(yaml.SafeLoader, "stale_possible_simple_keys", stale)
+        with suppress(MetadataError):
+            read((opening + unit * MOST_BYTES).encode()[:MOST_BYTES])
+        assert looks < 250_000
+
+    def test_few_errors_are_named(self) -> None:
+        with pytest.raises(MetadataError) as raised:
+            checked(fields(), read("\n".join(f"a{number}: b" for number in range(400)).encode()))
+        assert len(str(raised.value).splitlines()) == 6
+
+    def test_only_the_beginning_of_a_compressed_file_is_expanded(self, tmp_path: Path) -> None:
+        """Text that comes after a megabyte of empty members of gzip, which a process would unpack for minutes."""
+        run = tmp_path / "run.gz"
+        run.write_bytes(gzip.compress((HEAD + RUN).encode()))
+        assert of_head(run, Limits())["system"].text == "BM25"
+        run.write_bytes(gzip.compress(gzip.compress(b"") * 50_000 + run.read_bytes()))
+        assert of_head(run, Limits()) == {}
+        assert why_unreadable(run, None, Limits()) == ""
+        run.write_bytes(gzip.compress(gzip.compress(b"") * 50_000))
+        assert why_unreadable(run, None, Limits()) == ""
 
     def test_a_tag_has_no_effect(self) -> None:
         assert checked(fields(), read(b"system: !!python/name:os.system x")) == {"system": "x"}
@@ -428,6 +475,15 @@ def service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]
         yield found
 
 
+def _is_in_loop() -> bool:
+    """Whether this thread is that of the web server."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
 class TestService:
     """The interface and the page for handing in."""
 
@@ -472,6 +528,26 @@ class TestService:
         service.now = day(20, 2)
         assert correct("system: c") == 403
         assert [event.body["values"] for event in service.live.events("metadata")] == [VALUES, {"system": "b"}]
+
+    def test_they_are_parsed_where_nobody_waits(self, service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Not in the loop of the web server, not in the thread that writes, and not for an entry that is not there."""
+        places: list[tuple[bool, float]] = []
+
+        def parse(content: bytes, loader: object) -> object:
+            places.append((_is_in_loop(), uploads._limiters["write"].borrowed_tokens))
+            return original(content, loader)
+
+        original = yaml.parse
+        monkeypatch.setattr(yaml, "parse", parse)
+        status, _, delivery = self.put(service, HEAD + "q1 Q0 a 1 1.0 t\n", "kind: manual")
+        assert (status, len(places)) == (201, 2)
+        path = "/api/v1/tracks/main/entries/{}/metadata"
+        assert service.client.put(
+            path.format(delivery), content="system: b", headers=service.headers("amber")
+        ).is_success
+        assert places == [(False, 0)] * 3
+        absent = service.client.put(path.format(7), content="[" * 4000, headers=service.headers("amber"))
+        assert (absent.status_code, len(places)) == (404, 3)
 
     def test_the_page_requests_them(self, service: Served) -> None:
         visitor = Visitor(service)

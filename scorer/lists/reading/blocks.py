@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import math
 import os
 import re
 import zlib
@@ -152,20 +153,22 @@ def reported(findings: Findings) -> Iterator[None]:
 
 @contextmanager
 def open_bytes(
-    path: str | os.PathLike[str], digest: Digest | None = None, limits: Limits = OWN_FILES
+    path: str | os.PathLike[str], digest: Digest | None = None, limits: Limits = OWN_FILES, most: float = math.inf
 ) -> Iterator[BinaryIO]:
     """Open a file, and decompress or unpack it if its first bytes say so; "-" is standard input.
 
-    `digest` is updated with all bytes of the file, including those that are not read. Raises LimitError where the file,
-    or its content after decompression, is too large; InaccessibleError where it cannot be opened or read; and
-    UnreadableError where the compressed file is damaged.
+    `digest` is updated with all bytes of the file, including those that are not read. Of the file, and of the content
+    of each layer of compression, no more than about `most` bytes are read. Raises LimitError where the file, or its
+    content after decompression, is too large; InaccessibleError where it cannot be opened or read, or more than `most`
+    bytes are needed; and UnreadableError where the compressed file is damaged.
     """
     size = regular_size(path) or 0
     if size > limits.file_mb * MB:
         raise LimitError(limits, "file_mb", f"the file has {size / MB:,.0f} MB")
+    buffer = int(min(most, 1 << 20))
     try:
-        read = _Counted(_opened(path), digest, limits)
-        raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=1 << 20)
+        read = _Counted(_opened(path), digest, limits, most)
+        raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=buffer)
     except (OSError, ValueError) as error:
         raise InaccessibleError(_reason(error)) from error
     with raw:
@@ -175,7 +178,7 @@ def open_bytes(
                 inner = _expanding(stream, limits)
                 if inner is None:
                     break
-                stream = io.BufferedReader(_Expanded(inner, read, limits), buffer_size=1 << 20)
+                stream = io.BufferedReader(_Expanded(inner, read, limits), buffer_size=buffer)
         except LimitError as error:
             error.line = 1
             raise
@@ -190,6 +193,15 @@ def open_bytes(
                 with suppress(OSError, LimitError):
                     while raw.read(BLOCK):
                         pass
+
+
+def beginning(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> bytes:
+    """Return the first `SAMPLE_BYTES` of a file or of its content, or all; a team may choose which bytes these are.
+
+    Raises UnreadableError as `open_bytes`; InaccessibleError also where they take more than `FIRST_BYTES`.
+    """
+    with open_bytes(path, None, limits, FIRST_BYTES) as stream:
+        return read_chunk(stream, size=SAMPLE_BYTES)
 
 
 def _opened(path: str | os.PathLike[str]) -> io.RawIOBase:
@@ -207,10 +219,10 @@ def is_large(path: str | os.PathLike[str]) -> bool:
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
-def read_chunk(stream: BinaryIO, line: int = 1) -> bytes:
+def read_chunk(stream: BinaryIO, line: int = 1, size: int = BLOCK) -> bytes:
     """Return the next block of a file, which begins at `line`. Raises UnreadableError as `open_bytes`."""
     try:
-        return stream.read(BLOCK)
+        return stream.read(size)
     except LimitError as error:
         error.line = line
         raise
@@ -249,19 +261,26 @@ class Digest(Protocol):
     def update(self, data: bytes | memoryview, /) -> None: ...
 
 
+def _check_most(count: int, most: float) -> None:
+    if count >= most:
+        raise InaccessibleError("what is sought is not at the beginning")
+
+
 class _Counted(io.RawIOBase):
     """A file that counts and digests its bytes as they are read. Raises LimitError for a stream that is too long."""
 
-    def __init__(self, raw: io.RawIOBase, digest: Digest | None, limits: Limits) -> None:
+    def __init__(self, raw: io.RawIOBase, digest: Digest | None, limits: Limits, most: float) -> None:
         self._raw = raw
         self._digest = digest
         self._limits = limits
+        self.most = most
         self.count = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        _check_most(self.count, self.most)
         count = self._raw.readinto(buffer) or 0
         self.count += count
         if self.count > self._limits.file_mb * MB:
@@ -319,6 +338,7 @@ class _Expanded(io.RawIOBase):
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
+        _check_most(self._given, self._packed.most)
         count = self._expanded(buffer)
         self._given += count
         if self._given > self._limits.expanded_mb * MB:
@@ -348,6 +368,9 @@ UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 SAMPLE_LINES = 20
 SAMPLE_BYTES = 1 << 16
+
+FIRST_BYTES = 1 << 19
+"""Bytes of a file, and of each layer of compression, that may be read for its beginning by a process without limits."""
 
 VISIBLE = re.compile(rb"\S")
 
