@@ -70,8 +70,8 @@ def locked(path: Path, wait: float) -> Iterator[None]:
 
 
 def part_of(path: Path) -> Path:
-    """Return the file that the new content is written to first."""
-    return path.with_name(path.name + PART)
+    """Return the hidden file that the new content is written to first."""
+    return path.with_name(f".{path.name}{PART}")
 
 
 def replace_content(path: Path, content: bytes, *, mode: int = 0o666) -> bool:

@@ -12,6 +12,7 @@ import logging
 import os
 import signal
 import socket
+import stat
 import subprocess
 import sys
 import threading
@@ -37,6 +38,7 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from scorer.board.site.folder import listed_files
 from scorer.board.site.submit_page import ASSETS, asset
 from scorer.errors import ScorerError, StoreError
 from scorer.limits import MB
@@ -121,11 +123,22 @@ async def _http_problem(_request: Request, error: HTTPException) -> Response:
     return problem(error.status_code, codes.get(error.status_code, "invalid"), str(error.detail))
 
 
-def without_tracebacks(app: ASGIApp) -> ASGIApp:
-    """The application, of which an error that nothing has caught is one line in the log."""
+LENGTHS = {b"content-length", b"transfer-encoding"}
+"""A request with both may hide another one (RFC 9112, 6.1)."""
 
-    async def guarded(scope: Scope, receive: Receive, send: Send) -> None:
+
+def guarded(app: ASGIApp) -> ASGIApp:
+    """The application behind a web server: an error that nothing has caught is one line in the log, and a request whose
+    end is in doubt is the last one of its connection.
+    """
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:
+            if scope["type"] == "http" and {name for name, _ in scope["headers"]} >= LENGTHS:
+                refusal = problem(400, "invalid", "found Content-Length and Transfer-Encoding; expected one of them")
+                refusal.headers["Connection"] = "close"
+                await refusal(scope, receive, send)
+                return
             await app(scope, receive, send)
         except asyncio.CancelledError:  # the service stops
             return
@@ -134,7 +147,7 @@ def without_tracebacks(app: ASGIApp) -> ASGIApp:
             where, kind = f"{Path(place.filename).name}:{place.lineno}", type(error).__name__
             log.error("failed: %s: %s: %s (%s)", scope["type"], kind, printable(str(error)), where)  # noqa: TRY400
 
-    return guarded
+    return answer
 
 
 async def _broken(_request: Request, _error: Exception) -> Response:
@@ -150,23 +163,28 @@ def _shown_path(request: Request) -> str:
 
 
 class Site(StaticFiles):
-    """The site of a challenge, without hidden files."""
+    """The site of a challenge: the files that a render has listed."""
 
     def __init__(self, folder: Path) -> None:
         super().__init__(directory=folder, html=True, check_dir=False)
+        self._folder = folder
 
     async def check_config(self) -> None:
         """Check nothing at the first request: the folder may be made later."""
 
+    def lookup_path(self, path: str) -> tuple[str, os.stat_result | None]:
+        full_path, status = super().lookup_path(path)
+        if status and stat.S_ISREG(status.st_mode) and Path(path).as_posix() not in listed_files(self._folder):
+            return "", None
+        return full_path, status
+
     async def get_response(self, path: str, scope: Scope) -> Response:
-        if any(part.startswith(".") for part in Path(path).parts if part != "."):
-            raise HTTPException(404)
         try:
             response = await super().get_response(path, scope)
         except ValueError:  # no file can have this name
             raise HTTPException(404) from None
         except HTTPException:
-            if not Path(self.directory or "").is_dir():
+            if not listed_files(self._folder):
                 raise HTTPException(503, "the site is not rendered yet; reload the page in a moment") from None
             raise
         response.headers["X-Content-Type-Options"] = "nosniff"
@@ -432,7 +450,7 @@ def serve(
     with Store.open(challenge.database_address) as store, _listening(host, port) as listening:
         service = Service.open(challenge, store)
         config = uvicorn.Config(
-            without_tracebacks(application(service)),
+            guarded(application(service)),
             http=BoundedProtocol,
             log_level="warning",
             access_log=False,

@@ -101,6 +101,33 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, P
         yield found, folder, token_of(folder)
 
 
+SMUGGLED = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+@pytest.mark.parametrize("path", [ENTRY, "/healthz", "/api/v1", "/nothing"])
+@pytest.mark.parametrize("version", ["1.1", "1.0\r\nConnection: keep-alive"])
+@pytest.mark.parametrize("length", [0, 5, 5 + len(SMUGGLED)])
+def test_no_request_follows_one_with_two_lengths(
+    server: tuple[Server, Path, str], path: str, version: str, length: int
+) -> None:
+    """A proxy that believes the other length would take it for part of the first one (RFC 9112, 6.1)."""
+    found, _, token = server
+    head = f"PUT {path} HTTP/{version}\nHost: x\nAuthorization: Bearer TOKEN"
+    attack = Attack(f"{head}\nContent-Length: {length}\nTransfer-Encoding: chunked", b"0\r\n\r\n" + SMUGGLED)
+    with socket.create_connection(("127.0.0.1", found.port), timeout=60) as sender:
+        sender.sendall(attack.sent(token))
+        answer = b""
+        try:
+            while chunk := sender.recv(65_536):
+                answer += chunk
+        except ConnectionResetError:
+            pass
+    assert answer.startswith(b"HTTP/1.1 400")
+    assert b"connection: close" in answer.lower()
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"scorer_" not in answer
+
+
 @pytest.mark.parametrize("attack", ATTACKS.values(), ids=ATTACKS)
 def test_nothing_is_accepted(server: tuple[Server, Path, str], attack: Attack) -> None:
     """The answer is an error or a closed connection, without a secret; afterwards the service answers as before."""

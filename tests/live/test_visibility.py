@@ -85,6 +85,22 @@ def same(one: dict[str, bytes], other: dict[str, bytes]) -> bool:
     return all(PAST.sub(b"", one.get(name, b"")) == PAST.sub(b"", other.get(name, b"")) for name in names)
 
 
+def test_a_hidden_board_counts_no_entry_outside_of_the_log(tmp_path: Path) -> None:
+    """An arrival changes the log and the page about it, and nothing else: no head, and no time of a change."""
+    live = live_of(tmp_path / "c", 'board = "final"')
+    live.run(START - HOUR)
+    sites = []
+    for number in range(2):
+        live.put(f"amber/{number}.txt", lists(4, 4 - number), START + number * HOUR)
+        live.run(START + number * HOUR)
+        live.render(START + 2 * HOUR)
+        sites.append(site_content(live.folder / "site"))
+    changed = {name for name in sites[0].keys() | sites[1].keys() if sites[0].get(name) != sites[1].get(name)}
+    assert changed - {".manifest.json"} == {"log.jsonl", "verification.html"}
+    assert b"<subtitle>" not in sites[1]["feed.xml"]
+    assert json.loads(sites[1]["main/leaderboard.json"])["log"] is None
+
+
 @pytest.mark.parametrize("moment", MOMENTS)
 @pytest.mark.parametrize("name", ["score", "metadata", "board"])
 def test_what_is_hidden_is_in_no_public_byte_before_its_moment(name: str, moment: str, tmp_path: Path) -> None:

@@ -379,7 +379,7 @@ OPERATIONS = [
     ("os.rename", "one/index.html"),
     ("os.rename", ".manifest.json"),
     ("os.remove", "two/index.html"),
-    ("open", "one/index.html.part"),
+    ("open", "one/.index.html.part"),
     ("os.rename", "teams/new.html"),
     ("os.rmdir", "two"),
 ]

@@ -15,7 +15,9 @@ from types import SimpleNamespace
 
 import pytest
 
+from scorer.board.site.folder import listed_files
 from scorer.errors import ChallengeError, StoreError
+from scorer.files.writing import part_of
 from scorer.live.entry import SERVICE
 from scorer.live.teams import sha256_of
 from scorer.organising.files import move
@@ -713,6 +715,22 @@ class TestSecrets:
         assert "scorer_accepted_total 1.0" in text
         assert "amber" not in text
         assert local.get("/metrics", headers={"X-Forwarded-For": "10.0.0.1"}).status_code == 404
+
+    def test_only_files_that_a_render_has_listed_are_served(self, here_served: Served) -> None:
+        """No file in progress, of this version or an earlier one, and nothing that somebody left in the folder."""
+        site = here_served.live.folder / "site"
+        assert here_served.client.get("/index.html").status_code == 503
+        here_served.run()
+        here_served.live.render(here_served.now)
+        (site / "log.jsonl.part").write_text("earlier")
+        part_of(site / "log.jsonl").write_text("in progress")
+        (site / "main" / "notes.txt").write_text("left")
+        assert {here_served.client.get(f"/{path}").status_code for path in listed_files(site)} == {200}
+        assert len(listed_files(site)) > 20
+        for path in ("log.jsonl.part", part_of(site / "log.jsonl").name, "main/notes.txt", "main/./notes.txt"):
+            assert here_served.client.get(f"/{path}").status_code == 404, path
+        here_served.live.render(here_served.now + timedelta(hours=1))
+        assert here_served.client.get("/log.jsonl").status_code == 200
 
     def test_the_site_is_served_without_hidden_files(self, here_served: Served) -> None:
         here_served.run()

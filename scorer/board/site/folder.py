@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 from urllib.parse import unquote, urlsplit
 
@@ -174,6 +175,20 @@ def manifest_of(folder: Path) -> str:
     if not (folder / MANIFEST).is_file() or not _read_manifest(folder).snapshot:
         return ""
     return digest(folder / MANIFEST)
+
+
+def listed_files(folder: Path) -> frozenset[str]:
+    """The paths of the files that renders wrote into the folder, which are read again only when they change."""
+    try:
+        status = (folder / MANIFEST).stat()
+    except FileNotFoundError:
+        return frozenset()
+    return _listed_files(folder, status.st_mtime_ns, status.st_ino)
+
+
+@lru_cache(maxsize=2)
+def _listed_files(folder: Path, *_status: int) -> frozenset[str]:
+    return _read_manifest(folder).files
 
 
 def _in_the_way(unwanted: AbstractSet[str], wanted: AbstractSet[str]) -> AbstractSet[str]:

@@ -275,6 +275,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     environment = page_environment(challenge.root / "templates")
     _check_markdown(challenge)
     columns, views = measure_columns(content.boards), content.views
+    # A head counts each arrival. Where these are hidden, only the log and the page about it have the last one.
+    counting = NO_LOG if any("board" in board.track.hidden for board in content.boards) else log
     environment.globals |= {"boards": views, "timeline": timeline, "log": log, "downloads": content.files}
     environment.globals["overall"] = content.overall
     sheets = _style_sheets(challenge, environment)
@@ -302,7 +304,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
             missing = publish(site)
     add([measure_page(challenge.tracks, columns), READING])
     for view in views:
-        site |= track_data(challenge, view.board, log)
+        site |= track_data(challenge, view.board, counting)
         analysis = content.analyses.get(view.board.track.name)
         if analysis is not None:
             add([analysis_page(view, analysis(), content.cache)])
@@ -311,13 +313,14 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     add(team_pages.merged_pages(content.boards))
     if content.overall is not None:
         site |= {f"{FOLDER}/leaderboard.csv": overall_csv(content.overall)}
-        site |= {f"{FOLDER}/leaderboard.json": overall_json(content.overall, log.head)}
+        site |= {f"{FOLDER}/leaderboard.json": overall_json(content.overall, counting.head)}
     site |= {"leaderboard-schema.json": schema(), **commitment_files(content.commitment)}
     for view in views:
         add(errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
     if timeline.happenings:
         add([timeline_page(timeline, len(views), site)])
-        site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, log)
+        happenings = with_known_links(timeline, site).happenings
+        site[FEED] = feed(environment, challenge, happenings, log, counting.head)
     site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
     add(_further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
     return site
