@@ -97,10 +97,11 @@ class Served:
         digest = hashlib.sha256(body).hexdigest()
         received = at or self.now
         upload = Upload(path, digest, len(body))
-        delivered = Delivery(delivery or str(uuid.uuid4()), "main", team, upload, received, token=token)
         try:
-            challenge, followed = self.service.challenge, self.service.followed
-            return accept(self.store, challenge, followed, delivered, examined(challenge, delivered))
+            challenge, name = self.service.challenge, delivery or str(uuid.uuid4())
+            values = examined(challenge.track("main"), challenge.limits, upload, {})
+            delivered = Delivery(name, "main", team, upload, received, token=token, values=values)
+            return accept(self.store, challenge, self.service.followed, delivered)
         finally:
             path.unlink(missing_ok=True)
 

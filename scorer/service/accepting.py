@@ -27,7 +27,7 @@ from scorer.board.site.submit_page import Held
 from scorer.errors import ChallengeError
 from scorer.files import FileBelow, Remote, chunks_of, digest, is_regular, is_url
 from scorer.files.writing import PART, LockedError, locked
-from scorer.limits import MB
+from scorer.limits import MB, Limits
 from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
@@ -185,8 +185,8 @@ class Delivery:
     """The name that the file has for its team; any text."""
     token: str = ""
     """The SHA-256 of the token that it is handed in with; empty: the folder says whose it is."""
-    stated: Stated = field(default_factory=dict)
-    """Metadata, which have priority over those at the head of the file."""
+    values: Mapping[str, Value] = field(default_factory=dict)
+    """Its metadata, as `examined` returns them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,25 +202,20 @@ class Accepted:
     """Whether it was not accepted before."""
 
 
-def examined(challenge: Challenge, delivery: Delivery) -> dict[str, Value]:
-    """The metadata of a delivery, for `accept`: its bytes are parsed here, where no other sender waits for it.
+def examined(track: Track, limits: Limits, upload: Upload, stated: Stated) -> dict[str, Value]:
+    """The metadata of a file, stated or at its head. Its bytes are parsed here, where no other sender waits for it.
 
     Raises RefusedError, also for a file that cannot be read.
     """
-    with refusing("not-found"):
-        track = challenge.track(delivery.track)
-    path = delivery.upload.path
-    if reason := why_unreadable(path, track.submission_format, challenge.limits):
+    if reason := why_unreadable(upload.path, track.submission_format, limits):
         raise RefusedError("invalid", f"the file cannot be read: {reason}")
     with refusing():
-        head = of_head(path, challenge.limits) if track.metadata else {}
-        return checked(track.metadata, {**head, **delivery.stated})
+        head = of_head(upload.path, limits) if track.metadata else {}
+        return checked(track.metadata, {**head, **stated})
 
 
-def accept(
-    store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, values: Mapping[str, Value]
-) -> Accepted:
-    """Record a delivery with its metadata, and give its file its final name, or refuse it.
+def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery) -> Accepted:
+    """Record a delivery and give its file its final name, or refuse it.
 
     All rules are checked in the transaction that records it, while no other process can write. Then the event is on the
     disk, and the file gets its name; if the process is killed in between, the next run, start or repetition completes
@@ -236,22 +231,16 @@ def accept(
     except FileNotFoundError:
         raise RefusedError("unavailable", "the file is not here any more; send it again", retry_after=1) from None
     try:
-        return _accept(store, challenge, followed, delivery, values, ready)
+        return _accept(store, challenge, followed, delivery, ready)
     except RefusedError:
         with suppress(FileNotFoundError):  # a run has put the same bytes in place for another entry
             ready.replace(delivery.upload.path)
         raise
 
 
-def _accept(
-    store: Store,
-    challenge: Challenge,
-    followed: Followed,
-    delivery: Delivery,
-    values: Mapping[str, Value],
-    ready: Path,
-) -> Accepted:
-    track = challenge.track(delivery.track)
+def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, ready: Path) -> Accepted:
+    with refusing("not-found"):
+        track = challenge.track(delivery.track)
     key = followed.delivery(delivery.track, delivery.team, delivery.id)
     solutions = solution_digests(store, challenge)
     is_new = True
@@ -272,7 +261,9 @@ def _accept(
         name, sent = NAME.format(received=received, index=len(view.all_events) + 1), plain_name(delivery.name)
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
-        stated: Added = [("metadata", body(track, key_of(submission), values, SERVICE))] if track.metadata else []
+        stated: Added = (
+            [("metadata", body(track, key_of(submission), delivery.values, SERVICE))] if track.metadata else []
+        )
         return [("arrival", arrival(submission, SERVICE, key[-1])), *stated]
 
     store.record(track.name, decide)
@@ -569,10 +560,9 @@ class _Look:
                 upload = _copied(file, version, part, self.challenge.limits.file_mb * MB)
                 # The place of the folder is no part of the id: it may move, and a file in it is the same entry.
                 delivery = str(uuid.uuid5(_DELIVERIES, f"{name}\n{upload.digest}"))
-                stated = of_file(file, listing)
-                delivered = Delivery(delivery, self.track.name, team, upload, file.received, name, stated=stated)
-                values = examined(self.challenge, delivered)
-                return accept(self.store, self.challenge, self.followed, delivered, values)
+                values = examined(self.track, self.challenge.limits, upload, of_file(file, listing))
+                delivered = Delivery(delivery, self.track.name, team, upload, file.received, name, values=values)
+                return accept(self.store, self.challenge, self.followed, delivered)
         finally:
             part.unlink(missing_ok=True)
 

@@ -46,7 +46,7 @@ from scorer.live.teams import Token
 from scorer.organising.files import final_path
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import ENDS_WITH_PARENT
-from scorer.service.accepting import Delivery, RefusedError, check_open, refusing
+from scorer.service.accepting import Delivery, RefusedError, check_open, examined, refusing
 from scorer.service.documents import (
     accepted_document,
     challenge_document,
@@ -128,9 +128,7 @@ LENGTHS = {b"content-length", b"transfer-encoding"}
 
 
 def guarded(app: ASGIApp) -> ASGIApp:
-    """The application behind a web server: an error that nothing has caught is one line in the log, and a request whose
-    end is in doubt is the last one of its connection.
-    """
+    """The application, of which an error that nothing has caught is one line in the log; no request has `LENGTHS`."""
 
     async def answer(scope: Scope, receive: Receive, send: Send) -> None:
         try:
@@ -181,8 +179,6 @@ class Site(StaticFiles):
     async def get_response(self, path: str, scope: Scope) -> Response:
         try:
             response = await super().get_response(path, scope)
-        except ValueError:  # no file can have this name
-            raise HTTPException(404) from None
         except HTTPException:
             if not listed_files(self._folder):
                 raise HTTPException(503, "the site is not rendered yet; reload the page in a moment") from None
@@ -293,7 +289,8 @@ async def _deliver(service: Service, request: Request) -> Response:
             at, name = service.store.now(), request.query_params.get("name", "")
             with refusing():
                 stated = await in_thread("disk", read_all, request.query_params.getlist("metadata"))
-            delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, stated)
+            values = await in_thread("disk", examined, track, service.challenge.limits, upload, stated)
+            delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, values)
             accepted = await service.accept(delivery)
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})

@@ -26,7 +26,7 @@ from scorer.live.teams import Token, sha256_of
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
 from scorer.organising.teams import note_used
-from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, RefusedError, accept, examined, refusing
+from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, RefusedError, accept, refusing
 from scorer.service.documents import Checks
 from scorer.service.uploads import in_thread
 from scorer.settings.loading import read_challenge
@@ -206,9 +206,7 @@ class Service:
         """Accept a delivery. Raises as `accept`."""
         self.check_running()
         began = time.monotonic()
-        challenge = self.challenge
-        values = await in_thread("disk", examined, challenge, delivery)
-        accepted = await self.write(lambda: accept(self.store, challenge, self.followed, delivery, values))
+        accepted = await self.write(lambda: accept(self.store, self.challenge, self.followed, delivery))
         self.metrics.accepting.observe(time.monotonic() - began)
         if accepted.is_new:
             self.metrics.accepted.inc()

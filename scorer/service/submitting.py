@@ -26,7 +26,7 @@ from scorer.live.rules import shown_from
 from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
-from scorer.service.accepting import Delivery, RefusedError, Upload, check_open
+from scorer.service.accepting import Delivery, RefusedError, Upload, check_open, examined
 from scorer.service.documents import entry_documents, published_board, quota_document, track_document
 from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, in_thread, received, small_body
@@ -298,8 +298,9 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
         upload, stated = Upload(held.path, held.digest, held.size), _stated(service.track(track), fields)
         service.held.take(held)
         held.metadata.update((name, given.text or "") for name, given in stated.items())
-        delivery = Delivery(held.id, track, token.team, upload, now, held.name, token.sha256, stated)
         try:
+            values = await in_thread("disk", examined, service.track(track), service.challenge.limits, upload, stated)
+            delivery = Delivery(held.id, track, token.team, upload, now, held.name, token.sha256, values)
             accepted = await service.accept(delivery)
         except RefusedError:
             service.held.keep(held)

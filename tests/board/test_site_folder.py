@@ -332,7 +332,7 @@ def test_a_full_disk_leaves_no_partial_page(tmp_path: Path, monkeypatch: pytest.
     writing = Path.write_bytes
 
     def full(path: Path, content: bytes) -> int:
-        if path.name.startswith("index.html"):
+        if path.name.startswith(".index.html"):
             writing(path, content[:1])
             raise OSError(28, "No space left on device", str(path))
         return writing(path, content)

@@ -147,7 +147,7 @@ class TestTabs:
         path = found.service.incoming(found.service.track("main")) / "gone.part"
         delivery = Delivery(str(uuid.uuid4()), "main", "amber", Upload(path, "0" * 64, 5), found.now)
         with pytest.raises(RefusedError, match="not here any more"):
-            accept(found.store, found.service.challenge, found.service.followed, delivery, {})
+            accept(found.store, found.service.challenge, found.service.followed, delivery)
         assert not found.live.events("arrival")
 
 

@@ -275,7 +275,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     environment = page_environment(challenge.root / "templates")
     _check_markdown(challenge)
     columns, views = measure_columns(content.boards), content.views
-    # A head counts each arrival. Where these are hidden, only the log and the page about it have the last one.
+    # The heads count each arrival. While these are hidden, only the log and the page about it have heads.
     counting = NO_LOG if any("board" in board.track.hidden for board in content.boards) else log
     environment.globals |= {"boards": views, "timeline": timeline, "log": log, "downloads": content.files}
     environment.globals["overall"] = content.overall
@@ -319,8 +319,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         add(errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
     if timeline.happenings:
         add([timeline_page(timeline, len(views), site)])
-        happenings = with_known_links(timeline, site).happenings
-        site[FEED] = feed(environment, challenge, happenings, log, counting.head)
+        site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, counting)
     site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
     add(_further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
     return site

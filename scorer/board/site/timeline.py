@@ -26,7 +26,7 @@ from scorer.live.entry import STATE_WORDS, Entry
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import Happening, Timeline
 from scorer.settings.tracks import Challenge
-from scorer.store.log import RESOLUTION, LogLine
+from scorer.store.log import RESOLUTION
 from scorer.wording import MONTHS, counted, ordinal
 
 FEED = "feed.xml"
@@ -117,16 +117,12 @@ def with_known_links(timeline: Timeline, paths: Container[str]) -> Timeline:
 
 
 def feed(
-    environment: Environment,
-    challenge: Challenge,
-    happenings: Sequence[Happening],
-    log: PublishedLog = NO_LOG,
-    head: LogLine | None = None,
+    environment: Environment, challenge: Challenge, happenings: Sequence[Happening], log: PublishedLog = NO_LOG
 ) -> str:
     """The feed of happenings, the latest first.
 
     The ids of its entries depend on the name of the challenge and on the record, not on the time of the render. Links
-    are relative to the feed where `challenge.toml` does not say the address of the site. The feed has a `head` of the
+    are relative to the feed where `challenge.toml` does not say the address of the site. The feed has the head of the
     log, and its entries have the heads of their events, so that subscribers keep heads. At least one
     happening is needed.
     """
@@ -135,8 +131,7 @@ def feed(
         (_id(challenge.name, each.track, each.kind, each.index, each.at.isoformat(timespec="microseconds")), each)
         for each in happenings
     ]
-    values = {"challenge": challenge, "id": _id(challenge.name), "entries": entries, "titles": titles}
-    values |= {"log": log, "head_of_log": head}
+    values = {"challenge": challenge, "id": _id(challenge.name), "entries": entries, "titles": titles, "log": log}
     return render_template(environment, "feed.xml", values)
 
 

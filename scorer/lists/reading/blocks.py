@@ -165,7 +165,7 @@ def open_bytes(
     size = regular_size(path) or 0
     if size > limits.file_mb * MB:
         raise LimitError(limits, "file_mb", f"the file has {size / MB:,.0f} MB")
-    buffer = int(min(most, 1 << 20))
+    buffer = int(min(most / 8, 1 << 20))
     try:
         read = _Counted(_opened(path), digest, limits, most)
         raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=buffer)
