@@ -28,6 +28,7 @@ from typing import Any
 
 import anyio
 import uvicorn
+from h11 import LocalProtocolError
 from starlette.applications import Starlette
 from starlette.background import BackgroundTask
 from starlette.exceptions import HTTPException
@@ -138,7 +139,7 @@ def guarded(app: ASGIApp) -> ASGIApp:
                 await refusal(scope, receive, send)
                 return
             await app(scope, receive, send)
-        except asyncio.CancelledError:  # the service stops
+        except (asyncio.CancelledError, LocalProtocolError):  # the service stops, or has refused what is no HTTP
             return
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, TypeVar
 
 import anyio
+from h11 import LocalProtocolError
 from starlette.datastructures import UploadFile
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
@@ -277,6 +278,12 @@ class BoundedProtocol(H11Protocol):
         if self._timer is not None:
             self._timer.cancel()
         super().connection_lost(exc)
+
+    def send_400_response(self, msg: str) -> None:
+        """Answer what is no HTTP, unless an answer has begun, and end the connection."""
+        with suppress(LocalProtocolError):
+            super().send_400_response(msg)
+        self.transport.close()
 
     def on_response_complete(self) -> None:
         """Note when the last request was answered. The rest of its body may still be on the way."""

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import socket
+import time
 import uuid
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -99,6 +101,34 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, P
     folder = challenge(tmp_path_factory.mktemp("attacked") / "live")
     with serving(folder, "--no-runner") as found:
         yield found, folder, token_of(folder)
+
+
+CHUNKS = {
+    "a negative length": b"-1\r\n",
+    "no length": b"zz\r\n",
+    "an enormous length": b"f" * 30 + b"\r\n",
+    "a long extension": b"1;" + b"x" * 100_000,
+    "a header that is none": b"0\r\n x\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("chunk", CHUNKS.values(), ids=CHUNKS)
+@pytest.mark.parametrize("path", [ENTRY, "/healthz", "/api/v1/token", "/submit"])
+def test_chunks_that_are_none_leave_no_traceback(server: tuple[Server, Path, str], path: str, chunk: bytes) -> None:
+    """Neither before an answer nor after one has begun; and the log does not say that the service failed."""
+    found, folder, token = server
+    with socket.create_connection(("127.0.0.1", found.port), timeout=60) as sender:
+        sender.sendall(Attack(f"PUT {path} HTTP/1.1\nHost: x\nTransfer-Encoding: chunked").sent(token))
+        sender.sendall(b"5\r\nq1:a,\r\n")
+        time.sleep(0.1)
+        with suppress(OSError):
+            sender.sendall(chunk)
+            while sender.recv(65_536):
+                pass
+    assert found.request("GET", "/healthz")[0] == 200
+    logged = (folder / "service.log").read_text()
+    assert "Traceback" not in logged
+    assert "failed" not in logged
 
 
 SMUGGLED = b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n"
