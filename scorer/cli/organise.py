@@ -228,8 +228,9 @@ def _pick_over_service(
     if clear == bool(entries) or team is not None or reason:
         raise WrongCallError("expected ENTRY... or --clear, and neither --team nor --reason: the token says who picks")
     client = client_of(server, token_file)
-    track = track or client.only_track()
-    picked = client.pick(track, entries)
+    with client.answering():
+        track = track or client.only_track()
+        picked = client.pick(track, entries)
     print_result(f"{track}: picks {', '.join(map(str, picked))}" if picked else f"{track}: no picks")
     return 0
 

@@ -224,7 +224,8 @@ def submit(
     from scorer.live.commitment import receipt_name
 
     client = client_of(server, token_file)
-    track = track or client.only_track()
+    with client.answering():
+        track = track or client.only_track()
     try:
         sha256 = digest(file)
     except OSError as error:
@@ -233,15 +234,17 @@ def submit(
         return 1
     kept = file.with_name(file.name + DELIVERY)
     delivery = _delivery(kept, sha256, track, client.server)
-    answer = client.hand_in(file, sha256, track, delivery, _documents(str(file), meta or ()))
-    path = receipt or file.with_name(receipt_name(answer["index"], file.name))
-    _write(path, answer["receipt"])
-    kept.unlink(missing_ok=True)
-    print_result(
-        f"{printable(str(file))}: received as entry {answer['index']} of track {track} at {answer['received']}"
-    )
-    print_result(f"receipt {printable(str(path))}")
-    return _outcome(client, track, delivery, wait, file) if wait else 0
+    documents = _documents(str(file), meta or ())
+    with client.answering():
+        answer = client.hand_in(file, sha256, track, delivery, documents)
+        path = receipt or file.with_name(receipt_name(int(answer["index"]), file.name))
+        _write(path, answer["receipt"])
+        kept.unlink(missing_ok=True)
+        name = printable(str(file))
+        received = printable(f"entry {answer['index']} of track {track} at {answer['received']}")
+        print_result(f"{name}: received as {received}")
+        print_result(f"receipt {printable(str(path))}")
+        return _outcome(client, track, delivery, wait, file) if wait else 0
 
 
 def _documents(file: str, meta: Sequence[str]) -> list[str]:
@@ -350,9 +353,9 @@ def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path)
     for stage, scores in entry["scores"].items():
         for measure, value in scores.items():
             if value is not None:
-                print_result(f"{stage} {measure} {value}")
+                print_result(printable(f"{stage} {measure} {value}"))
     if "rank_of_team" in entry:
-        print_result(f"rank of the team on the board {entry['rank_of_team']}")
+        print_result(printable(f"rank of the team on the board {entry['rank_of_team']}"))
     words = printable(str(entry["words"]))
     if entry["state"] == "scored" and not entry["counts"] and entry["rank"]:
         words += f"; it does not count; it would be rank {entry['rank']}"

@@ -8,15 +8,16 @@ import time
 import urllib.parse
 from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from scorer.errors import ScorerError
+from scorer.wording import one_line, shortened
 
 TIMEOUT = 60.0
-"""Seconds without an answer after which a try ends."""
+"""Seconds without an answer after which a try ends, and the longest pause that a server may ask for."""
 
 ATTEMPTS = 5
 
@@ -60,6 +61,14 @@ class Client:
         }
         return self._json("PUT", f"{_entry(track, delivery)}?{name}", path, headers)
 
+    @contextmanager
+    def answering(self) -> Iterator[None]:
+        """Raise ServerError for what only an answer of another program causes: a member is not there or is another."""
+        try:
+            yield
+        except (AttributeError, LookupError, TypeError, ValueError) as error:
+            raise ServerError(f"{self.server}: answers otherwise than `scorer serve`; check the address") from error
+
     def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
         return self._json("GET", _entry(track, delivery))
 
@@ -93,19 +102,23 @@ class Client:
             try:
                 status, answer = self._once(method, path, body, headers or {})
             except (OSError, http.client.HTTPException) as error:
-                failure, wait = f"{self.server}: cannot be reached: {str(error) or type(error).__name__}", None
+                failure, wait = self._failure(f"cannot be reached: {str(error) or type(error).__name__}"), None
             else:
                 if status < 300:
                     return answer
-                failure = f"{self.server}: {answer.get('detail', f'HTTP status {status}')}"
+                failure = self._failure(str(answer.get("detail", f"HTTP status {status}")))
                 if status not in _RETRIED and answer.get("code") != "too-fast":
                     raise ServerError(failure)
                 wait = answer.get("retry_after")
             if attempt + 1 < ATTEMPTS:
-                seconds = float(wait) if isinstance(wait, int) else PAUSES[min(attempt, len(PAUSES) - 1)]
+                asked = min(max(wait, 0), TIMEOUT) if isinstance(wait, int) else None
+                seconds = PAUSES[min(attempt, len(PAUSES) - 1)] if asked is None else asked
                 self.report(f"{failure}; trying again in {seconds:g} seconds")
                 self.pause(seconds)
         raise ServerError(f"{failure}; the same command goes on later")
+
+    def _failure(self, why: str) -> str:
+        return f"{self.server}: {shortened(one_line(why), 1000)}"
 
     def _once(
         self, method: str, path: str, body: Path | bytes | None, headers: Mapping[str, str]
@@ -139,6 +152,6 @@ def _entry(track: str, delivery: str) -> str:
 def _document(body: bytes) -> Mapping[str, Any]:
     try:
         document = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         return {}
     return document if isinstance(document, dict) else {}

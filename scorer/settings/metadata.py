@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scorer.errors import ScorerError
+from scorer.errors import SHOWN, ScorerError
 from scorer.limits import Limits
 from scorer.settings.loading import line_text, url_text
 from scorer.settings.rules import MetadataField
@@ -25,9 +25,6 @@ MOST_BRACKETS = 100
 
 MOST_NODES, MOST_DEPTH = 1_000, 8
 """Keys, values, lists and mappings, and how deep they may be within each other."""
-
-MOST_UNKNOWN = 5
-"""So many unknown keys are named."""
 
 START, END = b"# ir_metadata.start", b"# ir_metadata.end"
 """The comments around the ir-metadata at the head of a run."""
@@ -151,7 +148,7 @@ def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]
     names = [field.name for field in fields]
     known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
     for name, (text, line) in stated.items():
-        if name not in known and "." not in name and text is not None and len(errors) < MOST_UNKNOWN:
+        if name not in known and "." not in name and text is not None and len(errors) < SHOWN:
             errors.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
     for field in fields:
         text, line = given_of(field, stated)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import re
 import tomllib
@@ -20,7 +21,7 @@ from scorer.limits import MB, Limits
 from scorer.settings.loading import edited
 from scorer.settings.rules import AUTO
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
-from scorer.wording import quoted
+from scorer.wording import one_line, quoted, shortened
 
 OUTSIDE = "outside"
 """The folder for files that are not in the folder of the challenge."""
@@ -227,7 +228,8 @@ def download(address: str, path: Path, most: int) -> None:
                 file.write(block)
     except urllib.error.HTTPError as error:
         hint = "; expected the address of the site of a challenge" if error.code in (403, 404, 410) else ""
-        raise ChallengeError(f"{address}: the server answers {error.code} {error.reason}{hint}") from error
-    except (OSError, ValueError) as error:
-        reason = error.reason if isinstance(error, urllib.error.URLError) else error
+        reason = shortened(one_line(str(error.reason)), 300)
+        raise ChallengeError(f"{address}: the server answers {error.code} {reason}{hint}") from error
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        reason = shortened(one_line(str(error.reason if isinstance(error, urllib.error.URLError) else error)), 300)
         raise ChallengeError(f"{address}: cannot be read: {reason}") from error
