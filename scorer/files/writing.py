@@ -35,6 +35,10 @@ PART = ".part"
 """The suffix of a file that is being written."""
 
 
+PRIVATE = 0o600
+"""The permissions of a file that only its owner can use."""
+
+
 class LockedError(Exception):
     """Another process holds the lock."""
 
@@ -74,11 +78,44 @@ def part_of(path: Path) -> Path:
     return path.with_name(f".{path.name}{PART}")
 
 
-def replace_content(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
+def create_private(path: Path, like: Path | None = None, *, is_folder: bool = False) -> None:
+    """Create a file or a folder that only its owner can use, unless it is there. Raises OSError.
+
+    Next to a database, it is for all who can use that: the file `like`, or the one with this name without its suffix.
+    """
+    with suppress(FileExistsError):
+        path.mkdir(0o700) if is_folder else path.touch(PRIVATE, exist_ok=False)
+        like = like or path.with_suffix("")
+        if like.suffix and like.is_file():  # without one, it is no database: that is on a server
+            take_mode(path, like)
+
+
+def take_mode(path: Path, like: Path) -> None:
+    """Give a new file or folder the permissions and the group of the file `like`; not on Windows."""
+    if os.name == "posix":
+        with suppress(OSError):
+            status = like.stat()
+            mode = status.st_mode & 0o777
+            try:
+                os.chown(path, -1, status.st_gid)
+            except OSError:  # another group may do what all others may
+                mode = mode & ~0o070 | (mode & 0o007) << 3
+            path.chmod(mode | (mode & 0o444) >> 2 if path.is_dir() else mode)
+
+
+def is_readable_by_others(path: Path) -> bool:
+    """Whether any user of this machine can read a file or a folder; on Windows, modes do not say so."""
+    with suppress(OSError):
+        passable = (above.stat().st_mode & 0o001 for above in path.resolve().parents)
+        return os.name == "posix" and bool(path.stat().st_mode & 0o004) and all(passable)
+    return False
+
+
+def replace_content(path: Path, content: bytes, *, is_private: bool = False) -> bool:
     """Replace the content of a file; return whether it changed. Its folder is made if necessary. Raises OSError.
 
-    A new file has the permissions `mode`, as far as the umask allows. A device or a pipe, such as /dev/stdout, is
-    written to directly.
+    It keeps its permissions and its group. A new one is as `create_private` makes it, or as the umask allows. A device
+    or a pipe, such as /dev/stdout, is written to directly.
     """
     if path.exists() and not path.is_file():
         path.write_bytes(content)
@@ -88,7 +125,12 @@ def replace_content(path: Path, content: bytes, *, mode: int = 0o666) -> bool:
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
     try:
-        part.touch(mode)
+        part.unlink(missing_ok=True)
+        if path.exists():
+            part.touch(PRIVATE)
+            take_mode(part, path)
+        elif is_private:
+            create_private(part, path.with_suffix(""))
         part.write_bytes(content)
         part.replace(path)
     except OSError:

@@ -366,6 +366,7 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
             if isinstance(path, Path) and path.is_file():
                 path.chmod(SECRET)
     if database is not None:
+        settings.chmod(SECRET)  # the URL may have a password
         settings.write_bytes(with_database(settings.read_bytes(), database))
         challenge = read_challenge(settings, solutions=False)
     try:

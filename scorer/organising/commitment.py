@@ -101,7 +101,7 @@ def _is_there(path: Path, text: str) -> bool:
 def write_receipt(path: Path, text: str) -> None:
     """Write a receipt into a file. Raises ChallengeError if that is impossible."""
     with os_errors_as(ChallengeError, f"{path}: cannot be written", "name another file"):
-        replace_content(path, text.encode("ascii"))
+        replace_content(path, text.encode("ascii"), is_private=True)
 
 
 Added = list[tuple[str, Kind, Mapping[str, Any]]]

@@ -5,9 +5,11 @@ To watch a challenge, this process scores what is handed in, and another one run
 
 from __future__ import annotations
 
+import glob
 import json
 import math
 import os
+import shlex
 import signal
 import threading
 import time
@@ -21,7 +23,7 @@ from typing import TYPE_CHECKING
 
 from scorer.board.reports.leaderboard import misdated_lines
 from scorer.errors import ChallengeError, FileError
-from scorer.files.writing import replace_content
+from scorer.files.writing import is_readable_by_others, replace_content
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Followed
 from scorer.live.entry import UNRANKED, Entry
@@ -117,7 +119,7 @@ class Messages:
         if not self._are_quiet or kept == self._known:
             return
         try:
-            replace_content(self._file, json.dumps(sorted(kept), indent=1).encode("ascii"))
+            replace_content(self._file, json.dumps(sorted(kept), indent=1).encode("ascii"), is_private=True)
         except OSError as error:
             self._output.message(f"{printable(str(self._file))}: cannot be written: {error.strerror or error}")
 
@@ -165,8 +167,18 @@ class Run:
                 succeeded = False
         # Again, because teams may have submitted their first files.
         about_teams, are_valid = self._import_teams()
-        self.messages(*about_teams)
+        self.messages(*about_teams, *self._exposed())
         return succeeded and are_valid
+
+    def _exposed(self) -> list[str]:
+        """What to do about secrets and grades that any user of this machine can read: one line, or none."""
+        file = self.store.database.file
+        found = [track.solution_path for track in self.tracks if isinstance(track.solution_path, Path)]
+        names = [shlex.quote(str(path)) for path in found if is_readable_by_others(path)]
+        if file is not None and any(map(is_readable_by_others, file.parent.glob(f"{glob.escape(file.name)}*"))):
+            names.append(f"{shlex.quote(str(file))}*")
+        command = f"`chmod go-rwx {printable(' '.join(names))}`"
+        return [f"other users of this machine can read secrets or grades: run {command}"] if names else []
 
     def _import_teams(self) -> tuple[Sequence[str], bool]:
         """Record what teams.toml says; return messages about it, and whether it is valid."""

@@ -93,7 +93,7 @@ def note_shown(challenge: Challenge, store: Store, state: str) -> None:
     """Keep that the site shows this state, next to the database: the site itself must not tell when it changes."""
     shown = {"state": state, "manifest": manifest_of(challenge.site_path)}
     with suppress(OSError):  # then the next run renders it again
-        replace_content(store.beside(challenge.root, SHOWN), json.dumps(shown).encode("ascii"))
+        replace_content(store.beside(challenge.root, SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
 
 
 def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:

@@ -115,7 +115,7 @@ def note_used(store: Store, root: Path, times: Mapping[str, datetime]) -> None:
     """Keep when tokens were last used."""
     used = last_used(store, root) | {sha256: utc_time(time) for sha256, time in times.items()}
     with suppress(OSError):
-        replace_content(store.beside(root, USED), json.dumps(used).encode("ascii"))
+        replace_content(store.beside(root, USED), json.dumps(used).encode("ascii"), is_private=True)
 
 
 def folder_called(name: str, known: Collection[str]) -> str:

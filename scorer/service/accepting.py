@@ -26,7 +26,7 @@ from typing import IO, Any, Literal
 from scorer.board.site.submit_page import Held
 from scorer.errors import ChallengeError
 from scorer.files import FileBelow, Remote, chunks_of, digest, is_regular, is_url
-from scorer.files.writing import PART, LockedError, locked
+from scorer.files.writing import PART, LockedError, create_private, locked
 from scorer.limits import MB, Limits
 from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
@@ -448,6 +448,7 @@ def collect(store: Store, challenge: Challenge, track: Track, source: str) -> It
             raise ChallengeError(f"{folder}: there is no such folder, or it is empty; it needs a folder for each team")
         incoming = prepare_incoming(store, track)
         path = store.beside(challenge.root, STATE)
+        create_private(path)
         with locked(path, WAIT), path.open("a", encoding="ascii") as state:
             followed = store.read(lambda view: Followed.of(view, challenge.name))
             yield from _Look(store, challenge, track, followed, incoming, _answered(path), state).collected(folder)

@@ -106,7 +106,7 @@ class Sessions:
 
     def _keep(self) -> None:
         with suppress(OSError):  # then the teams sign in again after a restart
-            replace_content(self.file, json.dumps(self._open).encode("ascii"), mode=0o600)
+            replace_content(self.file, json.dumps(self._open).encode("ascii"), is_private=True)
 
 
 def _set(response: Response, value: str, seconds: int) -> None:

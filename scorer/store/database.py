@@ -5,7 +5,7 @@ from __future__ import annotations
 import stat
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,6 +13,7 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, ins
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import StoreError, need
+from scorer.files.writing import create_private
 from scorer.store.schema import schema_table, sealed
 from scorer.wording import printable, texts_of
 
@@ -67,6 +68,8 @@ class Database:
         if url.get_backend_name() == "sqlite" and url.database not in (None, "", ":memory:"):
             self.file = Path(str(url.database))
             _check_place(self.file, create)
+            with suppress(OSError):  # SQLite says why it cannot be written
+                create_private(self.file)
         self._identity: tuple[int, int] | None = None
         """Device and inode of the file, once it was opened."""
         self._server = _server(url, self.where, wait)

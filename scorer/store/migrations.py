@@ -17,6 +17,7 @@ from sqlalchemy.types import TypeEngine
 
 from scorer import __version__
 from scorer.errors import MeasureError, StoreError
+from scorer.files.writing import create_private
 from scorer.measures import parse_one
 from scorer.scoring.outcomes import split_masks, unpack_flags, unpack_ids
 from scorer.store import schema as db
@@ -183,6 +184,7 @@ def back_up(file: Path, target: Path, needed_by: str) -> None:
     """Copy a file with SQLite's backup API; `target` is complete or not there. Raises StoreError, with `needed_by`."""
     part = target.with_name(target.name + f".{uuid.uuid4().hex}.part")
     try:
+        create_private(part, file)
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(part)) as copy:
             source.backup(copy)
         part.replace(target)

@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from scorer.errors import StoreError, os_errors_as
 from scorer.files import AnyFile, Compressed, chunks_of, compressed, located
-from scorer.files.writing import remove_abandoned_folders, temporary_folder
+from scorer.files.writing import create_private, remove_abandoned_folders, temporary_folder
 from scorer.measures.matched import Floats
 from scorer.scoring.outcomes import CHANGED
 from scorer.settings.rules import SHA256
@@ -37,7 +37,7 @@ class SourceError(StoreError):
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """A folder of files, named by the SHA-256 of their content in hexadecimal, that only its owner can read."""
+    """A folder of files, named by the SHA-256 of their content in hexadecimal, for those who can use the database."""
 
     folder: Path
     is_compressed: bool = False
@@ -73,7 +73,7 @@ class Archive:
         """A function that stores bytes, for use by several threads. A kill leaves no incomplete file."""
         with ExitStack() as stack:
             with self._errors("store"):
-                self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                create_private(self.folder, is_folder=True)
                 temporary = stack.enter_context(temporary_folder(self.folder))
             yield lambda chunks, digest: self._add(chunks, digest, temporary / digest)
 
@@ -81,7 +81,8 @@ class Archive:
         copied = hashlib.sha256()
         with self._errors("store"):
             try:
-                with part.open("xb") as copy:
+                create_private(part, self.folder.with_suffix(""))
+                with part.open("wb") as copy:
                     for chunk in chunks:
                         copied.update(chunk)
                         copy.write(compressed(chunk) if self.is_compressed else chunk)
@@ -89,7 +90,6 @@ class Archive:
                     os.fsync(copy.fileno())
                 if copied.hexdigest() != digest:
                     raise SourceError(CHANGED)
-                part.chmod(0o600)
                 part.replace(self.path(digest))
             finally:
                 part.unlink(missing_ok=True)
@@ -158,9 +158,9 @@ class Sidecar:
         data = [np.ascontiguousarray(values, dtype="<f8").view(np.uint8) for values in parts]
         part = self.folder / f"{key}.{os.getpid()}.part"
         try:
-            self.folder.mkdir(mode=0o700, exist_ok=True)
+            create_private(self.folder, is_folder=True)
+            create_private(part, self.folder.with_suffix(""))
             with part.open("wb") as file:
-                part.chmod(0o600)
                 file.write(_digest(key, data))
                 for values in data:
                     file.write(values.data)
