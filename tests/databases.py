@@ -54,13 +54,13 @@ def schema() -> Iterator[str]:
 
 def rows(place: str, statement: str) -> list[tuple[Any, ...]]:
     """What a query gives."""
-    with _connected(place) as connection:
+    with connected(place) as connection:
         return [tuple(row) for row in connection.execute(text(statement))]
 
 
 def changed(place: str, statement: str) -> None:
     """Do something behind the store's back."""
-    with _connected(place) as connection:
+    with connected(place) as connection:
         connection.execute(text(statement))
 
 
@@ -75,7 +75,7 @@ def removed(database: Path) -> None:
 
 def seal(place: str, table: Table) -> None:
     """Give all rows of a table the checksums of their values, as if the store had written them."""
-    with _connected(place) as connection:
+    with connected(place) as connection:
         for row in connection.execute(select(table)).mappings().all():
             key = (column == row[column.name] for column in table.primary_key)
             connection.execute(update(table).where(*key).values(checksum=sealed(table, row)["checksum"]))
@@ -125,7 +125,7 @@ CACHES = {"cached", "scanned_file"}
 def content(place: str) -> list[str]:
     """All rows of a database without its caches and its volatile columns, sorted by their text."""
     found = []
-    with _connected(place) as connection:
+    with connected(place) as connection:
         for table in sorted(set(inspect(connection).get_table_names()) - CACHES):
             rows = connection.execute(text(f'SELECT * FROM "{table}"')).mappings()
             stable = ({name: value for name, value in row.items() if name not in VOLATILE} for row in rows)
@@ -135,7 +135,8 @@ def content(place: str) -> list[str]:
 
 
 @contextmanager
-def _connected(place: str) -> Iterator[Any]:
+def connected(place: str) -> Iterator[Any]:
+    """A transaction behind the store's back."""
     engine = create_engine(place if "://" in place else f"sqlite:///{place}")
     try:
         with engine.begin() as connection:

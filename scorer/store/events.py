@@ -23,6 +23,7 @@ from scorer.options import Split, Stage
 from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
 from scorer.settings.rules import SHA256, Phase, Publicity, QuerySplit, check_order
+from scorer.settings.tracks import Track
 from scorer.store.log import Kind, OfEntries, content_of, encoded, iso, unescaped
 
 
@@ -229,6 +230,12 @@ def _check_settings(settings: Mapping[str, Any] | None) -> None:
         need_digest(split["key_sha256"])
 
 
+def _known(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the keys that a model has."""
+    names = {name for name, known in model.model_fields.items() if not known.exclude}
+    return {key: value for key, value in values.items() if key in names}
+
+
 def _checked(check: Callable[[Any], object]) -> AfterValidator:
     """What refuses a value by the error of a check."""
 
@@ -248,7 +255,7 @@ Place = tuple[Count | None, Annotated[float | None, Field(strict=True)]]
 
 
 class Body(BaseModel):
-    """The body of an event. Keys that nothing depends on are left out."""
+    """The body of an event, with all of its keys; those that an event may lack have a default."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -302,6 +309,8 @@ class _OfFile(Body):
     file: str
     digest: Digest
     replaced_by: Digest = ""
+    source: str = ""
+    unscored: Flag = False
     reason: str = ""
 
 
@@ -310,6 +319,8 @@ class _Arrival(_OfFile):
     received: Time
     source: str
     absent_at: Time = ""
+    names: str = ""
+    delivery: str = ""
 
 
 class _Amendment(_OfFile):
@@ -341,7 +352,7 @@ class _Pick(Body):
 
 class _Team(Body):
     team: str
-    settings: Annotated[dict[str, Any], _checked(TeamSettings.model_validate)]
+    settings: Annotated[dict[str, Any], _checked(lambda settings: TeamSettings(**_known(TeamSettings, settings)))]
     reason: str
 
 
@@ -365,6 +376,11 @@ class _AppliedErratum(_Erratum):
 class _Commitment(Body):
     sha256: Digest
     opening: Annotated[str, _checked(lambda opening: need(type(content_of(opening)["tracks"]) is dict))]
+
+
+class _Reveal(Body):
+    split_key: str = ""
+    commitment: str = ""
 
 
 class _Token(Body):
@@ -391,22 +407,54 @@ BODIES: Mapping[str, type[Body]] = {
     "team": _Team,
     "erratum": _Erratum,
     "commitment": _Commitment,
-    "reveal": Body,
+    "reveal": _Reveal,
     "token": _Token,
 }
-"""What the body of each kind of event has at least."""
+"""The body of each kind of event."""
 
-
-_WITH_STATE: Mapping[tuple[str, str], type[Body]] = {
+WITH_STATE: Mapping[tuple[str, str], type[Body]] = {
     ("erratum", "applied"): _AppliedErratum,
     ("token", "issued"): _IssuedToken,
 }
+"""The bodies of kinds that have more keys in a state."""
+
+_INNER: Mapping[tuple[type[BaseModel], str], type[BaseModel]] = {
+    (_Phases, "phases"): Phase,
+    (_Pick, "picks"): _OfFile,
+    (_Team, "settings"): TeamSettings,
+    (RecordedBasis, "settings"): Track,
+    **dict.fromkeys(((_Erratum, "basis"), (_AppliedErratum, "basis")), RecordedBasis),
+    (_AppliedErratum, "changes"): _Changes,
+}
+"""By a model and its key: the model of the value there, or of each value in a list there."""
 
 
 def check_body(kind: str, body: Mapping[str, Any]) -> None:
     """Check the body of an event. Raises an error of `INVALID`."""
-    model = _WITH_STATE.get((kind, body.get("state", "")), BODIES[kind])
-    model.model_validate(body)
+    _model(kind, body).model_validate(body)
+
+
+def _model(kind: str, body: Mapping[str, Any]) -> type[Body]:
+    return WITH_STATE.get((kind, body.get("state", "")), BODIES[kind])
+
+
+def declared(kind: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """The body of an event with the keys that its kind has, at any depth; and all other keys, as ``basis.key``."""
+    unknown: list[str] = []
+    return _declared(_model(kind, body), body, "", unknown), unknown
+
+
+def _declared(model: type[BaseModel], value: Any, path: str, unknown: list[str]) -> Any:
+    if isinstance(value, list | tuple):
+        return [_declared(model, each, path, unknown) for each in value]
+    if value is None:
+        return None
+    known = _known(model, value)
+    unknown += [f"{path}{key}" for key in value if key not in known]
+    for key in known:
+        if inner := _INNER.get((model, key)):
+            known[key] = _declared(inner, known[key], f"{path}{key}.", unknown)
+    return known
 
 
 def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:

@@ -25,7 +25,7 @@ from scorer.scoring.outcomes import (
 )
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, Event, FolderScan, ScannedFile
+from scorer.store.events import Basis, Event, FolderScan, ScannedFile, declared
 from scorer.store.log import Kind, encoded, iso
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
@@ -201,6 +201,9 @@ class Store:
         return self.database.retried(once)
 
     def _append(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
+        for _, kind, body in added:
+            if unknown := declared(kind, body)[1]:
+                raise TypeError(f"an event of the kind {kind} has no {', '.join(unknown)}; declare the key in `BODIES`")
         last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
         at = iso(self._clock())
         rows = [

@@ -34,6 +34,7 @@ from scorer.store.events import (
     Basis,
     StoredSolution,
     check_body,
+    declared,
     is_whole_number,
     need,
     need_digest,
@@ -44,7 +45,7 @@ from scorer.store.migrations import add_scans, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
-from scorer.wording import printable_name, quoted
+from scorer.wording import joined, printable_name, quoted
 
 BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is repaired."""
@@ -66,7 +67,7 @@ def file_problems(database: Database) -> Iterator[str]:
 
 
 def record_problems(store: Store) -> Iterator[str]:
-    """Damaged rows of recorded tables, missing events, and events that refer to unknown submissions."""
+    """Damaged rows of recorded tables, missing events, and events with unknown submissions or keys."""
     problems = list(_checksum_problems(store.database, db.RECORDED))
     yield from problems
     if problems:
@@ -83,6 +84,9 @@ def record_problems(store: Store) -> Iterator[str]:
         elif event.kind in ABOUT_SUBMISSIONS and (event.track, event.body["digest"]) not in known:
             file = printable_name(event.body["file"])
             yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {db.RESTORE}"
+        if unknown := declared(event.kind, event.body)[1]:
+            keys = joined([quoted(key) for key in dict.fromkeys(unknown)])
+            yield f"event {event.index} ({event.kind}): has the unknown {keys}; pages leave it out, the archive cannot"
 
 
 def derived_problems(store: Store) -> Iterator[str]:

@@ -6,20 +6,29 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import timedelta
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from sqlalchemy import update
 
 from scorer.errors import ChallengeError
-from scorer.live.names import as_public, shown_names
+from scorer.live.names import PUBLIC, as_public, shown_names
 from scorer.organising import teams
 from scorer.organising.commitment import commit, reveal
 from scorer.organising.paper import paper_files
+from scorer.organising.phases import extend
 from scorer.organising.picks import amend, amend_metadata, forget, pick
 from scorer.organising.public import export_public
 from scorer.settings.loading import read_challenge
+from scorer.store.events import BODIES, WITH_STATE
+from scorer.store.log import KINDS, encoded
+from scorer.store.schema import event_table
+from scorer.store.snapshot import Snapshot
+from scorer.store.transfer import record_problems
 from tests.commands import here
-from tests.databases import site_content
+from tests.databases import connected, seal, site_content
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day
 
 NAMES = ("alder", "birch", "cedar", "dogwood")
@@ -128,10 +137,11 @@ def test_no_public_byte_depends_on_names_before_their_date(tmp_path: Path) -> No
     assert not any(re.search(rb"\bteam [0-9a-f]{6}\b", text) for text in last.values())
 
 
-def decided(folder: Path, one: str, two: str) -> dict[str, bytes]:
-    """The public files after decisions about the entries of two teams with these names."""
+def decided(folder: Path, one: str, two: str) -> Live:
+    """A challenge after decisions about the entries of two teams with these names."""
     live = Live.graded(folder, rules='entry = "picks"\n')
     live.edit('name = "Live"\n', f'name = "Live"\n{HIDDEN}')
+    live.do(BEFORE, commit)
     live.run(BEFORE)
     for minute, (file, text) in enumerate(((f"{one}/{one}.txt", GOOD), (f"{two}.txt", POOR), (f"{one}/b.txt", OTHER))):
         live.put(file, text, day(11, 12, minute))
@@ -148,16 +158,16 @@ def decided(folder: Path, one: str, two: str) -> dict[str, bytes]:
     live.do(day(12), lambda challenge, store: teams.merge(challenge, store, two, one, "They work together."))
     live.do(day(12, 13), lambda challenge, store: teams.unmerge(challenge, store, two, "No more."))
     live.path(f"{one}/b.txt").unlink()
-    live.run(day(13))
-    live.render(day(13))
-    return site_content(live.folder / "site")
+    live.run_and_render(day(13))
+    return live
 
 
 def test_no_decision_about_an_entry_shows_a_name(tmp_path: Path) -> None:
     """Twins as above, with picks, corrected times and metadata, entries scored again, a withdrawn one, and a team that
     is merged and separated again. No page of the names that teams had is left either.
     """
-    sites = [decided(tmp_path / one, one, two) for one, two in (("alder", "birch"), ("zinnia", "yew"))]
+    lives = (decided(tmp_path / one, one, two) for one, two in (("alder", "birch"), ("zinnia", "yew")))
+    sites = [site_content(live.folder / "site") for live in lives]
 
     assert sorted(name for name in sites[0] if sites[0][name] != sites[1].get(name)) == []
     assert sum(name.startswith("teams/") and name.endswith(".html") for name in sites[0]) == 2
@@ -169,6 +179,70 @@ def test_no_decision_about_an_entry_shows_a_name(tmp_path: Path) -> None:
         "separated from",
     ):
         assert re.search(text.encode(), sites[0]["timeline.html"]), text
+
+
+UNKNOWN = "who_it_is"
+
+
+def with_unknown_keys(value: Any, path: str = "") -> Any:
+    """The body of an event with another key that holds a name, at every depth, but within metadata, and
+    within the tables of settings, which have models that refuse it.
+    """
+    if isinstance(value, dict) and not re.search(r"\.(values|public)$|settings\.", path):
+        return {key: with_unknown_keys(inner, f"{path}.{key}") for key, inner in value.items()} | {UNKNOWN: "alder"}
+    if isinstance(value, list):
+        return [with_unknown_keys(inner, path) for inner in value]
+    return value
+
+
+def _always(added: list[Any], _: Snapshot) -> list[Any]:
+    return added
+
+
+def test_no_public_byte_has_a_key_that_the_record_does_not_know(tmp_path: Path) -> None:
+    """An older record may have one with a name, in the body of any event or in what is nested there. The doctor names
+    each, and no event with one is recorded.
+    """
+    live = decided(tmp_path / "one", "birch", "cedar")
+    live.do(day(13, 13), lambda challenge, store: extend(challenge, store, "main", "one", day(21), "A storm."))
+    live.do(day(13, 13), lambda _, store: teams.issue(store, "birch", "token"))
+    live.write_solution(CORRECTED)
+    live.preview(day(13, 14))
+    live.apply(day(13, 15))
+    events = live.events()
+    assert {event.kind for event in events} == KINDS - {"reveal", "return"}
+    bodies = {event.index: with_unknown_keys(dict(event.body)) for event in events}
+    with live.store(day(13, 16)) as store:
+        for event in events:
+            added = [(event.track, event.kind, event.body), (event.track, event.kind, bodies[event.index])]
+            with pytest.raises(TypeError, match=f"the kind {event.kind} has no .*{UNKNOWN}; declare"):
+                store.record_all(partial(_always, added))
+    assert live.events() == events
+    place = str(live.folder / "scores.db")
+    with connected(place) as connection:
+        for index, body in bodies.items():
+            connection.execute(update(event_table).where(event_table.c.index == index).values(body=encoded(body)))
+    seal(place, event_table)
+
+    site = live.run_and_render(day(13, 17))
+    assert [path for path, text in site.items() if "alder" in text or UNKNOWN in text] == []
+    paper = live.do(day(13, 17), lambda challenge, store: store.read(lambda view: paper_files(view, challenge, store)))
+    assert not any(b"alder" in text for text in paper.values())
+    problems = list(live.do(day(13, 17), lambda _, store: record_problems(store)))
+    assert len(problems) == len(events)
+    (first,) = [problem for problem in problems if problem.startswith("event 1 ")]
+    assert first.startswith(f'event 1 (phases): has the unknown "{UNKNOWN}" and "phases.{UNKNOWN}"; pages leave')
+
+
+def test_each_kind_of_event_has_a_body_and_says_what_is_public_of_it() -> None:
+    """Each key of a body is public, or replaced, or left out on purpose."""
+    otherwise = {"team", "file", "names", "picks", "settings", "changes", "label"}
+    assert set(BODIES) == set(PUBLIC) == KINDS
+    for kind, shown in PUBLIC.items():
+        models = [BODIES[kind], *(model for (each, _), model in WITH_STATE.items() if each == kind)]
+        keys = {key for model in models for key, field in model.model_fields.items() if not field.exclude}
+        assert set(shown) <= keys
+        assert keys - set(shown) <= otherwise | BODIES["return"].model_fields.keys()
 
 
 def test_names_are_never_public(tmp_path: Path) -> None:
