@@ -95,8 +95,8 @@ def run(
     The last line of the output is the path of the site, which is rendered only if it would change. With --quiet, only
     what is new and needs a person is printed.
 
-    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track,
-    or that submissions are missing. All other submissions are scored, and the site is rendered, in that case too. With
+    Exit code 1 means that this run rejected a submission, or could not read or score one, or could not score a track or
+    render a page, or that submissions are missing. All else is scored and rendered in that case too. With
     --strict, exit code 1 also means that a submission that an earlier run rejected or gave up is still there.
 
     With --watch, the command runs until it is stopped by a signal, and then exits with 0. Teams take turns, and the

@@ -13,7 +13,7 @@ from scorer.live.now import Now
 from scorer.settings.tables import Moment
 from scorer.settings.tracks import Track
 from scorer.store.events import Event, declared, name_of
-from scorer.store.log import Kind, unescaped
+from scorer.store.log import unescaped
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
 
@@ -22,24 +22,6 @@ _DIGITS = (6, 8, 16, 64)
 
 _DECISIONS = ("merged_into", "disqualified", "withdrawn")
 """What is public about a team without its name."""
-
-PUBLIC: Mapping[Kind, tuple[str, ...]] = {
-    "arrival": ("digest", "received", "source", "absent_at", "delivery"),
-    **dict.fromkeys(("withdrawal", "return"), ("digest", "replaced_by", "source", "unscored", "reason")),
-    "amendment": ("digest", "received", "reason"),
-    "forgetting": ("digest", "reason"),
-    "metadata": ("digest", "values", "public", "source", "reason"),
-    "basis": ("solution", "matching", "version_1", "settings", "generations", "items"),
-    "phases": ("phases",),
-    "extension": ("phase", "end", "reason"),
-    "pick": ("source", "reason"),
-    "team": ("reason",),
-    "erratum": ("number", "state", "reason", "basis"),
-    "commitment": ("sha256", "opening"),
-    "reveal": ("split_key", "commitment"),
-    "token": ("state", "sha256", "use", "expires"),
-}
-"""What pages see of the body of each kind of event as it is while names are hidden; `_body` adds pseudonyms."""
 
 
 @dataclass(slots=True, eq=False)
@@ -98,27 +80,28 @@ class Pseudonyms:
         return self._files.get((track, file)) or self._files.get((track, unescaped(file)), "")
 
     def _body(self, event: Event) -> dict[str, Any]:
-        known, track = declared(event.kind, event.body)[0], event.track
-        body = {key: known[key] for key in PUBLIC[event.kind] if key in known}
+        body, track = declared(event.kind, event.body)[0], event.track
         if event.kind == "arrival":
-            team, file = name_of(known, "team"), name_of(known, "file")
-            return body | {"team": self.of(team), "file": self._file(track, file), "names": "raw"}
-        if "team" in known:
-            body["team"] = self.of(known["team"])
-        if "file" in known:
-            body["file"] = self._file(track, known["file"])
+            body |= {"team": self.of(name_of(body, "team")), "file": self._file(track, name_of(body, "file"))}
+            return body | {"names": "raw"}
+        if "team" in body:
+            body["team"] = self.of(body["team"])
+        if "file" in body:
+            body["file"] = self._file(track, body["file"])
         if event.kind == "pick":
-            body["picks"] = [{**pick, "file": self._file(track, pick["file"])} for pick in known["picks"]]
+            body["picks"] = [{**pick, "file": self._file(track, pick["file"])} for pick in body["picks"]]
+        if event.kind == "token":
+            body.pop("label", None)
         if event.kind == "team":
-            body["settings"] = {key: value for key, value in known["settings"].items() if key in _DECISIONS}
+            body["settings"] = {key: value for key, value in body["settings"].items() if key in _DECISIONS}
             if into := body["settings"].get("merged_into"):
                 body["settings"]["merged_into"] = self.of(into)
-        if "changes" in known:
+        if "changes" in body:
             shown = {printable_name(team): self.of(team) for team in self.teams}
             # A row is a team, or a team with the index of its entry.
-            parts = ((folder.partition("/"), row) for folder, *row in known["changes"]["teams"])
+            parts = ((folder.partition("/"), row) for folder, *row in body["changes"]["teams"])
             rows = [[f"{shown.get(team, '')}{of_entry}{index}", *row] for (team, of_entry, index), row in parts]
-            body["changes"] = {**known["changes"], "teams": rows}
+            body["changes"] = {**body["changes"], "teams": rows}
         return body
 
 

@@ -5,7 +5,7 @@ snapshot.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -316,7 +316,8 @@ def _content(
     happened = timeline(view, tracks)
     errata = itertools.chain.from_iterable(happened.errata.values())
     log, commitment = published_log(record, tracks), published_commitment(record, challenge, errata)
-    return SiteContent(challenge, shown, analyses, cache, happened, log, commitment, overall=overall), tuple(notes)
+    content = SiteContent(challenge, shown, analyses, cache, happened, log, commitment, overall=overall, failed={})
+    return content, tuple(notes)
 
 
 def render(
@@ -325,7 +326,8 @@ def render(
     """Write the site of a challenge, from one snapshot and without a lock on the database.
 
     `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now. The pages are
-    rendered after the snapshot is closed, and the boards are written before the other pages are rendered.
+    rendered after the snapshot is closed, and the boards are written before the other pages are rendered. Raises
+    ScorerError, also for pages that cannot be rendered: after all others are written.
     """
     sidecar, folder = store.sidecar(challenge.root), challenge.site_path
 
@@ -349,8 +351,19 @@ def render(
             store.keep(cache)
             if as_of is None:
                 sidecar.tidy()
-    if write(rendered, folder, snapshot, is_before) is None:
+    failed = content.failed or {}
+    if write(rendered, folder, snapshot, is_before, failed) is None:
         notes += (f"{folder}: shows a later state of the database, so nothing was written",)
-    elif as_of is None:
+    elif as_of is None and not failed:
         note_shown(challenge, store, state)
+    if failed:
+        raise ScorerError("\n".join(_failures(failed)))
     return Rendered(folder / FRONT_PAGE, notes)
+
+
+def _failures(failed: Mapping[str, str]) -> Iterator[str]:
+    """A line for each reason, with the first page or folder that it concerns."""
+    for reason in dict.fromkeys(failed.values()):
+        first, *others = (path for path, found in failed.items() if found == reason)
+        more = f" and {len(others):,} more" if others else ""
+        yield f"{first}{more}: cannot be rendered, and stays as it was: {reason}"

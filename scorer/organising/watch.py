@@ -366,7 +366,8 @@ class RunLoop(Loop):
         known, run_at, shown = 0, -math.inf, None
         while not self.stopped.is_set():
             state = self.read(self._state, None)
-            if known and state is not None and state != shown and self.succeeds(self.render):
+            if known and state is not None and state != shown:
+                self.succeeds(self.render)  # after an error, it is tried again after the next run
                 shown = state
             events = self.since(known)
             known += len(events)
@@ -374,6 +375,7 @@ class RunLoop(Loop):
             if began < run_at and not any(_needs_run(event) for event in events):
                 self.stopped.wait(LOOK_EVERY)
                 continue
+            shown = None  # files that pages depend on may have changed
             turn = Slice(self, SLICE_OF_RUN)
             self.succeeds(partial(self.run, turn.goes_on))
             events = self.since(known)

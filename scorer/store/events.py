@@ -418,15 +418,8 @@ WITH_STATE: Mapping[tuple[str, str], type[Body]] = {
 }
 """The bodies of kinds that have more keys in a state."""
 
-_INNER: Mapping[tuple[type[BaseModel], str], type[BaseModel]] = {
-    (_Phases, "phases"): Phase,
-    (_Pick, "picks"): _OfFile,
-    (_Team, "settings"): TeamSettings,
-    (RecordedBasis, "settings"): Track,
-    **dict.fromkeys(((_Erratum, "basis"), (_AppliedErratum, "basis")), RecordedBasis),
-    (_AppliedErratum, "changes"): _Changes,
-}
-"""By a model and its key: the model of the value there, or of each value in a list there."""
+_INNER: Mapping[str, type[BaseModel]] = {"picks": _OfFile, "phases": Phase, "basis": RecordedBasis, "changes": _Changes}
+"""By a key of a body: the model of the value there, or of each value in a list there."""
 
 
 def check_body(kind: str, body: Mapping[str, Any]) -> None:
@@ -449,10 +442,10 @@ def _declared(model: type[BaseModel], value: Any, path: str, unknown: list[str])
         return [_declared(model, each, path, unknown) for each in value]
     if value is None:
         return None
-    known = _known(model, value)
+    known, settings = _known(model, value), TeamSettings if model is _Team else Track
     unknown += [f"{path}{key}" for key in value if key not in known]
-    for key in known:
-        if inner := _INNER.get((model, key)):
+    for key, inner in {**_INNER, "settings": settings}.items():
+        if key in known and issubclass(model, Body):
             known[key] = _declared(inner, known[key], f"{path}{key}.", unknown)
     return known
 

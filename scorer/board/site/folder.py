@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -61,14 +61,16 @@ def write(
     folder: Path,
     snapshot: str = "",
     is_later: Callable[[str], bool] = lambda _: False,
+    failed: Collection[str] = (),
 ) -> list[str] | None:
     """Write the pages, by their relative paths, into the folder, and delete pages of earlier renders.
 
     Each file is replaced as a whole, and only if its content changes. Style sheets, scripts and files of the organiser
     come first, then pages and data files that do not exist yet, then the other pages and data files, then
     ``index.html``, then deletions: a visitor who follows links during a render never reaches a page that does not exist
-    yet. Files that no render wrote are not changed. If a render is killed, the next one completes it. If no content
-    changes, no file does: that the database has changed may be hidden.
+    yet. Files that no render wrote are not changed, nor is what an earlier one wrote at the paths and in the folders of
+    what `failed` now. If a render is killed, the next one completes it. If no content changes, no file does: that the
+    database has changed may be hidden.
 
     One process writes at a time; another one waits for up to `WAIT` seconds. While the folder is locked, `is_later` is
     called with the name of the snapshot that the folder shows; it says whether that is later than `snapshot`. Then
@@ -88,7 +90,8 @@ def write(
         before = _read_manifest(folder)
         if before.shows_later(snapshot, is_later):
             return None
-        return _update(folder, contents, before, Manifest(frozenset(contents), snapshot))
+        stays = {path for path in before.files if any(PurePosixPath(path).is_relative_to(each) for each in failed)}
+        return _update(folder, contents, before, Manifest(frozenset(stays | contents.keys()), snapshot))
 
 
 def write_first(

@@ -6,7 +6,7 @@ import base64
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from io import BytesIO
@@ -33,6 +33,7 @@ from scorer.board.reports.leaderboard import (
 from scorer.board.site import captions, neighbours, team_pages, templates
 from scorer.board.site.analysis_page import AnalysisView, analysis_page
 from scorer.board.site.figures import board_figures, svg_percent
+from scorer.board.site.folder import FRONT_PAGE
 from scorer.board.site.measure_page import measure_page
 from scorer.board.site.preview import PREVIEW, preview
 from scorer.board.site.templates import (
@@ -164,15 +165,33 @@ class SiteContent:
     """The paths of the files that the site has next to its pages."""
     overall: OverallBoard | None = None
     """The ranking over several tracks; None without one."""
+    failed: dict[str, str] | None = None
+    """Why a page was not rendered, by its path, or by the folder of all that could not be; None: an error is raised."""
 
     @cached_property
     def views(self) -> tuple[BoardView, ...]:
         """The view of each board, with its charts."""
-        columns, analyses = measure_columns(self.boards), {name for name, has in self.analyses.items() if has}
-        return tuple(
-            board_view(board, columns, board_figures(board, self.cache), has_analysis=board.track.name in analyses)
-            for board in self.boards
-        )
+        columns, views = measure_columns(self.boards), []
+        for board in self.boards:
+            with self.rendering(board.track.name):
+                has_analysis, figures = bool(self.analyses.get(board.track.name)), board_figures(board, self.cache)
+                views.append(board_view(board, columns, figures, has_analysis=has_analysis))
+        return tuple(views)
+
+    @contextmanager
+    def rendering(self, path: str) -> Iterator[None]:
+        """Let an error stop only the page with this path, or what is missing of the folder."""
+        try:
+            yield
+        except Exception as error:
+            if self.failed is None:
+                raise
+            self.failed[path] = str(error) if isinstance(error, ScorerError) else f"{type(error).__name__}: {error}"
+
+    def each(self, folder: str, made: Iterable[Page]) -> Iterator[Page]:
+        """Pages of a folder, as they are made."""
+        with self.rendering(folder):
+            yield from made
 
 
 Publish = Callable[[Mapping[str, str | bytes]], frozenset[str]]
@@ -206,8 +225,10 @@ def site_files(content: SiteContent, publish: Publish = publish_at_the_end) -> d
         )
     site = pages(content, lambda site: publish({**site, **copied}))
     cache = {} if content.cache is None else content.cache
-    drawn = {path: preview(challenge, view, cache) for path, view in zip(previews, content.views, strict=False)}
-    return {**site, **copied, **drawn}
+    for view in content.views if previews else ():
+        with content.rendering(path := f"{view.board.track.name}/{PREVIEW}"):
+            copied[path] = preview(challenge, view, cache)
+    return {**site, **copied}
 
 
 def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
@@ -291,38 +312,50 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     )
     site = {asset: source(environment, asset) for asset in ASSETS} | sheets
 
-    def add(added: Iterable[Page]) -> None:
-        for page in added:
-            site[page.path] = render_page(environment, navigation, page)
+    def add(folder: str, made: Iterable[Page]) -> None:
+        for page in content.each(folder, made):
+            with content.rendering(page.path):
+                site[page.path] = render_page(environment, navigation, page)
 
-    add([front_page(challenge, timeline, views), *map(board_page, views), *_overall_page(content.overall)])
+    with content.rendering(FRONT_PAGE):
+        add("", [front_page(challenge, timeline, views)])
+    for view in views:
+        add(view.board.track.name, map(board_page, [view]))
+    add(FOLDER, _overall_page(content.overall))
     missing = publish(site)
-    teams = chain(chain.from_iterable(map(compare_pages, views)), team_pages.team_pages(views, missing))
+    compared = (content.each(view.board.track.name, compare_pages(view)) for view in views)
+    teams = chain(*compared, content.each("teams", team_pages.team_pages(views, missing)))
     while missing and (page := next(teams, None)) is not None:
-        add([page])
+        add("teams", [page])
         if missing <= site.keys():
             missing = publish(site)
-    add([measure_page(challenge.tracks, columns), READING])
+    add("", [measure_page(challenge.tracks, columns), READING])
     for view in views:
-        site |= track_data(challenge, view.board, counting)
-        analysis = content.analyses.get(view.board.track.name)
-        if analysis is not None:
-            add([analysis_page(view, analysis(), content.cache)])
-        add(rules_and_past_pages(view, challenge))
-    add(teams)  # after the analyses, which take the most memory: there may be many pages
-    add(team_pages.merged_pages(content.boards))
+        with content.rendering(view.board.track.name):
+            site |= track_data(challenge, view.board, counting)
+        add(view.board.track.name, _track_pages(content, view))
+    add("teams", teams)  # after the analyses, which take the most memory: there may be many pages
+    add("teams", team_pages.merged_pages(content.boards))
     if content.overall is not None:
         site |= {f"{FOLDER}/leaderboard.csv": overall_csv(content.overall)}
         site |= {f"{FOLDER}/leaderboard.json": overall_json(content.overall, counting.head)}
     site |= {"leaderboard-schema.json": schema(), **commitment_files(content.commitment)}
     for view in views:
-        add(errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
+        add(view.board.track.name, errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
     if timeline.happenings:
-        add([timeline_page(timeline, len(views), site)])
-        site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, counting)
+        add("", [timeline_page(timeline, len(views), site)])
+        with content.rendering(FEED):
+            site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, counting)
     site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
-    add(_further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
+    add("", _further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
     return site
+
+
+def _track_pages(content: SiteContent, view: BoardView) -> Iterator[Page]:
+    analysis = content.analyses.get(view.board.track.name)
+    if analysis is not None:
+        yield analysis_page(view, analysis(), content.cache)
+    yield from rules_and_past_pages(view, content.challenge)
 
 
 def _overall_page(board: OverallBoard | None) -> Iterator[Page]:
