@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from scorer.errors import ChallengeError
+from scorer.files.writing import PRIVATE
 from scorer.settings.rules import KEY_FILE, make_key
 from scorer.wording import quoted
 
@@ -43,6 +44,6 @@ def write_new(folder: str | Path) -> list[Path]:
 
 def _write(file: Path, text: str) -> Path:
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.touch(0o600 if file.parent.name == "solutions" else 0o666)
+    file.touch(PRIVATE if file.parent.name == "solutions" else 0o666)
     file.write_text(text, encoding="utf-8", newline="\n")
     return file

@@ -13,7 +13,7 @@ from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, ins
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import StoreError, need
-from scorer.files.writing import create_private
+from scorer.files.writing import PRIVATE
 from scorer.store.schema import schema_table, sealed
 from scorer.wording import printable, texts_of
 
@@ -69,7 +69,7 @@ class Database:
             self.file = Path(str(url.database))
             _check_place(self.file, create)
             with suppress(OSError):  # SQLite says why it cannot be written
-                create_private(self.file)
+                self.file.touch(PRIVATE, exist_ok=False)
         self._identity: tuple[int, int] | None = None
         """Device and inode of the file, once it was opened."""
         self._server = _server(url, self.where, wait)
