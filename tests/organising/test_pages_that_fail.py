@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import shutil
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from inspect import isgeneratorfunction
 from pathlib import Path
@@ -26,15 +28,21 @@ pytestmark = pytest.mark.usefixtures("no_pictures")
 FAILING = """{% if board.track.name == "other" %}{{ ().0 }}{% endif %}"""
 
 
-@pytest.fixture
-def live(tmp_path: Path) -> Live:
+@pytest.fixture(scope="module")
+def rendered(tmp_path_factory: pytest.TempPathFactory) -> Live:
     """A challenge with two tracks and a team in both."""
-    made = Live.graded(tmp_path / "live", tracks=("main", "other"))
+    made = Live.graded(tmp_path_factory.mktemp("rendered") / "live", tracks=("main", "other"))
     made.run(BEFORE)
     made.submit("main/amber.txt", POOR, day(11))
     made.submit("other/amber.txt", POOR, day(11))
     made.run_and_render(day(11, 13))
     return made
+
+
+@pytest.fixture
+def live(rendered: Live, tmp_path: Path) -> Live:
+    """A copy of it."""
+    return replace(rendered, folder=shutil.copytree(rendered.folder, tmp_path / "live"))
 
 
 def one_more(live: Live) -> dict[str, bytes]:
