@@ -107,6 +107,10 @@ class Messages:
         self._current.update(listed)
         return [text for text in listed if text not in self._known]
 
+    def again(self) -> None:
+        """Begin another run: what the last one found is known until that ends."""
+        self._known, self._current, self._is_partial = self._current, set(), True
+
     def __enter__(self) -> Messages:
         """Read the messages of the last quiet run, unless the file is absent or damaged."""
         with suppress(OSError, ValueError, TypeError):
@@ -116,7 +120,7 @@ class Messages:
     def __exit__(self, kind: object, *_: object) -> None:
         """Keep the messages for the next quiet run; what was not looked at stays known."""
         kept = self._current | self._known if kind is not None or self._is_partial else self._current
-        if not self._are_quiet or kept == self._known:
+        if not self._are_quiet:
             return
         try:
             replace_content(self._file, json.dumps(sorted(kept), indent=1).encode("ascii"), is_private=True)
@@ -268,6 +272,7 @@ class Run:
     def score_others(self, go_on: GoOn) -> None:
         """Score all tracks, for `RunLoop`; what was handed in just now is left to the loop of arrivals."""
         self.current().score(go_on, leaves_fresh=True)
+        self.messages.again()
 
     def update_site(self) -> None:
         """Render the site if it would change, for `RunLoop`."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from scorer.organising.job import Messages, Output
 from tests.commands import Answer, Terminal, here
 
 VALID = "q1:apple,pear\nq2:fig\nq3:lemon\nq4:pear\n"
@@ -129,3 +130,17 @@ def test_run_and_score_share_the_list(challenge: Path, terminal: Terminal) -> No
 
     assert "teams.toml" in terminal.run("run", challenge, "--quiet", "--executor", "serial").err
     assert quiet(terminal, challenge).err == ""
+
+
+def test_a_watch_prints_a_message_once_as_long_as_it_stays_true(tmp_path: Path) -> None:
+    """One that went away and comes back is new; the next process knows all of the last ones."""
+    printed: list[str] = []
+    output = Output(lambda *texts: printed.extend(texts), lambda results, *_: results)
+    with Messages(tmp_path / "reported", output, are_quiet=True, is_partial=False) as messages:
+        for texts in (["a", "b"], ["a"], ["a"], ["a", "b"]):
+            messages(*texts)
+            messages.again()
+    assert printed == ["a", "b", "b"]
+    with Messages(tmp_path / "reported", output, are_quiet=True, is_partial=False) as messages:
+        messages("b", "c")
+    assert printed == ["a", "b", "b", "c"]
