@@ -120,9 +120,8 @@ def _sketched(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.uint
     query, rank, score, own = run.query[run.candidate[entry]], run.rank[entry], run.score[entry], pair[entry]
     hashes, ranks = [np.zeros(0, dtype=np.uint64)], [np.zeros(0, dtype=np.int64)]
     for gap in range(1, NEAR + 1):
-        near = (query[gap:] == query[:-gap]) & (
-            score[gap:] < score[:-gap]
-        )  # the order of tied items is nobody's choice
+        # The order of tied items is by their ids: it says nothing about their team.
+        near = (query[gap:] == query[:-gap]) & (score[gap:] < score[:-gap])
         with np.errstate(over="ignore"):
             hashes.append(_mixed(own[:-gap][near] * _MIX + own[gap:][near]))
         ranks.append(rank[gap:][near])
