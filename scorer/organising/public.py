@@ -22,7 +22,7 @@ from typing import Any
 
 from scorer import __version__
 from scorer.board.overall import overall_board, overall_csv, overall_json
-from scorer.board.site.pages import LOG, commitment_files, track_data
+from scorer.board.site.pages import commitment_files, track_data
 from scorer.board.site.templates import STATIC_FOLDER
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files.writing import temporary_folder
@@ -56,7 +56,7 @@ from scorer.settings.published import download, portable
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import FILE, Challenge, Track
 from scorer.store.events import EVERY_TRACK, INVALID, recorded_basis
-from scorer.store.log import UNPUBLISHED, LogLine, encoded, leaf_of, opened
+from scorer.store.log import LOG, UNPUBLISHED, LogLine, encoded, leaf_of, opened
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

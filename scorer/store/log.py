@@ -156,9 +156,10 @@ UNPUBLISHED: Mapping[int, frozenset[str]] = {
 previewed or cancelled has the kind of one that was applied."""
 
 ABOUT_RECORD: tuple[Kind, ...] = ("log", "restored")
-"""The kinds of events about the record whose texts the site has, in the file `LOG_TEXTS`."""
+"""The kinds of events about the record whose texts the site has."""
 
-LOG_TEXTS = "log-texts.jsonl"
+LOG, LOG_TEXTS = "log.jsonl", "log-texts.jsonl"
+"""The files of the site with the log, and with these texts."""
 
 LOG_VERSION = 2
 """Of the lines that are written."""

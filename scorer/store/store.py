@@ -26,7 +26,7 @@ from scorer.scoring.outcomes import (
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import EVERY_TRACK, Basis, Event, FolderScan, ScannedFile
-from scorer.store.log import LOG_VERSION, Kind, encoded, iso, kinds_digest, public_kind
+from scorer.store.log import LOG_VERSION, LOST, Kind, LogLine, encoded, iso, kinds_digest, public_kind
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
     cached_table,
@@ -151,6 +151,30 @@ class Store:
     def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, Kind, Mapping[str, Any]]]]) -> None:
         """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
+
+    def record_restored(self, decide: Callable[[Snapshot], Sequence[LogLine] | None]) -> int:
+        """Append rows for the lost events of these lines, and the event that begins the next epoch.
+
+        Returns the index of this event; 0 if `decide` returns None: then nothing is recorded.
+        """
+
+        def work(connection: Connection) -> int:
+            view = self._snapshot(connection)
+            lost = decide(view)
+            if lost is None:
+                return 0
+            rows = [
+                {"index": line.index, "track": EVERY_TRACK, "kind": LOST, "at": None}
+                | {"body": encoded({"kind": line.kind, "leaf": line.leaf.hex()})}
+                | {"log": None if line.version == 1 else line.version}
+                for line in lost
+            ]
+            start = view.count_events()
+            insert_all(connection, event_table, rows)
+            self._append(connection, [(EVERY_TRACK, "restored", {"from": start, "to": start + len(rows)})])
+            return self._snapshot(connection).count_events()
+
+        return self._write(work) or 0
 
     def record_scan(self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]]) -> bool:
         """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any.

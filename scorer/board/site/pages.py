@@ -63,7 +63,7 @@ from scorer.settings.published import published_settings
 from scorer.settings.tables import FOLDER
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
-from scorer.store.log import LOG_TEXTS, public_pem
+from scorer.store.log import LOG, LOG_TEXTS, public_pem
 from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened
 
 ASSETS = (
@@ -72,7 +72,6 @@ ASSETS = (
 )
 """Copied without rendering."""
 
-LOG = "log.jsonl"
 
 KIT, SAMPLE = "kit.zip", "sample.txt"
 
