@@ -71,7 +71,7 @@ GROUPS: Mapping[str, Sequence[str]] = {
     "run a challenge": ("init", "run", "score", "render", "leaderboard", "status", "entries", "collect", "serve"),
     "decide": ("phases", "teams", "pick", "erratum", "amend", "forget", "retry", "similar"),
     "trust": ("split", "commit", "receipt", "heads", "reveal"),
-    "care": ("export", "paper", "import", "doctor", "completion"),
+    "care": ("export", "paper", "import", "doctor", "restore", "completion"),
 }
 """The names of commands by what they are for, in the order of the help and of docs/commands.md."""
 
@@ -81,7 +81,7 @@ _FILES: Mapping[str, Sequence[str]] = {
     "runs": ("fuse", "overlap", "pool", "convert", "similar"),
     "reports": ("report", "leaderboard", "entries", "phases", "paper"),
     "participate": ("check", "submit", "verify"),
-    "run": ("init", "run", "score", "render", "status", "collect", "serve", "export", "import_", "doctor"),
+    "run": ("init", "run", "score", "render", "status", "collect", "serve", "export", "import_", "doctor", "restore"),
     "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *GROUPS["trust"]),
     "help": ("completion",),
 }

@@ -93,10 +93,8 @@ def commit(challenge: Path = of_challenge()) -> int:
     again; the site lists all commitments.
     """
     from scorer.organising.commitment import commit as commit_files
-    from scorer.store.store import Store
 
-    settings, _ = open_challenge(challenge)
-    with Store.open(settings.database_address) as store:
+    with open_store(challenge, create=True) as (settings, _, store):
         made = commit_files(settings, store)
     print_result(f"the commitment has the SHA-256 {made.sha256} (event {made.index}); `scorer render` publishes it")
     return 0

@@ -370,15 +370,18 @@ def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, S
 
 @contextmanager
 def open_store(
-    folder: Path, track: str | None = None, *, create: bool = False
+    folder: Path, track: str | None = None, *, create: bool = False, checked: bool = True
 ) -> Iterator[tuple[Challenge, Sequence[Track], Store]]:
     """Open the database, which must exist without `create`; yields the challenge, the requested track or all tracks,
-    and the store.
+    and the store. If `checked`, the record must have the events that the site has published.
     """
+    from scorer.organising.restore import check_published
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)
     with Store.open(challenge.database_address, create=create) as store:
+        if checked:
+            check_published(challenge, store)
         yield challenge, tracks, store
 
 

@@ -348,7 +348,7 @@ def phases(
         return 0
     if phase is None or end is None or reason is None:
         raise WrongCallError("extend needs the name of a phase, --end TIME and --reason TEXT")
-    with Store.open(settings.database_address) as store:
+    with open_store(challenge, create=True) as (settings, _, store):
         extensions = extend(settings, store, track, phase, end, reason)
     for name, extension in extensions.items():
         before, after = map(utc_moment, (extension.before, extension.end))

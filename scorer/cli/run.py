@@ -208,7 +208,7 @@ def status(challenge: Path = of_challenge()) -> int:
     """Print the state of a challenge: entries of each track, and the last run and render."""
     from scorer.organising.doctor import status as status_lines
 
-    with open_store(challenge) as (settings, _, store):
+    with open_store(challenge, checked=False) as (settings, _, store):
         print_result(*status_lines(settings, store))
     return 0
 
@@ -228,7 +228,7 @@ def doctor(
     from scorer.organising.doctor import examine, repair_store
 
     problems = 0
-    with open_store(challenge) as (settings, _, store):
+    with open_store(challenge, checked=False) as (settings, _, store):
         for line in repair_store(store) if repair else []:
             print_result(f"{'repair':7}  {line}")
         for check in examine(settings, store):
@@ -236,6 +236,28 @@ def doctor(
             problems += len(check.problems)
             print_message(*check.problems)
     return 1 if problems else 0
+
+
+def restore(
+    challenge: Path = of_challenge(),
+    log: Path | None = option(
+        "--log FILE", "a copy of the published log.jsonl; default: that of the folder of the site"
+    ),
+    unpublished: bool = option(
+        "--unpublished", "begin a new epoch also if no published event is lost, because receipts of others were signed"
+    ),
+) -> int:
+    """Let the record go on after a backup of the database was copied back.
+
+    The log of the site shows that the record has lost events. Until this command has recorded which ones, nothing is
+    recorded, rendered or signed: two events would have the same index. The log keeps the lines of the lost events, and
+    an event begins the next epoch, which later heads and receipts name. The output says which receipts are void.
+    """
+    from scorer.organising.restore import restore as go_on
+
+    with open_store(challenge, checked=False) as (settings, _, store):
+        print_result(*go_on(settings, store, log, unpublished=unpublished))
+    return 0
 
 
 def export(

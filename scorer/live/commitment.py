@@ -26,7 +26,7 @@ from scorer.store.documents import (
     Receipt,
 )
 from scorer.store.events import Event
-from scorer.store.log import START, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
+from scorer.store.log import LogLine, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
 
@@ -74,16 +74,15 @@ class Issuer:
     challenge: str
     log_key: bytes
     signing_key: bytes
-    _hashes: list[tuple[bytes, bytes]] = field(default_factory=list)
-    """The leaf and the head of each event."""
+    _lines: list[LogLine] = field(default_factory=list)
+    """Of the log, for each event."""
     _dates: list[Event] = field(default_factory=list)
     """The events about phases."""
 
     def follow(self, events: Sequence[Event]) -> None:
         """Take the events that were recorded since; `events` are all of the record."""
-        new = events[len(self._hashes) :]
-        head = self._hashes[-1][1] if self._hashes else START
-        self._hashes += ((line.leaf, line.head) for line in log_lines(self.log_key, new, head))
+        new = events[len(self._lines) :]
+        self._lines += log_lines(self.log_key, new, self._lines[-1] if self._lines else None)
         self._dates += (event for event in new if event.kind in ("phases", "extension"))
 
     def receipt(self, event: Event) -> str:
@@ -96,18 +95,19 @@ class Issuer:
     def _receipt(self, event: Event, phases: Phases) -> Receipt:
         text, body = event_text(event), event.body
         phase, place = phases.place(datetime.fromisoformat(body["received"]))
-        leaf, head = self._hashes[event.index - 1]
+        line = self._lines[event.index - 1]
+        facts: dict[str, Any] = {} if line.version == 1 else {"epoch": line.epoch}
         return Receipt(
-            version=VERSION,
+            version=line.version,
             challenge=self.challenge,
             track=event.track,
-            **{name: body[name] for name in OF_BODY},
+            **facts | {name: body[name] for name in OF_BODY},
             phase=phase if place == "ok" else None,
             index=event.index,
             event=text.decode("ascii"),
             nonce=nonce_of(self.log_key, event.index, text).hex(),
-            leaf=leaf.hex(),
-            head=head.hex(),
+            leaf=line.leaf.hex(),
+            head=line.head.hex(),
         )
 
 

@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scorer.board.site.folder import MANIFEST
-from scorer.errors import ChallengeError, StoreError
+from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.files import digest
 from scorer.live.entries import entries
 from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays
 from scorer.live.now import Now
 from scorer.live.phases import closing, recorded_key
 from scorer.organising.files import safe_digest, submission_files
+from scorer.organising.restore import check_published
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.schema import SCHEMA_VERSION
@@ -38,6 +39,7 @@ def examine(challenge: Challenge, store: Store) -> Iterator[Check]:
     yield _check(f"schema: version {SCHEMA_VERSION}", ())
     yield _check("integrity: the file of the database is whole", file_problems(store.database))
     yield _check("record: the events are complete and as they were recorded", record_problems(store))
+    yield _check("site: the record has the events that are published", _site_problems(challenge, store))
     yield _check("results: what was derived is as it was stored", derived_problems(store))
     yield _check("solutions: the bytes of every basis are stored", _solution_problems(challenge, store))
     yield _check("submissions: the kept bytes are as they were scored", _kept_problems(challenge, store))
@@ -62,6 +64,13 @@ def _check(name: str, problems: Iterable[str]) -> Check:
         return Check(name, tuple(problems))
     except StoreError as error:
         return Check(name, (str(error),))
+
+
+def _site_problems(challenge: Challenge, store: Store) -> Iterator[str]:
+    try:
+        check_published(challenge, store)
+    except ScorerError as error:
+        yield str(error)
 
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:

@@ -29,6 +29,7 @@ from scorer.live.entries import Followed
 from scorer.live.entry import UNRANKED, Entry
 from scorer.organising.doctor import number_in_state
 from scorer.organising.files import SkippedFile
+from scorer.organising.restore import check_published
 from scorer.organising.run import Work, carry_out, hint, plan, present_entries, update
 from scorer.organising.scan import Arrivals
 from scorer.organising.teams import import_teams
@@ -149,6 +150,7 @@ class Run:
         tracks = challenge.tracks if track is None else [challenge.track(track)]
         executor = options.executor_named()
         with Store.open(challenge.database_address, create=create) as store:
+            check_published(challenge, store)
             file = store.beside(challenge.root, ".reported")
             with Messages(file, output, are_quiet=options.quiet, is_partial=track is not None) as messages:
                 yield cls(challenge, tracks, store, executor, options, messages, output)
@@ -160,8 +162,12 @@ class Run:
         return replace(self, challenge=settings, tracks=[track for track in settings.tracks if track.name in names])
 
     def score(self, go_on: GoOn = always, *, leaves_fresh: bool = False) -> bool:
-        """Score each track, and report errors in it; return whether there were none. The arguments: see `carry_out`."""
+        """Score each track, and report errors in it; return whether there were none. The arguments: see `carry_out`.
+
+        Raises ChallengeError as `check_published`.
+        """
         succeeded = True
+        check_published(self.challenge, self.store)  # again: a backup may be restored meanwhile
         self._import_teams()
         for track in self.tracks:
             try:

@@ -22,7 +22,7 @@ from typing import Any
 
 from scorer import __version__
 from scorer.board.overall import overall_board, overall_csv, overall_json
-from scorer.board.site.pages import LOG, commitment_files, track_data
+from scorer.board.site.pages import commitment_files, track_data
 from scorer.board.site.templates import STATIC_FOLDER
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files.writing import temporary_folder
@@ -56,7 +56,7 @@ from scorer.settings.published import download, portable
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import FILE, Challenge, Track
 from scorer.store.events import EVERY_TRACK, INVALID, recorded_basis
-from scorer.store.log import LogLine, encoded, event_text, leaf_of, nonce_of
+from scorer.store.log import LOG, UNPUBLISHED, LogLine, encoded, leaf_of, opened
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -72,7 +72,7 @@ from scorer.verification.bundle import (
     verified_members,
 )
 from scorer.verification.commitment import forged, read_key, verified_commitment, verified_split
-from scorer.verification.log import KnownHead, Verified, listed, read_log, verified_log
+from scorer.verification.log import KnownHead, Verified, listed, lost_events, read_log, read_texts, verified_log
 from scorer.wording import counted, quoted
 
 ARCHIVE = "challenge-archive.zip"
@@ -116,8 +116,8 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
 
     def members(view: Snapshot) -> Mapping[str, Content]:
         check_public(view, challenge)
-        opened = [event for event in view.all_events if decides(event)]
-        used = set(re.findall("[0-9a-f]{64}", " ".join(encoded(e.body) for e in opened if e.kind == "basis")))
+        public = [event for event in view.all_events if decides(event)]
+        used = set(re.findall("[0-9a-f]{64}", " ".join(encoded(e.body) for e in public if e.kind == "basis")))
         places = {place for (_, key), place in moved.places.items() if key not in ("submissions", "slices")}
         files = challenge_files(challenge, moved, solutions=True)
         found: dict[str, Content] = {name: files[name] for name in files if name.removeprefix(CHALLENGE) in places}
@@ -131,18 +131,13 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
             raise ChallengeError(f"{missing}; the public archive has the bytes of every submission that was scored")
         needed &= submitted.keys()
         found |= {name: submitted[name] for name in needed}
-        arrived = {f"{SUBMISSIONS}{event.body['digest']}" for event in opened if event.kind == "arrival"}
+        arrived = {f"{SUBMISSIONS}{event.body['digest']}" for event in public if event.kind == "arrival"}
         found[RESULTS] = partial(_results, view, {name.removeprefix(SUBMISSIONS) for name in arrived - needed})
         key = view.secret("log")
-        texts = {event.index: event_text(event) for event in opened}
-        rows = [
-            {"event": text.decode("ascii"), "index": index, "nonce": nonce_of(key, index, text).hex()}
-            for index, text in texts.items()
-        ]
-        signed = receipts(view, challenge.name, {event.index for event in opened if event.kind == "arrival"})
+        signed = receipts(view, challenge.name, {event.index for event in public if event.kind == "arrival"})
         documents = {f"{PUBLIC}{name}": text for name, text in _documents(view, challenge).items()}
         documents[f"{CHALLENGE}{FILE}"] = _public_settings(moved.settings)
-        documents[EVENTS] = "".join(f"{encoded(row)}\n" for row in rows)
+        documents[EVENTS] = "".join(f"{opened(key, event)}\n" for event in public)
         documents[SIGNED] = "".join(f"{encoded({'receipt': signed[index]})}\n" for index in sorted(signed))
         return found | {name: partial(_bytes, text) for name, text in documents.items()}
 
@@ -274,24 +269,27 @@ def _same_site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Veri
 
 def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | None) -> Iterator[Verified]:
     """What follows from the archive, whose bytes are verified."""
-    yield from verified_log(documents / LOG, head=head)
+    yield from verified_log(documents / LOG, head=head, texts=folder / EVENTS)
     if head is not None and head.statement:
         found = forged(read_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
         yield Verified("the line with the head is signed by the key of receipts", found)
     lines = read_log(documents / LOG)
-    opened = {row["index"]: row | {"fields": json.loads(row["event"])} for row in bundle.rows(EVENTS)}
+    texts = {row["index"]: row | {"fields": json.loads(row["event"])} for row in bundle.rows(EVENTS)}
+    lost = lost_events(lines, read_texts(folder / EVENTS, lines))
     yield Verified(
-        f"the {counted(len(opened), 'published event')} have their leaves and kinds in the log",
-        _not_opened(lines, opened),
+        f"the {counted(len(texts), 'published event')} have their leaves and kinds in the log",
+        _not_opened(lines, texts, lost),
     )
-    yield _receipts(bundle, documents, lines, opened)
+    yield _receipts(bundle, documents, lines, texts)
     challenge = challenge_in(bundle, folder / "challenge")
     if (documents / COMMITMENT).exists():
         splits = [path for track in challenge.tracks if (path := documents / track.name / "split.json").exists()]
         commitment, log, key = (documents / name for name in (COMMITMENT, LOG, RECEIPTS))
-        yield from verified_commitment(commitment, documents / OPENING, log=log, key=key, split=splits)
+        yield from verified_commitment(
+            commitment, documents / OPENING, log=log, key=key, split=splits, texts=folder / EVENTS
+        )
     facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
-    rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
+    rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, texts) for line in lines]}
     yield from _loaded(bundle, challenge, rows, folder / "solutions.db")
     times = [datetime.fromisoformat(row["at"]) for row in rows[EVENT_TABLE] if row["at"]]
     with Store.open(challenge.database_address, create=False, clock=lambda: max(times)) as store:
@@ -339,13 +337,13 @@ def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
     return [rules.by(recorded_basis(event.body, event.at)) for event in events]
 
 
-def _not_opened(lines: Sequence[LogLine], opened: Opened) -> str:
-    """The first event that the archive lacks, or whose text is another one than that in the log."""
+def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, LogLine]) -> str:
+    """The first event that the archive lacks although it is not lost, or whose text is another one than in the log."""
     if unknown := opened.keys() - {line.index for line in lines}:
         return f"the log has no event {min(unknown)}"
     for line in lines:
         if line.index not in opened:
-            if line.kind not in ("token", "erratum"):
+            if line.kind not in UNPUBLISHED[line.version] and line.index not in lost:
                 return f"event {line.index}, of the kind {line.kind}, is not published"
             continue
         found = opened[line.index]
@@ -366,13 +364,14 @@ def _receipts(bundle: Bundle, documents: Path, lines: Sequence[LogLine], opened:
         index = receipt["index"]
         arrivals.discard(index)
         found, line = opened[index], lines[index - 1]
-        wanted = found["event"], found["nonce"], line.leaf.hex(), line.head.hex()
-        stated = tuple(receipt[name] for name in ("event", "nonce", "leaf", "head"))
+        wanted = found["event"], found["nonce"], line.leaf.hex(), line.head.hex(), line.version, line.epoch
+        stated = tuple(receipt[name] for name in ("event", "nonce", "leaf", "head", "version"))
+        stated += (receipt.get("epoch", 1),)
         if forged(key, message + end, signed) or stated != wanted:
             wrong.append(str(index))
     lacking = [str(index) for index in sorted(arrivals)]
     differs = listed("of the events", wrong) or listed("missing for the events", lacking)
-    count = sum(line.kind == "arrival" for line in lines)
+    count = sum(each["fields"]["kind"] == "arrival" for each in opened.values())
     return Verified(
         f"the receipts of {counted(count, 'arrival')} are signed, and have their events in the log", differs
     )
@@ -380,11 +379,12 @@ def _receipts(bundle: Bundle, documents: Path, lines: Sequence[LogLine], opened:
 
 def _row(line: LogLine, opened: Opened) -> dict[str, Any]:
     """The row of an event; one that is not public becomes a token that has ended, which decides nothing."""
+    log = None if line.version == 1 else line.version
     if line.index in opened:
         event = opened[line.index]["fields"]
-        return {**event, "body": encoded(event["body"])}
+        return {**event, "body": encoded(event["body"]), "log": log}
     body = encoded({"state": "ended", "sha256": "0" * 64, "team": ""})
-    return {"index": line.index, "track": EVERY_TRACK, "kind": "token", "at": None, "body": body}
+    return {"index": line.index, "track": EVERY_TRACK, "kind": "token", "at": None, "body": body, "log": log}
 
 
 def _submissions(bundle: Bundle, needed: frozenset[str]) -> Iterator[Verified]:

@@ -36,6 +36,7 @@ from scorer.live.timeline import timeline
 from scorer.measures import Measure, parse
 from scorer.options import Split
 from scorer.organising.phases import check_preliminary
+from scorer.organising.restore import check_published
 from scorer.organising.rules import settings
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.scoring.analysis.compare import need_mean
@@ -327,8 +328,10 @@ def render(
 
     `pending` is as for `boards`. The site shows the state of the record at `as_of`; None: that of now. The pages are
     rendered after the snapshot is closed, and the boards are written before the other pages are rendered. Raises
-    ScorerError, also for pages that cannot be rendered: after all others are written.
+    ChallengeError as `check_published`, and ScorerError for pages that cannot be rendered, after all others are
+    written.
     """
+    check_published(challenge, store)
     sidecar, folder = store.sidecar(challenge.root), challenge.site_path
 
     def read(whole: Snapshot) -> tuple[int, str, str, Cache, SiteContent, tuple[str, ...]]:

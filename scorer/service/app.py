@@ -321,6 +321,7 @@ async def _entry(service: Service, request: Request, track: Track, team: str) ->
 
 async def _receipt(service: Service, request: Request, track: Track, team: str) -> Response:
     state = service.own_entry(track, team, request.path_params["entry"])
+    await service.check_record()
     return PlainTextResponse(service.followed.issuer.receipt(service.followed.arrivals[state.index]))
 
 
@@ -403,7 +404,7 @@ async def _health(_service: Service, _request: Request) -> Response:
 async def _ready(service: Service, _request: Request) -> Response:
     """Whether deliveries can be accepted."""
     try:
-        await service.read(lambda view: view.revision)
+        await service.check_record()
         for track in service.challenge.tracks:
             check_headers({}, service.incoming(track), 0)
     except (StoreError, OSError, RefusedError):

@@ -25,6 +25,7 @@ from scorer.live.entry import SERVICE, SubmissionState, key_of
 from scorer.live.teams import Token, sha256_of
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
+from scorer.organising.restore import check_published
 from scorer.organising.teams import note_used
 from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, RefusedError, accept, refusing
 from scorer.service.documents import Checks
@@ -127,6 +128,11 @@ log = logging.getLogger("scorer.service")
 
 Answer = TypeVar("Answer")
 
+RESTORING = (
+    "a backup of the record was restored, and the organisers have not completed that yet; nothing is accepted until "
+    "then; try again later"
+)
+
 _NOTE_USE_EVERY = 60.0
 """Seconds between two times at which it is noted when tokens were used."""
 
@@ -173,8 +179,25 @@ class Service:
         return await in_thread("read", self.store.read, followed)
 
     async def write(self, work: Callable[[], Answer]) -> Answer:
-        """The result of `work`, which writes to the record."""
-        return await in_thread("write", work)
+        """The result of `work`, which writes to the record. Raises RefusedError as `check_record`."""
+
+        def checked() -> Answer:
+            self._check_record()
+            return work()
+
+        return await in_thread("write", checked)
+
+    async def check_record(self) -> None:
+        """Raise RefusedError if the record lacks events of the site: then nothing is recorded or signed."""
+        await in_thread("read", self._check_record)
+
+    def _check_record(self) -> None:
+        try:
+            check_published(self.challenge, self.store)
+        except ChallengeError as error:
+            log.error("refused: %s", error)  # noqa: TRY400
+            self.followed = self.store.read(lambda view: Followed.of(view, self.challenge.name))
+            raise RefusedError("unavailable", RESTORING, retry_after=60) from None
 
     def reload(self) -> None:
         """Read challenge.toml again if it has changed; while it is invalid, the earlier settings stay."""

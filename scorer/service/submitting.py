@@ -357,6 +357,7 @@ async def receipt(service: Service, request: Request) -> Response:
     token = _required(await _signed_in(service, request))
     track = service.track(request.path_params["track"])
     which = request.path_params["which"]
+    await service.check_record()
     states = service.followed.submissions(track.name, token.team)
     if which != "all":
         states = [service.own_entry(track, token.team, which)]

@@ -24,7 +24,7 @@ from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
 from scorer.settings.rules import SHA256, Phase, Publicity, QuerySplit, check_order
 from scorer.settings.tracks import Track
-from scorer.store.log import Kind, OfEntries, content_of, encoded, iso, unescaped
+from scorer.store.log import KINDS, LOST, Kind, OfEntries, content_of, encoded, iso, unescaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +169,8 @@ class Event:
     at: datetime | None
     """When it was recorded, in UTC; None if schema 1 recorded it."""
     body: Mapping[str, Any]
+    log: int | None = None
+    """The version of its line in the log; None is version 1."""
 
 
 def name_of(body: Mapping[str, Any], key: str) -> str:
@@ -232,7 +234,7 @@ def _check_settings(settings: Mapping[str, Any] | None) -> None:
 
 def _known(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the keys that a model has."""
-    names = {name for name, known in model.model_fields.items() if not known.exclude}
+    names = {known.alias or name for name, known in model.model_fields.items() if not known.exclude}
     return {key: value for key, value in values.items() if key in names}
 
 
@@ -363,6 +365,14 @@ class _Erratum(Body):
     basis: RecordedBasis
 
 
+class _Preview(_Erratum):
+    state: Literal["previewed"]
+
+
+class _Cancellation(_Erratum):
+    state: Literal["cancelled"]
+
+
 class _Changes(Body):
     scales: Annotated[list[tuple[str, Count, Stage]], Field(min_length=2, max_length=2)]
     teams: list[tuple[str, Flag, Place, Place]]
@@ -381,6 +391,24 @@ class _Commitment(Body):
 class _Reveal(Body):
     split_key: str = ""
     commitment: str = ""
+
+
+class _Log(Body):
+    version: Literal[2]
+    kinds: Digest
+    """Of the events before, as `kinds_digest` returns it."""
+
+
+class _Restored(Body):
+    """The events after `from_` until `to` were lost."""
+
+    from_: Count = Field(alias="from")
+    to: Count
+
+
+class _Lost(Body):
+    kind: Annotated[str, _checked(lambda kind: need(kind in KINDS[2]))]
+    leaf: Digest
 
 
 class _Token(Body):
@@ -406,6 +434,11 @@ BODIES: Mapping[str, type[Body]] = {
     "pick": _Pick,
     "team": _Team,
     "erratum": _Erratum,
+    "preview": _Preview,
+    "cancellation": _Cancellation,
+    "log": _Log,
+    "restored": _Restored,
+    LOST: _Lost,
     "commitment": _Commitment,
     "reveal": _Reveal,
     "token": _Token,
@@ -450,11 +483,11 @@ def _declared(model: type[BaseModel], value: Any, path: str, unknown: list[str])
     return known
 
 
-def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:
+def event_of(index: int, track: str, kind: Kind, at: str | None, body: str, log: int | None) -> Event:
     """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
     values = json.loads(body)
     check_body(kind, values)
-    return Event(index, track, kind, None if at is None else time_of(at), values)
+    return Event(index, track, kind, None if at is None else time_of(at), values, log)
 
 
 def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:

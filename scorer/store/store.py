@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, Row, delete, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
@@ -25,8 +25,8 @@ from scorer.scoring.outcomes import (
 )
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, Event, FolderScan, ScannedFile, declared
-from scorer.store.log import Kind, encoded, iso
+from scorer.store.events import EVERY_TRACK, Basis, Event, FolderScan, ScannedFile, declared
+from scorer.store.log import LOG_VERSION, LOST, Kind, LogLine, encoded, iso, kinds_digest, public_kind
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
     cached_table,
@@ -152,6 +152,30 @@ class Store:
         """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
+    def record_restored(self, decide: Callable[[Snapshot], Sequence[LogLine] | None]) -> int:
+        """Append rows for the lost events of these lines, and the event that begins the next epoch.
+
+        Returns the index of this event; 0 if `decide` returns None: then nothing is recorded.
+        """
+
+        def work(connection: Connection) -> int:
+            view = self._snapshot(connection)
+            lost = decide(view)
+            if lost is None:
+                return 0
+            rows = [
+                {"index": line.index, "track": EVERY_TRACK, "kind": LOST, "at": None}
+                | {"body": encoded({"kind": line.kind, "leaf": line.leaf.hex()})}
+                | {"log": None if line.version == 1 else line.version}
+                for line in lost
+            ]
+            start = view.count_events()
+            insert_all(connection, event_table, rows)
+            self._append(connection, [(EVERY_TRACK, "restored", {"from": start, "to": start + len(rows)})])
+            return self._snapshot(connection).count_events()
+
+        return self._write(work) or 0
+
     def record_scan(self, track: str, decide: Callable[[Snapshot], tuple[Added, FolderScan | None]]) -> bool:
         """Append events as `record`, with the scan of the folder unless it is None; returns whether there were any.
 
@@ -183,7 +207,7 @@ class Store:
             added = decide(view)
             phases = (phase for event in view.all_events if event.kind == "phases" for phase in event.body["phases"])
             may_be_frozen = any(phase["freeze"] for phase in phases)
-            store_rows.drop_outcomes(connection, digest, len(view.all_events) + 1 if may_be_frozen else None)
+            store_rows.drop_outcomes(connection, digest, view.next_index if may_be_frozen else None)
             return self._append(connection, [(track, *event) for event in added])
 
         self._write(work)
@@ -201,13 +225,19 @@ class Store:
         return self.database.retried(once)
 
     def _append(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
+        """Append events; if the last one has version 1 of the log, an event before them changes the version."""
         for _, kind, body in added:
             if unknown := declared(kind, body)[1]:
                 raise TypeError(f"an event of the kind {kind} has no {', '.join(unknown)}; declare the key in `BODIES`")
-        last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
+        columns = event_table.c
+        statement = select(columns.index, columns.log).order_by(columns.index.desc()).limit(1)
+        last, version = connection.execute(statement).first() or (0, LOG_VERSION)
+        if added and version is None:
+            kinds = (public_kind(event.kind, event.body) for event in self._snapshot(connection).all_events)
+            added = [(EVERY_TRACK, "log", {"version": LOG_VERSION, "kinds": kinds_digest(kinds)}), *added]
         at = iso(self._clock())
         rows = [
-            {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body)}
+            {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body), "log": LOG_VERSION}
             for index, (track, kind, body) in enumerate(added, last + 1)
         ]
         insert_all(connection, event_table, rows)

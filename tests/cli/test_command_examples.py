@@ -17,7 +17,7 @@ ALL = [example for examples in EXAMPLES.values() for example in examples]
 
 NEEDS_MORE = {
     *("amend", "collect", "commit", "erratum", "forget", "import", "init", "phases", "pick", "receipt", "retry"),
-    *("reveal", "serve", "split", "submit", "teams", "verify"),
+    *("restore", "reveal", "serve", "split", "submit", "teams", "verify"),
 }
 """Commands whose examples go on, or need entries, keys, phases or a service that the folder of the test does not have.
 """
