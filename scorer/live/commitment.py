@@ -26,7 +26,7 @@ from scorer.store.documents import (
     Receipt,
 )
 from scorer.store.events import Event
-from scorer.store.log import START, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
+from scorer.store.log import START, LogLine, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
 
@@ -74,41 +74,42 @@ class Issuer:
     challenge: str
     log_key: bytes
     signing_key: bytes
-    _hashes: list[tuple[bytes, bytes]] = field(default_factory=list)
-    """The leaf and the head of each event."""
+    _lines: list[LogLine] = field(default_factory=list)
+    """Of the log, for each event."""
     _dates: list[Event] = field(default_factory=list)
     """The events about phases."""
 
     def follow(self, events: Sequence[Event]) -> None:
         """Take the events that were recorded since; `events` are all of the record."""
-        new = events[len(self._hashes) :]
-        head = self._hashes[-1][1] if self._hashes else START
-        self._hashes += ((line.leaf, line.head) for line in log_lines(self.log_key, new, head))
+        new = events[len(self._lines) :]
+        self._lines += log_lines(self.log_key, new, self._lines[-1].head if self._lines else START)
         self._dates += (event for event in new if event.kind in ("phases", "extension"))
 
     def receipt(self, event: Event) -> str:
         """The receipt of an entry, given its arrival, which was followed."""
         dates = (date for date in self._dates if date.track == event.track and date.index < event.index)
-        text = f"{encoded(self._receipt(event, folded_phases(dates)).values())}\n"
+        nonce = nonce_of(self.log_key, event.index, event_text(event)).hex()
+        text = receipt_text(self.challenge, event, folded_phases(dates), nonce, self._lines[event.index - 1])
         signed = base64.b64encode(signature(self.signing_key, text.encode("ascii")))
         return f"{text}{signed.decode('ascii')}\n"
 
-    def _receipt(self, event: Event, phases: Phases) -> Receipt:
-        text, body = event_text(event), event.body
-        phase, place = phases.place(datetime.fromisoformat(body["received"]))
-        leaf, head = self._hashes[event.index - 1]
-        return Receipt(
-            version=VERSION,
-            challenge=self.challenge,
-            track=event.track,
-            **{name: body[name] for name in OF_BODY},
-            phase=phase if place == "ok" else None,
-            index=event.index,
-            event=text.decode("ascii"),
-            nonce=nonce_of(self.log_key, event.index, text).hex(),
-            leaf=leaf.hex(),
-            head=head.hex(),
-        )
+
+def receipt_text(challenge: str, event: Event, phases: Phases, nonce: str, line: LogLine) -> str:
+    """What the receipt of an entry says and what is signed, given its arrival and its line in the log."""
+    phase, place = phases.place(datetime.fromisoformat(event.body["received"]))
+    receipt = Receipt(
+        version=VERSION,
+        challenge=challenge,
+        track=event.track,
+        **{name: event.body[name] for name in OF_BODY},
+        phase=phase if place == "ok" else None,
+        index=event.index,
+        event=event_text(event).decode("ascii"),
+        nonce=nonce,
+        leaf=line.leaf.hex(),
+        head=line.head.hex(),
+    )
+    return f"{encoded(receipt.values())}\n"
 
 
 @dataclass(frozen=True, slots=True)

@@ -405,8 +405,12 @@ _WITH_STATE: Mapping[tuple[str, str], type[Body]] = {
 
 def check_body(kind: str, body: Mapping[str, Any]) -> None:
     """Check the body of an event. Raises an error of `INVALID`."""
-    model = _WITH_STATE.get((kind, body.get("state", "")), BODIES[kind])
-    model.model_validate(body)
+    body_model(kind, body).model_validate(body)
+
+
+def body_model(kind: str, body: Mapping[str, Any]) -> type[Body]:
+    """The model of the body of an event, by its kind and its state. Raises LookupError for an unknown kind."""
+    return _WITH_STATE.get((kind, body.get("state", "")), BODIES[kind])
 
 
 def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:

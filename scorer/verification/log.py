@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from scorer.errors import ScorerError, os_errors_as
 from scorer.store.log import KINDS, START, LogLine, head_of
@@ -26,6 +26,14 @@ LISTED = 5
 """Names that a line lists at most."""
 
 
+Outcome = Literal["ok", "FAILED", "note", "open", "later"]
+"""What became of a statement: it is true; it is false; it says what is not verified; it cannot be verified; another
+document is older, so that a later one may agree."""
+
+EXIT_CODES: Mapping[Outcome, int] = {"FAILED": 1, "open": 3, "later": 4}
+"""Of the outcomes that are not good, the most important one first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verified:
     """A statement of a document, and what contradicts it."""
@@ -35,6 +43,17 @@ class Verified:
     """Empty if the statement is true."""
     is_note: bool = False
     """Whether the statement is not verified, but says what cannot be, or what the document is about."""
+    is_open: bool = False
+    """Whether what contradicts the statement is only that it cannot be verified."""
+    is_later: bool = False
+    """Whether what contradicts the statement may be only that another document is older: a later one may agree."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the statement."""
+        if not self.contradiction:
+            return "note" if self.is_note else "ok"
+        return "later" if self.is_later else "open" if self.is_open else "FAILED"
 
 
 def compared(statement: str, is_true: object, differs: str) -> Verified:
@@ -48,10 +67,23 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
 
 
+def parsed_json(text: str | bytes) -> Any:
+    """The value of a JSON text. Raises ValueError if it is none, or has a key twice, and RecursionError."""
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        raise ValueError(f"the key {quoted(twice)} is there twice")
+    return found
+
+
 def read_document(path: Path) -> Mapping[str, Any]:
     """The JSON object in a file, of a version that can be verified. Raises ScorerError if it is another file."""
     try:
-        document = json.loads(read_bytes(path))
+        document = parsed_json(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise ScorerError(f"{path}: not JSON: {error}; download the file again") from error
     if not isinstance(document, dict):

@@ -8,7 +8,7 @@ import hashlib
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,12 +16,12 @@ from typing import Any
 
 import pytest
 
-from scorer.organising.public import verified_challenge
+from scorer.organising.derivation import verified_challenge
 from scorer.scoring.executors import base
 from scorer.store.log import signature
 from scorer.verification.log import KnownHead
 from tests import second_verifier
-from tests.bundles import archive, lines_of, members, with_manifest
+from tests.bundles import archive, members, with_manifest
 from tests.live_challenges import POOR
 from tests.public_archives import archived, decided
 from tests.second_verifier import problems
@@ -33,6 +33,11 @@ OTHER = "ab" * 32
 def encoded(value: object) -> str:
     """Canonical JSON."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def table(rows: Iterable[object]) -> bytes:
+    """A member with one object a line."""
+    return "".join(f"{encoded(row)}\n" for row in rows).encode()
 
 
 def sha256(content: bytes) -> str:
@@ -127,8 +132,8 @@ class Forger:
         order = ("index", "kind", "leaf", "head")
         log = [json.dumps({key: line[key] for key in order}, separators=(",", ":")) for line in self.lines]
         self.members[f"{PUBLIC}log.jsonl"] = "".join(f"{line}\n" for line in log).encode()
-        self.members[f"{PUBLIC}events.jsonl"] = lines_of(self.opened.values())
-        self.members[f"{PUBLIC}receipts.jsonl"] = lines_of(signed)
+        self.members[f"{PUBLIC}events.jsonl"] = table(self.opened.values())
+        self.members[f"{PUBLIC}receipts.jsonl"] = table(signed)
         last = self.lines[-1]
         head = {"index": last["index"], "head": last["head"]}
         for track in ("main", "lists"):
@@ -367,14 +372,14 @@ def an_erratum_is_hidden(forger: Forger) -> None:
 def an_event_has_another_nonce(forger: Forger) -> None:
     """An event has another nonce."""
     forger.opened[7]["nonce"] = "11" * 16
-    forger.members[f"{PUBLIC}events.jsonl"] = lines_of(forger.opened.values())
+    forger.members[f"{PUBLIC}events.jsonl"] = table(forger.opened.values())
 
 
 @found
 def an_event_has_another_text(forger: Forger) -> None:
     """An event has another text."""
     forger.opened[7]["event"] = forger.opened[7]["event"].replace("amber", "birch")
-    forger.members[f"{PUBLIC}events.jsonl"] = lines_of(forger.opened.values())
+    forger.members[f"{PUBLIC}events.jsonl"] = table(forger.opened.values())
 
 
 @found
@@ -458,7 +463,7 @@ def the_split_has_another_key(forger: Forger) -> None:
 @found
 def a_receipt_is_dropped(forger: Forger) -> None:
     """A receipt is dropped."""
-    forger.members[f"{PUBLIC}receipts.jsonl"] = lines_of(forger.rows("receipts.jsonl")[1:])
+    forger.members[f"{PUBLIC}receipts.jsonl"] = table(forger.rows("receipts.jsonl")[1:])
 
 
 @found
@@ -467,7 +472,7 @@ def a_receipt_is_signed_by_nobody(forger: Forger) -> None:
     rows = forger.rows("receipts.jsonl")
     message, _, _ = rows[0]["receipt"].partition("\n")
     rows[0]["receipt"] = f"{message}\n{base64.b64encode(bytes(64)).decode()}\n"
-    forger.members[f"{PUBLIC}receipts.jsonl"] = lines_of(rows)
+    forger.members[f"{PUBLIC}receipts.jsonl"] = table(rows)
 
 
 # Files and boards
@@ -545,6 +550,7 @@ def a_withdrawn_entry_vanishes(forger: Forger) -> None:
         each for each in forger.events.values() if each["kind"] == "arrival" and body.items() <= each["body"].items()
     )
     forger.drop(arrival["index"], forger.event("withdrawal")["index"])
+    forger.members["tables/result.jsonl"] = b""
 
 
 @kept

@@ -10,18 +10,24 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.organising.public import ARCHIVE, PLACE
+from scorer.organising.public import ARCHIVE, PLACE, table_text
+from scorer.scoring.executors import base
 from scorer.store.log import Purpose
 from scorer.store.snapshot import Snapshot
 from tests.bundles import archive as sealed
-from tests.bundles import lines_of, members, with_manifest
-from tests.commands import failed, here
+from tests.bundles import members, with_manifest
+from tests.commands import Answer, failed, here
 from tests.committed import whole
 from tests.public_archives import END, archived, decided
 from tests.second_verifier import problems
 from tests.verification.test_published import Quiet, http
 
 BOARDS = ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json", "lists/leaderboard.csv")
+
+
+@pytest.fixture(autouse=True)
+def _serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "Processes", lambda _: base.Serial())
 
 
 @pytest.fixture(scope="module")
@@ -128,17 +134,20 @@ def test_without_submissions_the_boards_follow_from_their_judged_items(tmp_path:
     content = members(archive)
     found = here("verify", "challenge", archive)
 
-    assert (found.code, failed(found), problems(archive)) == (0, [], [])
-    assert "note    nothing binds the results of 8 submissions to their bytes" in found.out
+    assert (found.code, failed(found), problems(archive)) == (3, [], [])
+    (line,) = [line for line in found.out.splitlines() if line.startswith("open")]
+    assert "nothing binds the results to bytes of amber (lists), amber (main), birch (lists)" in line
     assert "The submissions do not become public." in (live.folder / "site" / "main" / "rules.html").read_text()
     assert not [name for name in content if name.startswith("submissions/")]
     rows = [json.loads(line) for line in content["tables/result.jsonl"].splitlines()]
     (one, two, *_) = [row for row in rows if row["hits"] and row["solution_digest"] == rows[-1]["solution_digest"]]
     one["hits"], two["hits"] = two["hits"], one["hits"]
-    content["tables/result.jsonl"] = lines_of(rows)
+    content["tables/result.jsonl"] = table_text(rows).encode()
     manifest = json.loads(content["manifest.json"])
     archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
-    assert "leaderboard.json: the derived board" in failed(here("verify", "challenge", archive))[0]
+    found = here("verify", "challenge", archive)
+    assert found.code == 1
+    assert "leaderboard.json: the derived board" in failed(found)[0]
     assert problems(archive)
 
 
@@ -152,26 +161,56 @@ def test_an_overall_ranking_follows_from_the_archive(tmp_path: Path) -> None:
         assert f"ok      overall/leaderboard.{name}: the derived board is the published one, byte for byte" in found.out
 
 
-def test_boards_of_another_version_are_compared_in_their_values(site: Path, tmp_path: Path) -> None:
-    """Not in other keys and columns; a score that differs or is missing is found, and so is a missing row."""
+def test_boards_of_another_version_are_compared_in_full(site: Path, tmp_path: Path) -> None:
+    """What only one version has is open; a value, a rank or a column of a score that differs is wrong."""
     content = members(site / PLACE)
     name = "public/main/leaderboard.json"
     manifest = json.loads(content["manifest.json"])
     board = json.loads(content[name])
-    board["columns"].remove("tier")
-    score = board["columns"][3]
-    changes = [{}, {"rows": board["rows"][1:]}, {"rows": []}, {"columns": ["rank", "team", "baseline"]}]
-    changes.append({"rows": [{**row, score: 0.25} for row in board["rows"]]})
-    for change in changes:
-        text = json.dumps(board | change)
+    rank, team, _, score, *_ = board["columns"]
+    rows = board["rows"]
+    changes: list[tuple[str, dict[str, object]]] = [
+        ("ok", {}),
+        ("open", {"columns": [column for column in board["columns"] if column != "tier"]}),
+        ("open", {"columns": [*board["columns"], "true score"], "rows": [{**row, "true score": 1} for row in rows]}),
+        ("open", {"truth": "the last team has won"}),
+        ("FAILED", {"rules": ["All is allowed."]}),
+        ("FAILED", {"phase": {**board["phase"], "end": "2027-01-31T06:00:00Z"}}),
+        ("FAILED", {"rows": rows[1:]}),
+        ("FAILED", {"rows": []}),
+        ("FAILED", {"columns": [rank, team, "baseline"]}),
+        ("FAILED", {"rows": [{**row, score: 0.25} for row in rows]}),
+        ("FAILED", {"rows": [{key: value for key, value in row.items() if key != score} for row in rows]}),
+    ]
+    texts = [(outcome, json.dumps(board | change)) for outcome, change in changes]
+    texts.append(("FAILED", json.dumps(board)[:-1] + ', "rows": []}'))
+    for outcome, text in texts:
         content[name] = text.encode()
-        changed = with_manifest(content, events=manifest["events"], head=manifest["head"], scorer="0.1.7")
-        archive = tmp_path / ARCHIVE
-        archive.write_bytes(sealed(changed))
-        lines = here("verify", "challenge", archive).out.splitlines()
-        (line,) = [line for line in lines if "main/leaderboard.json" in line]
-        assert "scorer 0.1.7 wrote it" in line
-        assert line.startswith("ok") == (not change), line
+        answer = _of_another_version(content, manifest, tmp_path)
+        if outcome != "FAILED" or '"rows": []}' not in text[-12:]:
+            (line,) = [line for line in answer.out.splitlines() if "main/leaderboard.json" in line]
+            assert line.startswith(outcome), line
+        assert answer.code == {"ok": 0, "open": 3, "FAILED": 1}[outcome]
+
+
+def test_a_table_of_another_version_has_no_column_twice(site: Path, tmp_path: Path) -> None:
+    """A reader may take either; unknown columns are open."""
+    content = members(site / PLACE)
+    name = "public/main/leaderboard.csv"
+    manifest = json.loads(content["manifest.json"])
+    original = content[name].decode().splitlines()
+    for column, code in (("nDCG@3", 1), ("true score", 3)):
+        content[name] = "".join(
+            f"{line},{column if number == 0 else 1}\r\n" for number, line in enumerate(original)
+        ).encode()
+        assert _of_another_version(content, manifest, tmp_path).code == code
+
+
+def _of_another_version(content: dict[str, bytes], manifest: dict[str, object], folder: Path) -> Answer:
+    changed = with_manifest(content, events=manifest["events"], head=manifest["head"], scorer="0.1.7")
+    archive = folder / ARCHIVE
+    archive.write_bytes(sealed(changed))
+    return here("verify", "challenge", archive)
 
 
 def test_what_is_not_public_is_refused(tmp_path: Path) -> None:
