@@ -23,7 +23,7 @@ from posixpath import normpath
 from typing import Any
 
 from scorer import __version__
-from scorer.board.site.pages import LOG
+from scorer.board.site.pages import ARCHIVE, LOG, PLACE
 from scorer.errors import ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits, most_expanded
@@ -33,11 +33,9 @@ from scorer.live.phases import folded_phases
 from scorer.live.rules import changed_names, rules_of_settings
 from scorer.organising.bundles import challenge_in, manifest_text, opened_database, store_members, write_new
 from scorer.organising.public import (
-    ARCHIVE,
     BOARDS,
     EVENTS,
     LARGEST,
-    PLACE,
     RESULT_TABLE,
     RESULTS,
     SIGNED,

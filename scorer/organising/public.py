@@ -15,7 +15,6 @@ from typing import Any
 
 from scorer.board.overall import overall_board, overall_csv, overall_json
 from scorer.board.site.pages import LOG, commitment_files, track_data
-from scorer.board.site.templates import STATIC_FOLDER
 from scorer.errors import ChallengeError
 from scorer.files import Remote
 from scorer.limits import MB
@@ -49,10 +48,6 @@ from scorer.store.store import Store
 from scorer.store.transfer import dumped
 from scorer.verification.bundle import CHALLENGE, PUBLIC, SOLUTIONS, SUBMISSIONS
 from scorer.verification.log import listed
-
-ARCHIVE = "challenge-archive.zip"
-PLACE = f"{STATIC_FOLDER}/{ARCHIVE}"
-"""Where the site has the archive: an organiser writes it into the folder of files that a render copies."""
 
 EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
 
