@@ -23,13 +23,14 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scorer.store.log import NONCE_BYTES, START, LogLine, head_of, leaf_of
+from scorer.store.log import LOG_VERSION, NONCE_BYTES, START, LogLine, leaf_of
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]
@@ -149,8 +150,9 @@ def log_text(events: int) -> str:
     lines, head = [], START
     for index in range(1, events + 1):
         leaf = leaf_of(bytes(NONCE_BYTES), f"{SEED} {index}".encode())
-        head = head_of(head, leaf)
-        lines.append(f"{LogLine(index, 'arrival' if index % 10 else 'withdrawal', leaf, head).text}\n")
+        line = LogLine(index, "arrival" if index % 10 else "withdrawal", leaf, b"", LOG_VERSION)
+        head = line.head_after(head)
+        lines.append(f"{replace(line, head=head).text}\n")
     return "".join(lines)
 
 

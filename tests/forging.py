@@ -12,6 +12,7 @@ from typing import Any
 
 from scorer.store.log import signature
 from tests.bundles import archive, with_manifest
+from tests.strangers import chain
 
 PUBLIC = "public/"
 
@@ -69,7 +70,7 @@ class Forger:
         """Add an event before another one."""
         rows = [(line, self.events.get(line["index"]), self.opened.get(line["index"])) for line in self.lines]
         event = {"at": self.events[before]["at"], "body": body, "kind": kind, "track": track}
-        rows.insert(before - 1, ({"kind": kind}, event, {"nonce": "00" * 16}))
+        rows.insert(before - 1, ({"version": 2, "epoch": 1, "kind": kind}, event, {"nonce": "00" * 16}))
         self._number(rows)
 
     def _number(self, rows: list[tuple[Any, Any, Any]]) -> None:
@@ -110,7 +111,7 @@ class Forger:
         template = next(iter(receipts.values()))
         old = {line["leaf"]: line["index"] for line in self.rows("log.jsonl")}
         moved = {old[line["leaf"]]: line["index"] for line in self.lines if line.get("leaf") in old}
-        before, signed = bytes(32), []
+        signed = []
         for line in self.lines:
             if event := self.events.get(line["index"]):
                 row = self.opened[line["index"]]
@@ -119,15 +120,17 @@ class Forger:
                 if not keeps_leaves:
                     line["kind"] = event.get("kind", "")
                     line["leaf"] = sha256(b"\0" + bytes.fromhex(row["nonce"]) + row["event"].encode())
-            before = hashlib.sha256(b"\1" + before + bytes.fromhex(line["leaf"])).digest()
-            line["head"] = before.hex()
-            if event and event.get("kind") == "arrival" and isinstance(event.get("body"), dict):
+        chain(self.lines)
+        for line in self.lines:
+            row = self.opened.get(line["index"], {})
+            event = json.loads(row.get("event", "{}"))
+            if event.get("kind") == "arrival" and isinstance(event.get("body"), dict):
                 body = {name: event["body"].get(name) for name in ("team", "file", "digest", "received")}
                 text = template | receipts.get(body["file"], {}) | body | {"track": event.get("track"), **row}
                 text |= {"leaf": line["leaf"], "head": line["head"]}
                 message = f"{encoded(text)}\n"
                 signed.append({"receipt": self.signed(message)})
-        order = ("index", "kind", "leaf", "head")
+        order = ("version", "epoch", "index", "kind", "leaf", "head")
         log = [json.dumps({key: line[key] for key in order}, separators=(",", ":")) for line in self.lines]
         self.members[f"{PUBLIC}log.jsonl"] = "".join(f"{line}\n" for line in log).encode()
         self.members[f"{PUBLIC}events.jsonl"] = table(self.opened.values())
@@ -144,7 +147,6 @@ class Forger:
         """Let commitment.json name the events as they are now."""
         for each in (*document["commitments"], *document["errata"]):
             each["index"] = moved.get(each["index"], each["index"])
-        document["not_applied"] = [moved.get(index, index) for index in document.get("not_applied", [])]
         for track in document["tracks"].values():
             track["rescheduled"] = [moved.get(index, index) for index in track["rescheduled"] if index in moved]
         found = [event for event in self.events.values() if event["kind"] == "commitment"]

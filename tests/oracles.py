@@ -1232,7 +1232,8 @@ class LiveRecord:
             self.open_erratum[step.track] = self.solution[step.track]
         if step.kind == "apply":
             self._run(step.track, step.at)
-        self._append(step.track, "erratum", step.at, {})
+        kinds = {"preview": "preview", "apply": "erratum", "cancel": "cancellation"}
+        self._append(step.track, kinds[step.kind], step.at, {})
         if step.kind == "preview":
             self._run(step.track, step.at)
             return

@@ -195,10 +195,20 @@ class Archive:
     def check_log(self, head: str) -> None:
         """The chain, and the published events in it."""
         self.log = self.lines("public/log.jsonl")
-        before, heads = bytes(32), []
+        before, heads, version, epoch = bytes(32), [], self.log[0].get("version", 1), 1
         for number, line in enumerate(self.log, 1):
-            need(list(line) == ["index", "kind", "leaf", "head"] and line["index"] == number, f"line {number}")
-            before = hashlib.sha256(b"\x01" + before + bytes.fromhex(line["leaf"])).digest()
+            *stated, last = list(line)
+            content = b"\x01" + before + bytes.fromhex(line["leaf"])
+            epoch += line["kind"] == "restored"
+            need((line["kind"] == "log") == (line.get("version", 1) > version), f"the version of event {number}")
+            if line.get("version", 1) == 2:
+                covered = json.dumps({key: line[key] for key in stated}, separators=(",", ":"))
+                content = b"\x02" + before + covered.encode("ascii")
+                need(stated[:2] == ["version", "epoch"] and line["epoch"] == epoch, f"the epoch of event {number}")
+                stated, version = stated[2:], 2
+            need(version == line.get("version", 1), f"the version of event {number}")
+            need([*stated, last] == ["index", "kind", "leaf", "head"] and line["index"] == number, f"line {number}")
+            before = hashlib.sha256(content).digest()
             need(before.hex() == line["head"], f"the head of event {number}")
             heads.append(line["head"])
         need(self.manifest["events"] == len(heads) and self.manifest["head"] == heads[-1], "the head in the manifest")
@@ -206,12 +216,19 @@ class Archive:
         rows = self.table("public/events.jsonl", "event index nonce", lambda row: row["index"])
         self.opened = {row["index"]: row for row in rows}
         need(all(index in range(1, len(heads) + 1) for index in self.opened), "an event that the log does not have")
+        restored = [json.loads(row["event"]) for row in self.opened.values() if '"kind":"restored"' in row["event"]]
+        ranges = [(each["body"]["from"] + 1, each["body"]["to"], each["index"]) for each in restored]
+        need(all(0 < first <= last + 1 <= index for first, last, index in ranges), "the events that were lost")
+        self.lost = {index for first, last, _ in ranges for index in range(first, last + 1)}
+        """Of these no text is published; whether the boards would be others with them is not verified."""
         self.events = []
         for line in self.log:
             row = self.opened.get(line["index"])
             if row is None:
-                need(line["kind"] in ("token", "erratum"), f"event {line['index']} is not published")
+                secret = ("token", "preview", "cancellation") if "version" in line else ("token", "erratum")
+                need(line["kind"] in secret or line["index"] in self.lost, f"event {line['index']} is not published")
                 continue
+            need(line["kind"] not in ("token", "preview", "cancellation"), f"event {line['index']} has a text")
             nonce, text = bytes.fromhex(row["nonce"]), row["event"].encode("ascii")
             need(sha256(b"\x00" + nonce + text) == line["leaf"], f"the text of event {line['index']}")
             event = read(text)
@@ -219,6 +236,9 @@ class Archive:
             need(set(event) == {"at", "body", "index", "kind", "track"}, f"the keys of event {line['index']}")
             need((event["index"], event["kind"]) == (line["index"], line["kind"]), f"event {line['index']} is another")
             self.events.append(event)
+            if event["kind"] == "log":
+                kinds = "".join(f"{each['kind']}\n" for each in self.log[: line["index"] - 1])
+                need(event["body"]["kinds"] == sha256(kinds.encode()), "the kinds of the events of version 1")
 
     def of(self, track: str, *kinds: str) -> list[Any]:
         """The events of some kinds of a track."""
@@ -242,10 +262,16 @@ class Archive:
             phases = tracks[event["track"]].phases(index)
             number, where = place(phases, at(body["received"])) if phases else (-1, "ok")
             line = self.log[index - 1]
-            said = {"version": 1, "challenge": self.settings["name"], "track": event["track"], "index": index}
+            said = {
+                "version": line.get("version", 1),
+                "challenge": self.settings["name"],
+                "track": event["track"],
+                "index": index,
+            }
             said |= {name: body[name] for name in ("team", "file", "digest", "received")}
             said |= {"phase": phases[number][0] if where == "ok" and phases else None}
             said |= {**self.opened[index], "leaf": line["leaf"], "head": line["head"]}
+            said |= {"epoch": line["epoch"]} if "epoch" in line else {}
             need(message == canonical(said), f"the receipt of event {index}")
             decoded = base64.b64decode(signed)
             need(signed == base64.b64encode(decoded).decode() + "\n", f"the form of the receipt of event {index}")
@@ -271,7 +297,8 @@ class Archive:
         need(set(content) == {"challenge", "receipts", "salt", "scorer", "tracks"}, "the keys of the opening")
         need((content["challenge"], content["receipts"]) == (self.settings["name"], self.key), "another challenge")
         keys = "version challenge commitments receipts tracks errata revealed not_applied event nonce"
-        hidden = [line["index"] for line in self.log if line["index"] not in self.opened and line["kind"] != "token"]
+        secret = [line for line in self.log if line["index"] not in self.opened and line["index"] not in self.lost]
+        hidden = [line["index"] for line in secret if line["kind"] == "erratum"]
         document = self.document("public/commitment.json", keys if hidden else keys.replace("not_applied ", ""))
         wanted = {
             "version": 1,

@@ -107,6 +107,19 @@ def with_rows(content: Mapping[str, bytes], name: str, change: Callable[[Rows], 
     return rebuilt({**content, name: lines_of(found)})
 
 
+def chain(lines: Rows) -> None:
+    """Compute all heads of the lines of a log again."""
+    head = bytes(32)
+    for line in lines:
+        if "version" in line:
+            covered = {key: line[key] for key in ("version", "epoch", "index", "kind", "leaf")}
+            stated = b"\2" + head + json.dumps(covered, separators=(",", ":")).encode()
+        else:
+            stated = b"\1" + head + bytes.fromhex(line["leaf"])
+        head = hashlib.sha256(stated).digest()
+        line["head"] = head.hex()
+
+
 def lines_of(found: Sequence[Mapping[str, Any]]) -> bytes:
     """JSON objects, one a line."""
     return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in found)

@@ -378,17 +378,20 @@ def _known_head(text: str) -> KnownHead:
     from scorer.store.log import head_statement
     from scorer.verification.log import KnownHead
 
-    if line := re.fullmatch(r"([1-9][0-9]{0,17}):([0-9a-f]{64}) (\S+) ([A-Za-z0-9+/=]{88}) (.+)", text.strip()):
-        index, head, time, signed, name = line.groups()
-        return KnownHead(bytes.fromhex(head), int(index), head_statement(int(index), head, time, name), signed)
-    match = re.fullmatch("(?:([1-9][0-9]{0,17}):)?([0-9a-f]{64})", text.strip().lower())
+    number = "[1-9][0-9]{0,17}"
+    place, digits = rf"((?:{number}\.)?{number})", "([0-9a-f]{64})"
+    line = re.fullmatch(rf"{place}:{digits} (\S+) ([A-Za-z0-9+/=]{{88}}) (.+)", text.strip())
+    match = line or re.fullmatch(f"(?:{place}:)?{digits}", text.strip().lower())
     if match is None:
         expected = (
             "the index of an event and 64 hexadecimal digits, as in 123:3f2a..., the digits only, or a line of `scorer "
             "heads`"
         )
         raise ArgumentTypeError(f"found {quoted(text)}, expected {expected}")
-    return KnownHead(bytes.fromhex(match[2]), int(match[1]) if match[1] else None)
+    place, head, *of_line = match.groups()
+    epoch, _, index = (place or "").rpartition(".")
+    signed = (head_statement(place, head, of_line[0], of_line[2]), of_line[1]) if line else ("", "")
+    return KnownHead(bytes.fromhex(head), int(index) if index else None, int(epoch) if epoch else None, *signed)
 
 
 _COMMITMENT = "verification.commitment"
@@ -420,7 +423,7 @@ class Document:
 
 
 DOCUMENTS = {
-    "log": Document("log.jsonl: each head follows from the leaves until it", "verification.log:verified_log"),
+    "log": Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
     "receipt": Document("a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt"),
     "commitment": Document(
         "commitment.json: solutions, rules and keys are those of before the start", f"{_COMMITMENT}:verified_commitment"
@@ -449,7 +452,7 @@ class Evidence:
         "log, split: an earlier copy of the file; the log must begin with it, the split have its share",
     )
     head: Any = option(
-        "--head [INDEX:]HEAD",
+        "--head [[EPOCH.]INDEX:]HEAD",
         "log, challenge: a head that the site, its feed or a receipt showed, or a line of `scorer heads`; the log must "
         "have it",
         type=_known_head,
@@ -460,6 +463,11 @@ class Evidence:
         "--log FILE",
         "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
         "the bundle",
+    )
+    texts: Path | None = option(
+        "--texts FILE",
+        "log, receipt, commitment: log-texts.jsonl of the site, if it has one; it says which events were lost when a "
+        "backup was restored",
     )
     submission: Path | None = option("--file FILE", "receipt: the submitted file; it must be the one that was received")
     opening: Path | None = option(

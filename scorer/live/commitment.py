@@ -26,7 +26,7 @@ from scorer.store.documents import (
     Receipt,
 )
 from scorer.store.events import Event
-from scorer.store.log import START, LogLine, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
+from scorer.store.log import LogLine, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
 
@@ -82,7 +82,7 @@ class Issuer:
     def follow(self, events: Sequence[Event]) -> None:
         """Take the events that were recorded since; `events` are all of the record."""
         new = events[len(self._lines) :]
-        self._lines += log_lines(self.log_key, new, self._lines[-1].head if self._lines else START)
+        self._lines += log_lines(self.log_key, new, self._lines[-1] if self._lines else None)
         self._dates += (event for event in new if event.kind in ("phases", "extension"))
 
     def receipt(self, event: Event) -> str:
@@ -97,11 +97,12 @@ class Issuer:
 def receipt_text(challenge: str, event: Event, phases: Phases, nonce: str, line: LogLine) -> str:
     """What the receipt of an entry says and what is signed, given its arrival and its line in the log."""
     phase, place = phases.place(datetime.fromisoformat(event.body["received"]))
+    facts: dict[str, Any] = {} if line.version == 1 else {"epoch": line.epoch}
     receipt = Receipt(
-        version=VERSION,
+        version=line.version,
         challenge=challenge,
         track=event.track,
-        **{name: event.body[name] for name in OF_BODY},
+        **facts | {name: event.body[name] for name in OF_BODY},
         phase=phase if place == "ok" else None,
         index=event.index,
         event=event_text(event).decode("ascii"),

@@ -58,7 +58,7 @@ def folded_errata(events: Iterable[Event]) -> Errata:
     for event in events:
         if event.kind == "basis":
             before = recorded_basis(event.body, event.at)
-        elif event.kind == "erratum":
+        elif event.kind in ("erratum", "preview", "cancellation"):
             number, state, reason, basis = (event.body[key] for key in ("number", "state", "reason", "basis"))
             found, changes = recorded_basis(basis, event.at), event.body.get("changes", {})
             last = Erratum(event.track, number, state, reason, before, found, changes, event.index, event.at)

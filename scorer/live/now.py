@@ -19,7 +19,7 @@ from scorer.settings.rules import split_of
 from scorer.settings.tables import Moment, Viewer, Visibility
 from scorer.settings.tracks import Track, public_lists
 from scorer.store.events import Basis, Event, RecordedBasis, recorded_basis
-from scorer.store.log import LogLine, log_lines
+from scorer.store.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine, log_lines, opened
 from scorer.store.snapshot import Snapshot
 
 
@@ -212,8 +212,12 @@ class Now:
 
 
 def decides(event: Event) -> bool:
-    """Whether an event becomes public. Tokens, and errata that were only previewed or cancelled, decide no board."""
-    return event.kind != "token" and (event.kind != "erratum" or event.body["state"] == "applied")
+    """Whether the text of an event becomes public.
+
+    Tokens, and errata that were only previewed or cancelled, decide no board; in version 1 of the log, these have the
+    kind of an erratum that was applied. Nobody has the text of a lost event.
+    """
+    return event.kind not in (*UNPUBLISHED[2], LOST) and (event.kind != "erratum" or event.body["state"] == "applied")
 
 
 def submissions_of(view: Snapshot, tracks: Iterable[Track]) -> list[SubmissionState]:
@@ -234,6 +238,8 @@ class PublishedLog:
 
     lines: tuple[LogLine, ...] = ()
     """By index, from 1; empty before the first event."""
+    texts: tuple[str, ...] = ()
+    """Of the events about the record, as `opened` has them."""
 
     @property
     def head(self) -> LogLine | None:
@@ -250,5 +256,7 @@ NO_LOG = PublishedLog()
 
 def published_log(view: Snapshot, tracks: Iterable[Track]) -> PublishedLog:
     """The log of a challenge. While a track is frozen, it ends with the last event before the freeze."""
-    shown = public_to_all(view, tracks)
-    return PublishedLog(tuple(log_lines(view.secret("log"), shown.all_events[: shown.last_index])))
+    shown, key = public_to_all(view, tracks), view.secret("log")
+    events = shown.all_events[: shown.last_index]
+    texts = (opened(key, event) for event in events if event.kind in ABOUT_RECORD)
+    return PublishedLog(tuple(log_lines(key, events)), tuple(texts))

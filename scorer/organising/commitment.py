@@ -42,7 +42,7 @@ def named_receipts(challenge: Challenge, store: Store, tracks: Sequence[Track], 
 
 
 def signed_head(challenge: Challenge, store: Store) -> str:
-    """The line with the last public head of the log: its index, its time, a signature and the name of the challenge.
+    """The line with the last public head of the log: its place, its time, a signature and the name of the challenge.
 
     Raises ChallengeError without an event.
     """
@@ -53,9 +53,9 @@ def signed_head(challenge: Challenge, store: Store) -> str:
             raise ChallengeError(f"{challenge.name}: nothing is recorded yet; `scorer run` records the first event")
         at = view.all_events[last.index - 1].at
         time = "-" if at is None else iso_time(at)
-        stated = head_statement(last.index, last.head.hex(), time, challenge.name)
+        stated = head_statement(last.place, last.head.hex(), time, challenge.name)
         signed = base64.b64encode(signature(view.secret("receipts"), stated.encode())).decode("ascii")
-        return f"{last.index}:{last.head.hex()} {time} {signed} {challenge.name}"
+        return f"{last.place}:{last.head.hex()} {time} {signed} {challenge.name}"
 
     return store.read(work)
 

@@ -53,7 +53,7 @@ from scorer.settings.published import download
 from scorer.settings.rules import KEY_FILE
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.store.events import EVERY_TRACK, INVALID, Event, RecordedBasis, body_model, recorded_basis
-from scorer.store.log import LogLine, encoded, key_of_pem, leaf_of
+from scorer.store.log import UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -71,7 +71,17 @@ from scorer.verification.bundle import (
     verified_members,
 )
 from scorer.verification.commitment import forged, read_key, verified_commitment, verified_split
-from scorer.verification.log import SHOWN, KnownHead, Verified, listed, parsed_json, read_log, verified_log
+from scorer.verification.log import (
+    SHOWN,
+    KnownHead,
+    Verified,
+    listed,
+    lost_events,
+    parsed_json,
+    read_log,
+    read_texts,
+    verified_log,
+)
 from scorer.wording import counted, quoted, shortened
 
 Opened = Mapping[int, Mapping[str, Any]]
@@ -182,13 +192,14 @@ def _unknown_boards(site: Path, names: Sequence[str]) -> list[str]:
 
 def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | None) -> Iterator[Verified]:
     """What follows from the archive, whose bytes are verified."""
-    yield from verified_log(documents / LOG, head=head)
+    yield from verified_log(documents / LOG, head=head, texts=folder / EVENTS)
     if head is not None and head.statement:
         found = forged(read_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
         yield Verified("the line with the head is signed by the key of receipts", found)
     lines = read_log(documents / LOG)
     opened = {row["index"]: row | {"fields": json.loads(row["event"])} for row in bundle.rows(EVENTS)}
-    yield from _events(lines, opened)
+    lost = lost_events(lines, read_texts(folder / EVENTS, lines))
+    yield from _events(lines, opened, lost)
     outside = _outside(bundle)
     yield Verified(f"{FILE} has what boards depend on, and names no file outside of the archive", outside)
     if outside:
@@ -197,7 +208,9 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
     if (documents / COMMITMENT).exists():
         splits = [path for track in challenge.tracks if (path := documents / track.name / "split.json").exists()]
         commitment, log, key = (documents / name for name in (COMMITMENT, LOG, RECEIPTS))
-        yield from verified_commitment(commitment, documents / OPENING, log=log, key=key, split=splits)
+        yield from verified_commitment(
+            commitment, documents / OPENING, log=log, key=key, split=splits, texts=folder / EVENTS
+        )
     facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
     rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
     rows[RESULT_TABLE] = list(bundle.rows(RESULTS))
@@ -215,26 +228,25 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
         yield from store.read(partial(_compared, bundle, challenge, lines, opened))
 
 
-def _events(lines: Sequence[LogLine], opened: Opened) -> Iterator[Verified]:
+def _events(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, LogLine]) -> Iterator[Verified]:
     """Whether the published events are those of the log."""
     yield Verified(
         f"the {counted(len(opened), 'published event')} have their leaves and kinds in the log",
-        _not_opened(lines, opened),
+        _not_opened(lines, opened, lost),
     )
     unknown = [f"event {index}: {name}" for index, row in opened.items() for name in _unknown_keys(row["fields"])]
     yield Verified("the keys of the events are known", listed("nothing is known about", unknown), is_open=True)
-    if hidden := [line for line in lines if line.index not in opened]:
-        which = f"{counted(len(hidden), 'event')} without a text"
-        yield Verified(f"whether {which} are of their kinds: a head of version 1 does not cover the kind", is_note=True)
+    gone = listed("a backup was restored, and nobody has the events", map(str, lost))
+    yield Verified("no event was lost", gone, is_open=True)
 
 
-def _not_opened(lines: Sequence[LogLine], opened: Opened) -> str:
-    """The first event that the archive lacks, or whose text is another one than that in the log."""
+def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, LogLine]) -> str:
+    """The first event that the archive lacks although it is not lost, or whose text is another one than in the log."""
     if unknown := opened.keys() - {line.index for line in lines}:
         return f"the log has no event {min(unknown)}"
     for line in lines:
         if line.index not in opened:
-            if line.kind not in ("token", "erratum"):
+            if line.kind not in UNPUBLISHED[line.version] and line.index not in lost:
                 return f"event {line.index}, of the kind {line.kind}, is not published"
             continue
         found = opened[line.index]
@@ -242,6 +254,8 @@ def _not_opened(lines: Sequence[LogLine], opened: Opened) -> str:
             return f"event {line.index} has another text or nonce than in the log"
         if (found["fields"]["index"], found["fields"]["kind"]) != (line.index, line.kind):
             return f"event {line.index} has another index or kind in its text"
+        if line.kind in UNPUBLISHED[line.version] and found["fields"]["body"].get("state") != "applied":
+            return f"event {line.index}, of the kind {line.kind}, has a text, which is not public"
     return ""
 
 
@@ -313,11 +327,12 @@ def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
 
 def _row(line: LogLine, opened: Opened) -> dict[str, Any]:
     """The row of an event; one that is not public becomes a token that has ended, which decides nothing."""
+    log = None if line.version == 1 else line.version
     if line.index in opened:
         event = opened[line.index]["fields"]
-        return {**event, "body": encoded(event["body"])}
+        return {**event, "body": encoded(event["body"]), "log": log}
     body = encoded({"state": "ended", "sha256": "0" * 64, "team": ""})
-    return {"index": line.index, "track": EVERY_TRACK, "kind": "token", "at": None, "body": body}
+    return {"index": line.index, "track": EVERY_TRACK, "kind": "token", "at": None, "body": body, "log": log}
 
 
 def _entries(
@@ -439,7 +454,9 @@ def _proof(bundle: Bundle, challenge: Challenge, lines: Sequence[LogLine], opene
             plan = folded_phases(each for each in dates if each.index < event.index)
             text = receipt_text(challenge.name, event, plan, nonces[event.index], lines[event.index - 1])
             receipts[event.index] = f"{text}{signatures.get(text, '')}"
-    return Proof(PublishedLog(tuple(lines)), nonces, key.hex(), receipts)
+    lost = lost_events(lines, {event.index: event.body for event in view.all_events if event.kind == "restored"})
+    secret = [line.index for line in lines if line.kind == "erratum" and line.index not in (*nonces, *lost)]
+    return Proof(PublishedLog(tuple(lines)), nonces, key.hex(), receipts, secret)
 
 
 def _compared(

@@ -40,7 +40,7 @@ def preview(challenge: Challenge, store: Store, track: Track, executor: Executor
         errata = Now.of(view, track).errata
         number = 1 + len(errata.applied)
         is_same = errata.open is not None and not by_files.differences(by_files.by(errata.open.basis))
-        return [] if is_same else [("erratum", _event(number, "previewed", "", by_files.recorded.body))]
+        return [] if is_same else [("preview", _event(number, "previewed", "", by_files.recorded.body))]
 
     store.record(track.name, opened)
     _refresh(challenge, store, track, executor)
@@ -92,7 +92,7 @@ def cancel(store: Store, track: Track) -> Erratum:
     def cancelled(view: Snapshot) -> Added:
         erratum = _open(view, track)
         cancelled_errata.append(erratum)
-        return [("erratum", _event(erratum.number, "cancelled", "", erratum.basis.body))]
+        return [("cancellation", _event(erratum.number, "cancelled", "", erratum.basis.body))]
 
     store.record(track.name, cancelled)
     return cancelled_errata[-1]

@@ -76,6 +76,8 @@ class Proof:
     """The public key of receipts, in hexadecimal."""
     receipts: Mapping[int, str]
     """By the index of the arrival."""
+    not_applied: Sequence[int] = ()
+    """The indexes of errata of version 1 of the log that were previewed or cancelled, whose texts are not published."""
 
     @classmethod
     def of(cls, view: Snapshot, challenge: Challenge) -> Proof:
@@ -247,8 +249,7 @@ def _documents(view: Snapshot, challenge: Challenge, proof: Proof) -> dict[str, 
     proven: dict[str, Any] = {"receipts": proof.key}
     if commitment.last is not None:
         proven["nonce"] = proof.nonces[commitment.last.index]
-        hidden = [line.index for line in log.lines if line.kind != "token" and line.index not in proof.nonces]
-        proven |= {"not_applied": hidden} if hidden else {}
+        proven |= {"not_applied": [*proof.not_applied]} if proof.not_applied else {}
     files = commitment_files(commitment.model_copy(update=proven))
     files[LOG] = "".join(f"{line.text}\n" for line in log.lines)
     for board in made:

@@ -236,7 +236,7 @@ _FEW = 20
 _OF_RUNS = ("arrival", "return", "team", "phases")
 """The kinds of events that a run records of what it finds in the folder of the challenge, and takes into account."""
 
-_OF_NO_RUN = ("basis", "pick", "token", "withdrawal", "reveal")
+_OF_NO_RUN = ("basis", "pick", "token", "withdrawal", "reveal", "log")
 """The kinds of events after which nothing else has to be scored."""
 
 ENDS_WITH_PARENT = "SCORER_ENDS_WITH_PARENT"

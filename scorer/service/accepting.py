@@ -251,7 +251,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
             return []
         received = delivery.received.replace(microsecond=0)
         _check(view, track, challenge, followed, delivery, received, solutions)
-        name, sent = NAME.format(received=received, index=len(view.all_events) + 1), plain_name(delivery.name)
+        name, sent = NAME.format(received=received, index=view.next_index), plain_name(delivery.name)
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         stated: Added = [("metadata", body(track, key_of(submission), values, SERVICE))] if track.metadata else []

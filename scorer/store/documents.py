@@ -180,9 +180,12 @@ OF_BODY = ("team", "file", "digest", "received")
 
 
 class Receipt(Document):
-    """What a receipt says about an entry; the names are as the event has them."""
+    """What a receipt says about an entry; the names are as the event has them. `version` is that of its line in the
+    log, and `epoch` is in receipts of version 2.
+    """
 
     version: int
+    epoch: Index = 1
     challenge: Stated
     track: TrackName
     team: Stated

@@ -23,7 +23,7 @@ from scorer.options import Split, Stage
 from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
 from scorer.settings.rules import SHA256, Phase, Publicity, QuerySplit, check_order
-from scorer.store.log import Kind, OfEntries, content_of, encoded, iso, unescaped
+from scorer.store.log import KINDS, LOST, Kind, OfEntries, content_of, encoded, iso, unescaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,8 @@ class Event:
     at: datetime | None
     """When it was recorded, in UTC; None if schema 1 recorded it."""
     body: Mapping[str, Any]
+    log: int | None = None
+    """The version of its line in the log; None is version 1."""
 
 
 def name_of(body: Mapping[str, Any], key: str) -> str:
@@ -352,6 +354,14 @@ class _Erratum(Body):
     basis: RecordedBasis
 
 
+class _Preview(_Erratum):
+    state: Literal["previewed"]
+
+
+class _Cancellation(_Erratum):
+    state: Literal["cancelled"]
+
+
 class _Changes(Body):
     scales: Annotated[list[tuple[str, Count, Stage]], Field(min_length=2, max_length=2)]
     teams: list[tuple[str, Flag, Place, Place]]
@@ -365,6 +375,24 @@ class _AppliedErratum(_Erratum):
 class _Commitment(Body):
     sha256: Digest
     opening: Annotated[str, _checked(lambda opening: need(type(content_of(opening)["tracks"]) is dict))]
+
+
+class _Log(Body):
+    version: Literal[2]
+    kinds: Digest
+    """Of the events before, as `kinds_digest` returns it."""
+
+
+class _Restored(Body):
+    """The events after `from_` until `to` were lost."""
+
+    from_: Count = Field(alias="from")
+    to: Count
+
+
+class _Lost(Body):
+    kind: Annotated[str, _checked(lambda kind: need(kind in KINDS[2]))]
+    leaf: Digest
 
 
 class _Token(Body):
@@ -390,6 +418,11 @@ BODIES: Mapping[str, type[Body]] = {
     "pick": _Pick,
     "team": _Team,
     "erratum": _Erratum,
+    "preview": _Preview,
+    "cancellation": _Cancellation,
+    "log": _Log,
+    "restored": _Restored,
+    LOST: _Lost,
     "commitment": _Commitment,
     "reveal": Body,
     "token": _Token,
@@ -413,11 +446,11 @@ def body_model(kind: str, body: Mapping[str, Any]) -> type[Body]:
     return _WITH_STATE.get((kind, body.get("state", "")), BODIES[kind])
 
 
-def event_of(index: int, track: str, kind: Kind, at: str | None, body: str) -> Event:
+def event_of(index: int, track: str, kind: Kind, at: str | None, body: str, log: int | None) -> Event:
     """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
     values = json.loads(body)
     check_body(kind, values)
-    return Event(index, track, kind, None if at is None else time_of(at), values)
+    return Event(index, track, kind, None if at is None else time_of(at), values, log)
 
 
 def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:

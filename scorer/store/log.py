@@ -13,7 +13,7 @@ import hmac
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
@@ -104,9 +104,11 @@ def is_signed(key: bytes, message: bytes, signed: bytes) -> bool:
     return True
 
 
-def head_statement(index: int, head: str, time: str, challenge: str) -> str:
-    """What is signed about a head of the log."""
-    return f"scorer-head-v1 {index}:{head} {time} {challenge}\n"
+def head_statement(place: str, head: str, time: str, challenge: str) -> str:
+    """What is signed about a head of the log, given the `place` of its event as a line has it."""
+    epoch, _, index = place.rpartition(".")
+    version = f"scorer-head-v2 {epoch}" if epoch else "scorer-head-v1"
+    return f"{version} {index}:{head} {time} {challenge}\n"
 
 
 # Commitments
@@ -134,10 +136,32 @@ def content_of(opening: str) -> Mapping[str, Any]:
 
 
 OfEntries = Literal["arrival", "withdrawal", "return", "amendment", "forgetting", "metadata"]
-Kind = Literal[OfEntries, "basis", "phases", "extension", "pick", "team", "erratum", "commitment", "reveal", "token"]
-"""The kinds of events: those about an entry, and the others."""
+Kind1 = Literal[OfEntries, "basis", "phases", "extension", "pick", "team", "erratum", "commitment", "reveal", "token"]
+"""The kinds of events of version 1: those about an entry, and the others."""
 
-KINDS: frozenset[str] = frozenset(get_args(Kind))
+Kind = Literal[Kind1, "preview", "cancellation", "log", "restored", "lost"]
+"""The kinds of events. The last three are about the record: from here on, its log has version 2; a backup was restored;
+and an event that is lost since then, whose kind and leaf the log still has."""
+
+LOST: Kind = "lost"
+
+KINDS: Mapping[int, frozenset[str]] = {1: frozenset(get_args(Kind1)), 2: frozenset(get_args(Kind)) - {LOST}}
+"""The kinds that lines of the log have, by the version of the line."""
+
+UNPUBLISHED: Mapping[int, frozenset[str]] = {
+    1: frozenset({"token", "erratum"}),
+    2: frozenset({"token", "preview", "cancellation"}),
+}
+"""The kinds of events whose texts may stay secret, by the version of the line. In version 1, an erratum that was
+previewed or cancelled has the kind of one that was applied."""
+
+ABOUT_RECORD: tuple[Kind, ...] = ("log", "restored")
+"""The kinds of events about the record whose texts the site has, in the file `LOG_TEXTS`."""
+
+LOG_TEXTS = "log-texts.jsonl"
+
+LOG_VERSION = 2
+"""Of the lines that are written."""
 
 START = bytes(32)
 """The head before the first event."""
@@ -153,11 +177,30 @@ class LogLine:
     kind: str
     leaf: bytes
     head: bytes
+    version: int = 1
+    epoch: int = 1
+    """From 1. An event of the kind `restored` begins the next one. Lines of version 1 are in the first one."""
 
     @property
     def text(self) -> str:
         """The line as it is published, without its end. `scorer.verification.log` accepts no other form."""
-        return f'{{"index":{self.index},"kind":"{self.kind}","leaf":"{self.leaf.hex()}","head":"{self.head.hex()}"}}'
+        return f'{self._before_head},"head":"{self.head.hex()}"}}'
+
+    @property
+    def _before_head(self) -> str:
+        version = "" if self.version == 1 else f'"version":{self.version},"epoch":{self.epoch},'
+        return f'{{{version}"index":{self.index},"kind":"{self.kind}","leaf":"{self.leaf.hex()}"'
+
+    @property
+    def place(self) -> str:
+        """The index, after the epoch and a dot since version 2."""
+        return str(self.index) if self.version == 1 else f"{self.epoch}.{self.index}"
+
+    def head_after(self, before: bytes) -> bytes:
+        """The head that follows from that of the event before and the leaf, since version 2 from the whole line."""
+        if self.version == 1:
+            return hashlib.sha256(b"\x01" + before + self.leaf).digest()
+        return hashlib.sha256(b"\x02" + before + f"{self._before_head}}}".encode("ascii")).digest()
 
 
 def event_text(event: Event) -> bytes:
@@ -182,19 +225,41 @@ def leaf_of(nonce: bytes, text: bytes) -> bytes:
     return hashlib.sha256(b"\x00" + nonce + text).digest()
 
 
-def head_of(before: bytes, leaf: bytes) -> bytes:
-    """The head of an event, given the head of the event before and the leaf."""
-    return hashlib.sha256(b"\x01" + before + leaf).digest()
+def public_kind(kind: str, body: Mapping[str, Any]) -> str:
+    """The kind of an event in the log, given that in the record: of a lost one, that of before."""
+    return str(body["kind"]) if kind == LOST else kind
 
 
-def log_lines(key: bytes, events: Iterable[Event], head: bytes = START) -> Iterator[LogLine]:
-    """The log of events without a gap, which follow the event with this head."""
-    return chained(key, ((event.index, event.kind, event_text(event)) for event in events), head)
+def kinds_digest(kinds: Iterable[str]) -> str:
+    """The SHA-256 of the kinds of events, in hexadecimal, which an event of the kind `log` has."""
+    return sha256_of("".join(f"{kind}\n" for kind in kinds))
 
 
-def chained(key: bytes, texts: Iterable[tuple[int, str, bytes]], head: bytes = START) -> Iterator[LogLine]:
-    """The log of events, given the index, the kind and the text of each, and the head of the event before."""
-    for index, kind, text in texts:
-        leaf = leaf_of(nonce_of(key, index, text), text)
-        head = head_of(head, leaf)
-        yield LogLine(index, kind, leaf, head)
+def opened(key: bytes, event: Event) -> str:
+    """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
+    text = event_text(event)
+    nonce = nonce_of(key, event.index, text).hex()
+    return encoded({"event": text.decode("ascii"), "index": event.index, "nonce": nonce})
+
+
+def log_lines(key: bytes, events: Iterable[Event], before: LogLine | None = None) -> Iterator[LogLine]:
+    """The log of events without a gap, which follow the event of the line `before`."""
+    times = ((event, None if event.at is None else iso(event.at)) for event in events)
+    fields = ((event.index, event.track, event.kind, at, event.body, event.log) for event, at in times)
+    return chained(key, fields, before)
+
+
+Fields = tuple[int, str, str, str | None, Mapping[str, Any], int | None]
+"""Of an event: index, track, kind, time, body, and the version of the log; None is version 1."""
+
+
+def chained(key: bytes, events: Iterable[Fields], before: LogLine | None = None) -> Iterator[LogLine]:
+    """The log of events, given the fields of each, and the line before."""
+    head, epoch = (before.head, before.epoch) if before is not None else (START, 1)
+    for index, track, kind, at, body, version in events:
+        text = text_of_fields(index, track, kind, at, body)
+        leaf = bytes.fromhex(body["leaf"]) if kind == LOST else leaf_of(nonce_of(key, index, text), text)
+        epoch += public_kind(kind, body) == "restored"
+        line = LogLine(index, public_kind(kind, body), leaf, b"", version or 1, epoch)
+        head = line.head_after(head)
+        yield replace(line, head=head)

@@ -103,7 +103,7 @@ def _events(connection: sa.Connection) -> Iterable[_Values]:
         }
         bodies.append((row.name, "basis", body))
     for index, (track, kind, body) in enumerate(bodies, 1):
-        yield {"index": index, "track": track, "kind": kind, "at": None, "body": encoded(body)}
+        yield {"index": index, "track": track, "kind": kind, "at": None, "body": encoded(body), "log": None}
 
 
 def _copy(connection: sa.Connection, old: sa.Table, new: sa.Table, changed: Callable[[sa.Row[Any]], _Values]) -> None:
@@ -255,6 +255,12 @@ def _from_4(connection: sa.Connection) -> None:
     """Add the table of scans of folders."""
     db.look_table.create(connection)
     add_scans(connection)
+    _from_5(connection)
+
+
+def _from_5(connection: sa.Connection) -> None:
+    """Add the version of the log to events: those that are there have version 1."""
+    connection.execute(sa.text("ALTER TABLE event ADD COLUMN log INTEGER"))
     set_version(connection, db.SCHEMA_VERSION)
 
 
@@ -276,5 +282,5 @@ def _insert_schema(connection: sa.Connection, row: Mapping[str, Any], version: i
     insert_all(connection, db.schema_table, [{**row, "version": version, "scorer": __version__}])
 
 
-STEPS: Mapping[int, Callable[[sa.Connection], None]] = {1: from_1, 4: _from_4}
+STEPS: Mapping[int, Callable[[sa.Connection], None]] = {1: from_1, 4: _from_4, 5: _from_5}
 """By the version that the step starts from. A step makes the current tables, so a new version of them changes each."""

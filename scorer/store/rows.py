@@ -131,6 +131,12 @@ class Rows:
         self._events[:] = events
         return events
 
+    @property
+    def next_index(self) -> int:
+        """The index of the event that is recorded next, after one of the kind `log` if the last one has version 1."""
+        events = self.all_events
+        return len(events) + (2 if events and events[-1].log is None else 1)
+
     def as_of(self, moment: datetime | int) -> Self:
         """The same state with the events until a moment. Results are not selected: they follow from the events.
 

@@ -15,7 +15,7 @@ from sqlalchemy.types import TypeEngine
 
 from scorer.errors import StoreError
 
-SCHEMA_VERSION = 5
+SCHEMA_VERSION = 6
 
 
 def storable(text: str) -> str:
@@ -46,6 +46,9 @@ tables = sa.MetaData()
 UNCOVERED = {"scorer_schema": {"revision"}, "result": {"hits"}}
 """By table: columns that the checksum of its rows does not cover; `hits` has its own checksum."""
 
+ADDED = {"event": {"log"}}
+"""By table: the column that a later schema added after the checksum, which covers it where it has a value."""
+
 
 def _keys(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> Iterator[sa.Column[Any]]:
     """Columns of one type that belong to the key."""
@@ -58,8 +61,9 @@ def _filled(kind: TypeEngine[Any] | type[TypeEngine[Any]], *names: str) -> Itera
 
 
 def _table(name: str, *columns: sa.Column[Any], index: Sequence[str] = (), **options: Any) -> sa.Table:
-    """A table whose rows have a checksum, see `sealed`, before the columns that it does not cover."""
-    covered = [column for column in columns if column.name not in UNCOVERED.get(name, ())]
+    """A table whose rows have a checksum, see `sealed`, before the columns that it does not cover and the added one."""
+    later = UNCOVERED.get(name, set()) | ADDED.get(name, set())
+    covered = [column for column in columns if column.name not in later]
     parts = [*covered, sa.Column("checksum", sa.BigInteger, nullable=False), *columns[len(covered) :]]
     indexes = [sa.Index(f"{name}_key", *index, unique=True)] if index else []
     return sa.Table(name, tables, *parts, *indexes, **options)
@@ -84,9 +88,10 @@ event_table = _table(
     *_filled(sa.String(16), "kind"),
     sa.Column("at", Time),
     *_filled(sa.String, "body"),
+    sa.Column("log", sa.Integer),
 )
-"""`index` counts from 1 without gaps; `at` is when the event was recorded, NULL for those of schema 1; `body` is JSON
-in ASCII, with sorted keys."""
+"""`index` counts from 1 without gaps; `at` is when the event was recorded, NULL for those of schema 1 and lost ones;
+`body` is JSON in ASCII, with sorted keys; `log` is the version of its line in the log, NULL for version 1."""
 
 solution_table = _table("solution", *_keys(Digest, "digest"), *_filled(sa.LargeBinary, "queries", "flagged", "ideal"))
 
@@ -182,6 +187,7 @@ class Layout(NamedTuple):
     columns: tuple[sa.Column[Any], ...]
     """The covered columns, then the checksum."""
     has_bytes: bool
+    has_added: bool
 
 
 @cache
@@ -189,14 +195,15 @@ def layout(table: sa.Table) -> Layout:
     """The layout of a table that has a column `checksum`."""
     left_out = {"checksum", *UNCOVERED.get(table.name, ())}
     covered = [column for column in table.columns if column.name not in left_out]
-    return Layout((*covered, table.c.checksum), any(isinstance(column.type, sa.LargeBinary) for column in covered))
+    has_bytes = any(isinstance(column.type, sa.LargeBinary) for column in covered)
+    return Layout((*covered, table.c.checksum), has_bytes, table.name in ADDED)
 
 
 def sealed(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
     """A row with its checksum. The values must be those that the database returns."""
-    columns, has_bytes = layout(table)
-    covered = (row[column.name] for column in columns[:-1])
-    return {**row, "checksum": _checksum(tuple(covered), has_bytes)}
+    of_table = layout(table)
+    covered = (row[column.name] for column in of_table.columns[:-1])
+    return {**row, "checksum": _checksum(tuple(covered), of_table)}
 
 
 def rows_of(table: sa.Table) -> sa.Select[Any]:
@@ -212,10 +219,10 @@ def key_rows(table: sa.Table, index: str) -> sa.Select[Any]:
 
 def verified(table: sa.Table, rows: Iterable[sa.Row[Any]], where: str) -> Iterator[sa.Row[Any]]:
     """The rows that `rows_of` selects. Raises StoreError at a row with the wrong checksum."""
-    has_bytes = layout(table).has_bytes
+    of_table = layout(table)
     for row in rows:
         values = tuple(row)
-        if _checksum(values[:-1], has_bytes) != values[-1]:
+        if _checksum(values[:-1], of_table) != values[-1]:
             raise damaged_row(table, row, where)
         yield row
 
@@ -227,9 +234,9 @@ def all_columns(table: sa.Table) -> tuple[sa.Column[Any], ...]:
 
 def is_whole(table: sa.Table, row: Sequence[Any]) -> bool:
     """Whether a row of `all_columns` is as it was written."""
-    columns, has_bytes = layout(table)
-    values = tuple(row[: len(columns)])
-    if _checksum(values[:-1], has_bytes) != values[-1]:
+    of_table = layout(table)
+    values = tuple(row[: len(of_table.columns)])
+    if _checksum(values[:-1], of_table) != values[-1]:
         return False
     return table is not result_table or values[-2] == hits_checksum(row[-1])
 
@@ -260,7 +267,9 @@ def row_name(table: sa.Table, row: Sequence[Any]) -> str:
     return name if table is schema_table else f"{name} {str(row[0])[:12]}"
 
 
-def _checksum(values: tuple[Any, ...], has_bytes: bool) -> int:
-    if has_bytes:
+def _checksum(values: tuple[Any, ...], of_table: Layout) -> int:
+    if of_table.has_added and values[-1] is None:
+        values = values[:-1]
+    if of_table.has_bytes:
         values = tuple(zlib.crc32(value) if isinstance(value, bytes) else value for value in values)
     return zlib.crc32(ascii(values).encode("ascii"))

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
-from sqlalchemy import Connection, Row, delete, func, select
+from sqlalchemy import Connection, Row, delete, select
 
 from scorer.limits import Limits
 from scorer.measures import Measure
@@ -25,8 +25,8 @@ from scorer.scoring.outcomes import (
 )
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, Event, FolderScan, ScannedFile
-from scorer.store.log import Kind, encoded, iso
+from scorer.store.events import EVERY_TRACK, Basis, Event, FolderScan, ScannedFile
+from scorer.store.log import LOG_VERSION, Kind, encoded, iso, kinds_digest, public_kind
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
     cached_table,
@@ -183,7 +183,7 @@ class Store:
             added = decide(view)
             phases = (phase for event in view.all_events if event.kind == "phases" for phase in event.body["phases"])
             may_be_frozen = any(phase["freeze"] for phase in phases)
-            store_rows.drop_outcomes(connection, digest, len(view.all_events) + 1 if may_be_frozen else None)
+            store_rows.drop_outcomes(connection, digest, view.next_index if may_be_frozen else None)
             return self._append(connection, [(track, *event) for event in added])
 
         self._write(work)
@@ -201,10 +201,16 @@ class Store:
         return self.database.retried(once)
 
     def _append(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
-        last = connection.execute(select(func.max(event_table.c.index))).scalar() or 0
+        """Append events; if the last one has version 1 of the log, an event before them changes the version."""
+        columns = event_table.c
+        statement = select(columns.index, columns.log).order_by(columns.index.desc()).limit(1)
+        last, version = connection.execute(statement).first() or (0, LOG_VERSION)
+        if added and version is None:
+            kinds = (public_kind(event.kind, event.body) for event in self._snapshot(connection).all_events)
+            added = [(EVERY_TRACK, "log", {"version": LOG_VERSION, "kinds": kinds_digest(kinds)}), *added]
         at = iso(self._clock())
         rows = [
-            {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body)}
+            {"index": index, "track": track, "kind": kind, "at": at, "body": encoded(body), "log": LOG_VERSION}
             for index, (track, kind, body) in enumerate(added, last + 1)
         ]
         insert_all(connection, event_table, rows)

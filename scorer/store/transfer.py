@@ -40,6 +40,7 @@ from scorer.store.events import (
     need_time,
     read_json,
 )
+from scorer.store.log import LOG_VERSION
 from scorer.store.migrations import add_scans, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot
@@ -300,7 +301,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
             if table is db.look_table and version < 5:
                 add_scans(connection)
                 continue
-            entering = (_entering(table, row, number, most) for number, row in enumerate(rows(name), 1))
+            entering = (_entering(table, row, number, version, most) for number, row in enumerate(rows(name), 1))
             while chosen := list(islice(entering, AT_A_TIME)):
                 try:
                     insert_all(connection, table, chosen)
@@ -345,9 +346,11 @@ def _check_same(connection: sa.Connection, database: Database, rows: RowsOf) -> 
         )
 
 
-def _entering(table: sa.Table, row: Mapping[str, Any], number: int, most: int) -> Row:
+def _entering(table: sa.Table, row: Mapping[str, Any], number: int, version: int, most: int) -> Row:
     """The values of a row as the database has them. Raises InvalidRowsError."""
     columns = _columns(table)
+    if table is db.event_table and version < 6:
+        row = {**row, "log": None}
     if row.keys() != {column.name for column in columns}:
         raise _invalid(table, number, "it does not have the columns of the table")
     values = {}
@@ -399,6 +402,7 @@ _CHECKS: Mapping[str, Callable[[Any], object]] = {
     "findings": _check_findings,
     "limits": lambda value: need(all(map(is_whole_number, read_json(value).values()))),
     "attempts": lambda value: need(value >= 0),
+    "log": lambda value: need(value == LOG_VERSION),
 }
 """By the name of a column: raises an error of `INVALID` for a value that it cannot have."""
 

@@ -28,8 +28,18 @@ from scorer.errors import ScorerError
 from scorer.files import chunks_of, digest_of
 from scorer.settings.rules import SHA256
 from scorer.store.documents import Manifest
-from scorer.store.log import START, LogLine, chained, iso, secret_of, text_of_fields
-from scorer.verification.log import Verified, break_of, compared, gap, listed, read_log
+from scorer.store.log import ABOUT_RECORD, KINDS, LOST, START, Fields, LogLine, chained, iso, secret_of
+from scorer.verification.log import (
+    Verified,
+    about_record,
+    break_of,
+    check_about_record,
+    compared,
+    disorder,
+    gap,
+    listed,
+    read_log,
+)
 from scorer.wording import counted, quoted
 
 FORMAT = "scorer-bundle"
@@ -315,24 +325,31 @@ def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) ->
         if verified.contradiction:
             return
     manifest = bundle.manifest
-    lines = list(_lines(bundle))
-    lacking = gap(lines) or ("" if len(lines) == manifest.events else f"found {counted(len(lines), 'event')}")
+    events = list(_events(bundle))
+    lines = list(chained(_log_key(bundle), events))
+    lacking = (
+        gap(lines)
+        or disorder(lines)
+        or ("" if len(lines) == manifest.events else f"found {counted(len(lines), 'event')}")
+    )
     yield Verified(f"the record has the events 1 to {manifest.events:,}, without a gap", lacking)
     head = (lines[-1].head if lines else START).hex()
     yield compared(f"the log of the record has the head {manifest.head}", head == manifest.head, f"its head is {head}")
+    if bodies := {index: body for index, _, kind, _, body, _ in events if kind in ABOUT_RECORD}:
+        yield from about_record(lines, bodies)
     if public is not None:
         yield from _agreement(lines, public)
 
 
-def _lines(bundle: Bundle) -> Iterator[LogLine]:
-    """The log of the record in a bundle."""
+def _log_key(bundle: Bundle) -> bytes:
+    """The secret from which the nonces of the record in a bundle follow."""
     salts = [row.get("salt") for row in bundle.rows(SCHEMA)]
     if len(salts) != 1 or not isinstance(salts[0], str) or not SHA256.fullmatch(salts[0]):
         raise bundle.error(f"{SCHEMA} does not have the salt of one database", NO_BUNDLE)
-    return chained(secret_of(salts[0], "log"), _events(bundle))
+    return secret_of(salts[0], "log")
 
 
-def _events(bundle: Bundle) -> Iterator[tuple[int, str, bytes]]:
+def _events(bundle: Bundle) -> Iterator[Fields]:
     for number, row in enumerate(bundle.rows(EVENTS), 1):
         try:
             event = _event(row)
@@ -341,16 +358,18 @@ def _events(bundle: Bundle) -> Iterator[tuple[int, str, bytes]]:
         yield event
 
 
-def _event(row: dict[str, Any]) -> tuple[int, str, bytes]:
-    """The index, the kind and the text of an event. Raises ValueError, LookupError or TypeError if it is none."""
-    index, track, kind, at = row["index"], row["track"], row["kind"], row["at"]
+def _event(row: dict[str, Any]) -> Fields:
+    """The fields of an event. Raises ValueError, LookupError or TypeError if it is none."""
+    index, track, kind, at, version = row["index"], row["track"], row["kind"], row["at"], row.get("log")
     body = json.loads(row["body"])
-    if type(index) is not int or index < 1 or not isinstance(body, dict):
+    if type(index) is not int or index < 1 or not isinstance(body, dict) or version not in (None, 2):
+        raise ValueError(row)
+    if kind == LOST and not (body["kind"] in KINDS[2] and SHA256.fullmatch(body["leaf"])):
         raise ValueError(row)
     if not isinstance(track, str) or not isinstance(kind, str):
         raise TypeError(row)
-    recorded = None if at is None else iso(datetime.fromisoformat(at))
-    return index, kind, text_of_fields(index, track, kind, recorded, body)
+    check_about_record(index, kind, body)
+    return index, track, kind, None if at is None else iso(datetime.fromisoformat(at)), body, version
 
 
 def _agreement(lines: Sequence[LogLine], public: Sequence[LogLine]) -> Iterator[Verified]:

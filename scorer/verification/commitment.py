@@ -21,9 +21,20 @@ from typing import Any, get_args
 from scorer.errors import ScorerError, os_errors_as
 from scorer.files import digest
 from scorer.settings.rules import QuerySplit, share, share_text
-from scorer.store.documents import OF_BODY, VERSION, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
-from scorer.store.log import LogLine, OfEntries, content_of, is_signed, key_of_pem, leaf_of
-from scorer.verification.log import Verified, compared, invalid, listed, read_bytes, read_document, read_log, too_short
+from scorer.store.documents import OF_BODY, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
+from scorer.store.log import ABOUT_RECORD, LOG_TEXTS, LogLine, OfEntries, content_of, is_signed, key_of_pem, leaf_of
+from scorer.verification.log import (
+    Verified,
+    compared,
+    invalid,
+    listed,
+    lost_events,
+    read_bytes,
+    read_document,
+    read_log,
+    read_texts,
+    too_short,
+)
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
 SHOWN = 120
@@ -32,7 +43,9 @@ SHOWN = 120
 FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
 
-HARMLESS = frozenset({*get_args(OfEntries), "basis", "pick", "team", "reveal", "token"})
+HARMLESS = frozenset(
+    {*get_args(OfEntries), *ABOUT_RECORD, "basis", "pick", "team", "reveal", "token", "preview", "cancellation"}
+)
 """Kinds of events that change no rule and no phase. The basis changes rules only with an erratum before it. Each other
 kind of event since the commitment must be in the document."""
 
@@ -45,18 +58,20 @@ def verified_commitment(
     key: Path | None = None,
     solution: Sequence[tuple[str, Path]] = (),
     split: Sequence[Path] = (),
+    texts: Path | None = None,
 ) -> Iterator[Verified]:
     """Verify the commitment of a challenge, the file commitment.json of the site.
 
     Yields each statement of the documents. `opening` is the file commitment.txt; None: it is not published yet. The
     document is also compared with `sha256`, the commitment in an earlier copy; with log.jsonl, receipts.pem and files
-    split.json of the site; and with solutions that the organiser published, by their tracks. Raises ScorerError if a
-    file cannot be read, or is not such a document.
+    split.json of the site; and with solutions that the organiser published, by their tracks. `texts`, the file
+    log-texts.jsonl of the site, says which events of the log are lost. Raises ScorerError if a file cannot be read, or
+    is not such a document.
     """
     document = CommitmentDocument.read(path, read_document(path))
     if document.last is None:
         raise invalid(path, "commitments", "at least one commitment")
-    yield from _without_opening(document, sha256, log, key, split)
+    yield from _without_opening(document, sha256, log, key, split, texts)
     if opening is None or not document.revealed:
         lacking = "not revealed yet; the organiser publishes it after the challenge"
         if document.revealed:
@@ -82,7 +97,12 @@ def verified_commitment(
 
 
 def _without_opening(
-    document: CommitmentDocument, sha256: str | None, log: Path | None, key: Path | None, splits: Sequence[Path]
+    document: CommitmentDocument,
+    sha256: str | None,
+    log: Path | None,
+    key: Path | None,
+    splits: Sequence[Path],
+    texts: Path | None,
 ) -> Iterator[Verified]:
     """What can be verified before the commitment is revealed."""
     if sha256 is not None:
@@ -94,7 +114,8 @@ def _without_opening(
     if log is not None:
         lines, what = read_log(log), ", errata and changes of phases" if document.revealed else " and errata"
         statement = f"the log has the commitments{what} of the document at their events, and no others"
-        yield Verified(statement, _difference(document, lines))
+        lost = {} if texts is None else lost_events(lines, read_texts(texts, lines))
+        yield Verified(statement, _difference(document, lines, lost))
         unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
         if unproven:
             yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", is_note=True)
@@ -119,8 +140,11 @@ def _other_copy(document: CommitmentDocument, sha256: str) -> str:
     return f"the document has {last.sha256}, the earlier copy {sha256}"
 
 
-def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
-    """The first event that the document or the log has and the other one lacks; empty if they agree."""
+def _difference(document: CommitmentDocument, lines: Sequence[LogLine], lost: Mapping[int, LogLine]) -> str:
+    """The first event that the document or the log has and the other one lacks; empty if they agree.
+
+    The document has no event that was lost when a backup was restored.
+    """
     applied, last = {erratum.index for erratum in document.errata}, document.commitments[-1].index
     stated: list[tuple[int, tuple[str, ...]]] = [
         (commitment.index, ("commitment",)) for commitment in document.commitments
@@ -139,7 +163,7 @@ def _difference(document: CommitmentDocument, lines: Sequence[LogLine]) -> str:
     if len(known) < len(stated):
         return "the document has the same event twice"
     for line in lines:
-        if line.index not in known and _is_listed(document, lines, line):
+        if line.index not in known | lost.keys() and _is_listed(document, lines, line):
             return (
                 f"event {line.index} has the kind {line.kind}, and the document does not have it; if the log is newer "
                 "than the document, download both again"
@@ -155,7 +179,7 @@ def _is_listed(document: CommitmentDocument, lines: Sequence[LogLine], line: Log
         return line.kind == "commitment"
     if line.kind in ("phases", "extension"):
         return document.revealed
-    if line.kind == "erratum" and not document.not_applied:
+    if line.kind == "erratum" and line.version == 1 and not document.not_applied:
         # Before a basis with another title, say, the next erratum may be the application of this preview.
         following = next((later.index for later in lines[line.index :] if later.kind == "erratum"), None)
         return _seems_applied(lines, line.index) and all(following != erratum.index for erratum in document.errata)
@@ -335,12 +359,13 @@ def verified_split(
 
 
 def verified_receipt(
-    path: Path, key: Path, log: Path | None = None, submission: Path | None = None
+    path: Path, key: Path, log: Path | None = None, submission: Path | None = None, texts: Path | None = None
 ) -> Iterator[Verified]:
     """Verify the receipt of an entry with the file receipts.pem of the site.
 
     Yields each statement of the receipt. Without log.jsonl of the site, its place in the log is not verified; without
-    the submission, the file is not compared. Raises ScorerError if a file cannot be read, or is not such a document.
+    log-texts.jsonl, `texts`, whether it was lost later; without the submission, the file is not compared. Raises
+    ScorerError if a file cannot be read, or is not such a document.
     """
     public = read_key(key)
     message, line_end, signed = read_bytes(path).partition(b"\n")
@@ -353,8 +378,10 @@ def verified_receipt(
     yield compared("the receipt has the leaf of its event", leaf == receipt.leaf, differs)
     yield Verified("the event says what the receipt says", _said_otherwise(receipt))
     if log is not None:
+        lines = read_log(log)
         statement = f"the log has this leaf and this head at event {receipt.index}"
-        yield Verified(statement, _not_in_log(receipt, log))
+        yield Verified(statement, _not_in_log(receipt, lines))
+        yield from _still_there(receipt, lines, texts)
     if submission is not None:
         with os_errors_as(ScorerError, f"{submission}: cannot be read", "name the file that was submitted"):
             found = digest(submission)
@@ -394,8 +421,8 @@ def _read(path: Path, message: bytes) -> Receipt:
         values = json.loads(message)
     except (ValueError, RecursionError) as error:
         raise ScorerError(f"{path}: expected a receipt: a line of JSON, then a line with the signature") from error
-    if not isinstance(values, dict) or values.get("version") != VERSION:
-        raise ScorerError(f"{path}: expected a receipt of version {VERSION}; use the scorer that wrote it")
+    if not isinstance(values, dict) or (values.get("version"), "epoch" in values) not in ((1, False), (2, True)):
+        raise ScorerError(f"{path}: expected a receipt of version 1 or 2; use the scorer that wrote it")
     return Receipt.read(path, values, "is this a receipt?")
 
 
@@ -418,13 +445,35 @@ def _said_otherwise(receipt: Receipt) -> str:
     )
 
 
-def _not_in_log(receipt: Receipt, log: Path) -> str:
+def _not_in_log(receipt: Receipt, lines: Sequence[LogLine]) -> str:
     """What the log has at the index of the receipt instead; empty if it has the same."""
-    lines, index = read_log(log), receipt.index
+    index = receipt.index
+    line = lines[min(index, len(lines)) - 1]
+    if line.epoch > receipt.epoch:
+        return f"the log is in epoch {line.epoch} there: the entry of epoch {receipt.epoch} {_LOST}"
     if index > len(lines):
         return too_short(len(lines))
-    line = lines[index - 1]
-    found = {"index": line.index, "kind": line.kind, "leaf": line.leaf.hex(), "head": line.head.hex()}
-    wanted = {"index": index, "kind": "arrival", "leaf": receipt.leaf, "head": receipt.head}
+    found = {"version": line.version, "epoch": line.epoch, "index": line.index, "kind": line.kind}
+    found |= {"leaf": line.leaf.hex(), "head": line.head.hex()}
+    wanted = {"version": receipt.version, "epoch": receipt.epoch, "index": index, "kind": "arrival"}
+    wanted |= {"leaf": receipt.leaf, "head": receipt.head}
     differing = [f"{name} {found[name]} instead of {value}" for name, value in wanted.items() if found[name] != value]
     return f"found {', '.join(differing)}" if differing else ""
+
+
+_LOST = (
+    "was lost when a backup was restored, and this receipt is void; hand in the file again, and show the organisers "
+    "this receipt, which proves that they had it"
+)
+
+
+def _still_there(receipt: Receipt, lines: Sequence[LogLine], texts: Path | None) -> Iterator[Verified]:
+    """Whether the entry was lost when a backup was restored after it; nothing if none was."""
+    later = [line for line in lines[receipt.index :] if line.kind == "restored" and line.epoch > receipt.epoch]
+    if later and texts is None:
+        where = f"a backup was restored later, at event {later[0].index}"
+        yield Verified(f"{where}: --texts {LOG_TEXTS} says whether the entry was lost", is_note=True)
+    elif later and texts is not None:
+        by = lost_events(lines, read_texts(texts, lines)).get(receipt.index)
+        found = "" if by is None else f"in epoch {receipt.epoch} it {_LOST}; event {by.index} of the log says so"
+        yield Verified("the entry is still in the record", found)

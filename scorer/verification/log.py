@@ -1,7 +1,7 @@
-"""Verifies the log of a challenge: each head follows from the leaves until it.
+"""Verifies the log of a challenge: each head follows from the lines until it.
 
-The kind of an event is in the text of its leaf, which is not public. So another kind in a line is found only by an
-earlier copy, or by the record in a bundle.
+Heads of version 1 do not cover the kinds of events. So another kind in such a line is found only by an earlier copy, by
+the event with which version 2 begins, or by the record in a bundle.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from scorer.errors import ScorerError, os_errors_as
-from scorer.store.log import KINDS, START, LogLine, head_of
+from scorer.store.log import ABOUT_RECORD, KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
 from scorer.wording import counted, quoted, shortened
 
 VERSION = 1
@@ -108,10 +108,16 @@ def listed(verb: str, names: Iterable[str]) -> str:
     return f"{verb} {', '.join(map(quoted, wrong[:LISTED]))}{more}"
 
 
-LINE = re.compile(rb'\{"index":([1-9][0-9]{0,17}),"kind":"([a-z]+)","leaf":"([0-9a-f]{64})","head":"([0-9a-f]{64})"\}')
-"""A line of the log. Nothing else is accepted, so that each change of a byte is found."""
+LINE = re.compile(
+    rb'\{(?:"version":(2),"epoch":([1-9][0-9]{0,17}),)?'
+    rb'"index":([1-9][0-9]{0,17}),"kind":"([a-z]+)","leaf":"([0-9a-f]{64})","head":"([0-9a-f]{64})"\}'
+)
+"""A line of the log, of version 2 or 1. Nothing else is accepted, so that each change of a byte is found."""
 
-EXPECTED = '{"index":1,"kind":"arrival","leaf":"(64 hexadecimal digits)","head":"(64 hexadecimal digits)"}'
+EXPECTED = (
+    '{"version":2,"epoch":1,"index":1,"kind":"arrival","leaf":"(64 hexadecimal digits)","head":"(64 hexadecimal '
+    'digits)"}, in version 1 without version and epoch'
+)
 
 SHOWN = 120
 """Characters of a malformed line that a message has at most."""
@@ -124,18 +130,22 @@ class KnownHead:
     head: bytes
     index: int | None = None
     """Of its event; None if it is not known."""
+    epoch: int | None = None
+    """Of its event; None if it is not known, or in version 1."""
     statement: str = ""
     """What `scorer heads` signs; empty if the head was kept in another way."""
     signature: str = ""
     """In Base64."""
 
 
-def verified_log(path: Path, earlier: Path | None = None, head: KnownHead | None = None) -> Iterator[Verified]:
-    """Verify that each head of a log, the file log.jsonl of a site, follows from the head before and the leaf.
+def verified_log(
+    path: Path, earlier: Path | None = None, head: KnownHead | None = None, texts: Path | None = None
+) -> Iterator[Verified]:
+    """Verify that each head of a log, the file log.jsonl of a site, follows from the head before and the line.
 
     Yields each statement of the file; those that cannot be checked since a line is malformed are left out. The file may
-    be compared with an `earlier` copy, and with a `head` that the site, its feed or a receipt showed. Raises
-    ScorerError if a file cannot be read.
+    be compared with an `earlier` copy, with a `head` that the site, its feed or a receipt showed, and with `texts`, the
+    file log-texts.jsonl of the site. Raises ScorerError if a file cannot be read.
     """
     data = read_bytes(path)
     copy = None if earlier is None else read_bytes(earlier)
@@ -146,10 +156,11 @@ def verified_log(path: Path, earlier: Path | None = None, head: KnownHead | None
         yield Verified(f"the log begins with the {events} of the earlier copy", _difference(data, copy))
     if malformed:
         return
-    yield Verified(f"the events are 1 to {len(lines):,}, without a gap", gap(lines))
+    yield Verified(f"the events are 1 to {len(lines):,}, without a gap", gap(lines) or disorder(lines))
     yield Verified(f"each head follows from the leaves until it; the last is {lines[-1].head.hex()}", break_of(lines))
     if head is not None:
         yield _known(lines, head)
+    yield from about_record(lines, {} if texts is None else read_texts(texts, lines))
 
 
 def read_log(path: Path) -> list[LogLine]:
@@ -170,10 +181,11 @@ def _parsed(data: bytes) -> tuple[list[LogLine], str]:
         if match is None:
             shown = quoted(shortened(text.decode("utf-8", "backslashreplace"), SHOWN))
             return lines, f"line {number:,}: found {shown}, expected {EXPECTED}"
-        index, kind, leaf, head = (group.decode("ascii") for group in match.groups())
-        if kind not in KINDS:
+        version, epoch, index, kind, leaf, head = (group.decode("ascii") for group in match.groups(b"1"))
+        if kind not in KINDS[int(version)]:
             return lines, f'line {number:,}: found the kind "{kind}", expected one that this version of scorer has'
-        lines.append(LogLine(int(index), kind, bytes.fromhex(leaf), bytes.fromhex(head)))
+        hashes = bytes.fromhex(leaf), bytes.fromhex(head)
+        lines.append(LogLine(int(index), kind, *hashes, int(version), int(epoch)))
     if end:
         return lines, f"line {len(lines) + 1:,}: the line has no end; the file is incomplete"
     return lines, "" if lines else f"the file is empty; expected a line for each event: {EXPECTED}"
@@ -189,15 +201,30 @@ def gap(lines: Sequence[LogLine]) -> str:
     return ""
 
 
+def disorder(lines: Sequence[LogLine]) -> str:
+    """The first line whose version or epoch is impossible after the lines before it; empty without one."""
+    version, epoch = lines[0].version if lines else 1, 1
+    for number, line in enumerate(lines, 1):
+        epoch += line.kind == "restored"
+        if line.version < version:
+            return f"line {number:,} has version 1 after a line of version 2"
+        if (line.kind == "log") != (line.version > version):
+            return f"line {number:,} has the kind {line.kind}: an event of the kind log begins version 2, and no other"
+        if line.epoch != epoch:
+            return f"line {number:,} has epoch {line.epoch}, expected {epoch}"
+        version = line.version
+    return ""
+
+
 def break_of(lines: Sequence[LogLine]) -> str:
     """The first line whose head does not follow from the lines before, and what that means; empty without one."""
     before = START
     for number, line in enumerate(lines, 1):
-        wanted = head_of(before, line.leaf)
+        wanted = line.head_after(before)
         if line.head != wanted:
             return (
-                f"line {number:,} (event {line.index}): found {line.head.hex()}, expected {wanted.hex()}; the head or "
-                "the leaf of this line was changed, or an event before it was changed, dropped or added"
+                f"line {number:,} (event {line.index}): found {line.head.hex()}, expected {wanted.hex()}; this line "
+                "was changed, or an event before it was changed, dropped or added"
             )
         before = line.head
     return ""
@@ -224,9 +251,89 @@ def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
     statement = f"event {known.index} has the head {known.head.hex()}"
     if known.index > len(lines):
         return Verified(statement, too_short(len(lines)))
-    found = lines[known.index - 1].head
+    found, epoch = lines[known.index - 1].head, lines[known.index - 1].epoch
+    if known.epoch is not None and known.epoch < epoch:
+        return Verified(statement, f"found epoch {epoch}: the event was lost when a backup was restored")
     differs = f"found {found.hex()}; an event until {known.index} was changed, dropped or added"
     return compared(statement, found == known.head, differs)
+
+
+def read_texts(path: Path, lines: Sequence[LogLine]) -> dict[int, Mapping[str, Any]]:
+    """The bodies of events about the record by index, from a file with texts and nonces of events.
+
+    Raises ScorerError if one is not the text of its event in the log.
+    """
+    about = {line.index: line for line in lines if line.kind in ABOUT_RECORD}
+    bodies: dict[int, Mapping[str, Any]] = {}
+    for number, text in enumerate(read_bytes(path).splitlines(), 1):
+        try:
+            row = json.loads(text)
+            if line := about.get(row["index"]):
+                bodies[line.index] = _body_of(line, row["event"].encode("ascii"), bytes.fromhex(row["nonce"]))
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+            expected = "expected an event of the log, its text and its nonce"
+            raise ScorerError(f"{path}: line {number:,}: {expected}; download the file and the log again") from error
+    return bodies
+
+
+def _body_of(line: LogLine, text: bytes, nonce: bytes) -> Mapping[str, Any]:
+    """The body of an event about the record. Raises ValueError, LookupError or TypeError for another text."""
+    event = json.loads(text)
+    body: Mapping[str, Any] = event["body"]
+    if leaf_of(nonce, text) != line.leaf or (event["index"], event["kind"]) != (line.index, line.kind):
+        raise ValueError("another event")
+    check_about_record(line.index, line.kind, body)
+    return body
+
+
+def check_about_record(index: int, kind: str, body: Mapping[str, Any]) -> None:
+    """Check the body of an event about the record. Raises ValueError, LookupError or TypeError."""
+    if kind == "restored":
+        start, end = body["from"], body["to"]
+        if type(start) is not int or type(end) is not int or not 0 <= start <= end < index:
+            raise ValueError("no range of earlier events")
+    elif kind == "log" and type(body["kinds"]) is not str:
+        raise TypeError("no digest")
+
+
+def about_record(lines: Sequence[LogLine], bodies: Mapping[int, Mapping[str, Any]]) -> Iterator[Verified]:
+    """What events about the record say of others, given the bodies that are known, and what their heads cannot show."""
+    old = [line.kind for line in lines if line.version == 1]
+    first = next((line.index for line in lines if line.kind == "log"), 0)
+    if first in bodies:
+        differs = "the kind of an event was changed"
+        statement = f"event {first} has the SHA-256 of the kinds of the {counted(len(old), 'event')} before it"
+        yield compared(statement, bodies[first]["kinds"] == kinds_digest(old), differs)
+    elif old:
+        how = "an earlier copy shows" if not first else f"an earlier copy, or --texts {LOG_TEXTS}, shows"
+        yield Verified(
+            f"the heads of {counted(len(old), 'event')} have version 1 and do not cover kinds: {how} whether one was "
+            "changed",
+            is_note=True,
+        )
+    for line in lines:
+        if line.kind == "restored":
+            yield Verified(_restored(line, bodies.get(line.index)), is_note=True)
+
+
+def _restored(line: LogLine, body: Mapping[str, Any] | None) -> str:
+    """What is known of a backup that was restored."""
+    what = f"--texts {LOG_TEXTS} says which events were lost"
+    if body is not None:
+        what = f"the events {body['from'] + 1} to {body['to']} were lost"
+        if body["from"] == body["to"]:
+            what = "no event of this log was lost, but receipts of the epoch before may be void"
+    return f"a backup was restored at event {line.index}, with which epoch {line.epoch} begins: {what}"
+
+
+def lost_events(lines: Sequence[LogLine], bodies: Mapping[int, Mapping[str, Any]]) -> dict[int, LogLine]:
+    """By the indexes of the events that were lost: the line of the event `restored` that says so."""
+    return {
+        index: line
+        for line in lines
+        if line.kind == "restored" and line.index in bodies
+        for index in range(bodies[line.index]["from"] + 1, bodies[line.index]["to"] + 1)
+    }
 
 
 def too_short(events: int) -> str:

@@ -21,9 +21,11 @@ from scorer.scoring.executors import GoOn, always
 from scorer.scoring.executors.base import FileOutcomes, FileToScore, Serial
 from scorer.scoring.outcomes import Rules
 from scorer.settings.tracks import Challenge
+from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Terminal
+from tests.databases import changed, seal
 from tests.live_challenges import (
     BEFORE,
     CORRECTED,
@@ -74,7 +76,24 @@ def test_a_preview_shows_the_difference_and_leaves_the_board(live: Live) -> None
     assert found.teams[0].after.score == found.teams[1].before.score == 1.0
     assert found.summary == "Of 3 teams, 2 have another score and 2 another rank."
     assert ranks_after_run(live, day(11)) == before
-    assert [event.kind for event in live.events()[len(events) :]] == ["erratum"]
+    assert [event.kind for event in live.events()[len(events) :]] == ["preview"]
+
+
+def test_an_erratum_that_the_earlier_version_previewed_is_applied(live: Live) -> None:
+    """In version 1 of the log, a preview has the kind of an erratum."""
+    live.write_solution(CORRECTED)
+    live.preview(day(11))
+    place = str(live.challenge.database_address)
+    changed(place, "UPDATE event SET log = NULL, kind = replace(kind, 'preview', 'erratum')")
+    seal(place, event_table)
+
+    assert live.apply(day(12))[0].number == 1
+    assert [(event.kind, event.body.get("state"), event.log) for event in live.events()[-4:]] == [
+        ("erratum", "previewed", None),
+        ("log", None, 2),
+        ("erratum", "applied", 2),
+        ("basis", None, 2),
+    ]
 
 
 def test_preview_and_apply_are_refused_until_there_is_something_to_see(live: Live) -> None:
@@ -110,11 +129,11 @@ def test_the_same_preview_again_records_nothing(live: Live) -> None:
     live.write_solution(CORRECTED)
     live.preview(day(11))
     live.preview(day(12))
-    assert len(live.events("erratum")) == 1
+    assert len(live.events("preview")) == 1
 
     live.write_solution(SOLUTION.replace("d|2", "d|3"))
     assert live.preview(day(13)).teams[0].team.folder == "amber"
-    assert [(event.body["number"], event.body["state"]) for event in live.events("erratum")] == [
+    assert [(event.body["number"], event.body["state"]) for event in live.events("preview")] == [
         (1, "previewed"),
         (1, "previewed"),
     ]

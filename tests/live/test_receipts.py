@@ -23,7 +23,8 @@ from tests.committed import Committed
 from tests.live_challenges import GOOD, OTHER, day
 
 KEYS = [
-    *("challenge", "digest", "event", "file", "head", "index", "leaf", "nonce", "phase", "received", "team", "track"),
+    *("challenge", "digest", "epoch", "event", "file", "head", "index", "leaf", "nonce", "phase", "received", "team"),
+    "track",
     "version",
 ]
 
@@ -67,9 +68,9 @@ def test_a_receipt_says_what_was_received_and_where_it_is_in_the_log(live: Commi
         "main/birch/1.txt",
     )
     assert said["digest"] == hashlib.sha256(OTHER.encode()).hexdigest()
-    assert (said["received"], said["phase"], said["version"]) == ("2027-01-10T01:00:00.000000+00:00", "one", 1)
+    assert (said["received"], said["phase"], said["version"]) == ("2027-01-10T01:00:00.000000+00:00", "one", 2)
     line = log(live)[said["index"] - 1]
-    assert line == {"index": said["index"], "kind": "arrival", "leaf": said["leaf"], "head": said["head"]}
+    assert line == {"kind": "arrival", **{key: said[key] for key in ("version", "epoch", "index", "leaf", "head")}}
 
     leaf = hashlib.sha256(b"\x00" + bytes.fromhex(said["nonce"]) + said["event"].encode()).hexdigest()
     assert leaf == said["leaf"]

@@ -215,7 +215,7 @@ def test_an_erratum_of_a_track_is_public_while_another_track_is_frozen(live: Liv
     found = live.timeline(day(19, 14))
 
     assert list(found.errata) == ["other"]
-    (_, applied) = live.events("erratum")
+    (applied,) = live.events("erratum")
     text, reason = "Erratum 1 applied: solution", "swapped <i>grades</i>"
     assert found.happenings[0] == Happening(
         day(19, 13), "other", "erratum", text, reason, "other/errata/1.html", applied.index

@@ -23,7 +23,9 @@ from scorer.organising.picks import amend
 from scorer.organising.run import plan
 from scorer.scoring.executors import executor_named
 from scorer.store.migrations import set_version
+from scorer.store.schema import event_table
 from tests.commands import Terminal
+from tests.databases import changed, seal
 from tests.live_challenges import (
     ANNOUNCED,
     DAY,
@@ -402,9 +404,12 @@ def test_a_bundle_has_the_last_look(tmp_path: Path) -> None:
 
 
 def downgrade(database: Path) -> None:
-    """Write the version of schema 4 into a database."""
+    """Give the table of events the columns of schema 4, and write this version into the database."""
+    changed(str(database), "UPDATE event SET log = NULL")
+    seal(str(database), event_table)
     engine = create_engine(f"sqlite:///{database}")
     with engine.begin() as connection:
+        connection.exec_driver_sql("ALTER TABLE event DROP COLUMN log")
         set_version(connection, 4)
     engine.dispose()
 

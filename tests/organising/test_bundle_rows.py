@@ -77,8 +77,10 @@ LOOKS = [
     }
     for track in ("items", "lists")
 ]
-CONTENT = with_manifest({**members(BUNDLE), "tables/folder_look.jsonl": lines_of(LOOKS)}, schema=SCHEMA_VERSION)
-"""Of the bundle of a season, with a table that it did not have."""
+RECORDED = [{**json.loads(line), "log": None} for line in members(BUNDLE)[EVENTS].splitlines()]
+ADDED = {"tables/folder_look.jsonl": lines_of(LOOKS), EVENTS: lines_of(RECORDED)}
+CONTENT = with_manifest({**members(BUNDLE), **ADDED}, schema=SCHEMA_VERSION)
+"""Of the bundle of a season, with a table and a column that it did not have."""
 
 
 def outcome(bundle: bytes) -> str:

@@ -53,15 +53,7 @@ def log(live: Live) -> str:
     """The log as the site publishes it."""
 
     def lines(_: object, store: Store) -> list[str]:
-        return store.read(
-            lambda view: [
-                json.dumps(
-                    {"index": line.index, "kind": line.kind, "leaf": line.leaf.hex(), "head": line.head.hex()},
-                    separators=(",", ":"),
-                )
-                for line in log_lines(view.secret("log"), view.events())
-            ]
-        )
+        return store.read(lambda view: [line.text for line in log_lines(view.secret("log"), view.events())])
 
     return "".join(f"{line}\n" for line in live.do(NOW, lines))
 

@@ -70,7 +70,7 @@ def surface() -> dict[str, Any]:
         "commands": {name: arguments(name) for name in COMMANDS},
         "exit codes": {name: list(command.exit_codes) for name, command in COMMANDS.items()},
         "leaderboard.json": sorted(set(keys(read))),
-        "events": sorted(KINDS),
+        "events": sorted(KINDS[1] | KINDS[2]),
         "blocks": {name: sorted(set(found)) for name, found in blocks.items() if found},
     }
 

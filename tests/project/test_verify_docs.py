@@ -14,12 +14,11 @@ from pathlib import Path
 
 import pytest
 
-from scorer.store.log import head_of
 from tests.commands import here
 from tests.committed import LISTS, Committed, whole
 from tests.live_challenges import GOOD, day
 from tests.paths import DOCS
-from tests.strangers import fitted
+from tests.strangers import chain, fitted
 
 PAGE = DOCS / "verify.md"
 SECTION = re.compile(r"^## ([^\n]*?): [^\n]*\n(.*?)(?=^## )", re.MULTILINE | re.DOTALL)
@@ -170,11 +169,10 @@ def changed_byte(folder: Path) -> None:
 
 def other_end(folder: Path) -> None:
     """A true log with another last event."""
-    *lines, last = (folder / "log.jsonl").read_text().splitlines(keepends=True)
-    before, event = json.loads(lines[-1]), json.loads(last)
-    leaf = bytes.fromhex(before["leaf"])
-    event |= {"leaf": leaf.hex(), "head": head_of(bytes.fromhex(before["head"]), leaf).hex()}
-    (folder / "log.jsonl").write_text("".join(lines) + json.dumps(event, separators=(",", ":")) + "\n")
+    lines = [json.loads(line) for line in (folder / "log.jsonl").read_text().splitlines()]
+    lines[-1]["leaf"] = lines[-2]["leaf"]
+    chain(lines)
+    (folder / "log.jsonl").write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines))
 
 
 CHANGES = {

@@ -6,9 +6,12 @@ import hashlib
 import hmac
 import json
 import re
+import shutil
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -26,10 +29,15 @@ from tests import boards
 from tests.accessibility import has_axe, violations
 from tests.boards import digest
 from tests.browser import IN_BROWSER, Page
-from tests.commands import Terminal
+from tests.commands import Terminal, failed, here
+from tests.committed import Committed
 from tests.databases import KINDS, changed, new_places, seal
 from tests.live_challenges import BEFORE, BEST, FAIR, GOOD, POOR, WEAK, Live, day
 from tests.pages import read
+from tests.public_archives import END, archived, decided
+from tests.second_verifier import problems
+from tests.store import schema_5
+from tests.strangers import chain, lines_of, members, rebuilt, rows
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -62,20 +70,21 @@ def heads_by_definition(live: Live) -> list[str]:
         text = json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
         nonce = hmac.new(key, event.index.to_bytes(8, "big") + text, hashlib.sha256).digest()[:16]
         leaf = hashlib.sha256(b"\0" + nonce + text).digest()
-        head = hashlib.sha256(b"\1" + head + leaf).digest()
+        line = {"version": 2, "epoch": 1, "index": event.index, "kind": event.kind, "leaf": leaf.hex()}
+        head = hashlib.sha256(b"\2" + head + json.dumps(line, separators=(",", ":")).encode()).digest()
         found.append(head.hex())
     return found
 
 
 def test_the_log_has_a_line_for_each_event(live: Live) -> None:
-    """With index, kind, leaf and head, in this order and without spaces; the heads are those of the definition."""
+    """With its version and epoch; the order of the keys and the heads are those of the definition, without spaces."""
     site = live.site(day(14))
     found = lines(site)
 
     assert [each["kind"] for each in found] == ["phases", "basis", "arrival", "arrival"]
     assert [each["index"] for each in found] == [1, 2, 3, 4]
     assert [each["head"] for each in found] == heads_by_definition(live)
-    assert [list(each) for each in found] == 4 * [["index", "kind", "leaf", "head"]]
+    assert [list(each) for each in found] == 4 * [["version", "epoch", "index", "kind", "leaf", "head"]]
     assert site["log.jsonl"] == "".join(f"{json.dumps(each, separators=(',', ':'))}\n" for each in found)
 
 
@@ -303,7 +312,146 @@ def test_the_log_depends_only_on_the_events_and_the_salt(kind: str, tmp_path: Pa
         found = recorded(new_place())
 
     assert [json.loads(line)["kind"] for line in found] == ["arrival", "arrival", "withdrawal", "team"]
-    assert json.loads(found[-1])["head"] == "a38b8338fcabf8803b79e29ba347067509a6c8ef0a4c5c9b3bd4ac2116249990"
+    assert json.loads(found[-1])["head"] == "262883f8c0145b105902a9d446a71bd30df9242c1dd71cacfb060aa1ef6f6b37"
+
+
+# A record of version 1 goes on
+
+
+SCHEMA_5 = Path(schema_5.__file__).parent
+BIRCH = {"name": "Birch & Sons"}
+
+
+@dataclass
+class Earlier(Committed):
+    """The challenge of a database of schema 5, which release 1.0.0 wrote; it is over and revealed."""
+
+    @classmethod
+    def opened(cls, folder: Path) -> Earlier:
+        shutil.copytree(SCHEMA_5, folder)
+        return cls(folder, END)
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """Of the log on the site."""
+        return [json.loads(line) for line in self.page("log.jsonl").splitlines()]
+
+    def decide(self, name: str = "Elder") -> None:
+        """Record an event, and render the site."""
+        self.do(END, lambda _, store: record_teams(store, {"amber": {"name": name}, "birch": BIRCH}, {}))
+        self.rendered(END)
+
+
+@pytest.fixture
+def earlier(tmp_path: Path) -> Earlier:
+    """A copy."""
+    return Earlier.opened(tmp_path / "earlier")
+
+
+def test_the_next_event_goes_on_with_version_2(earlier: Earlier) -> None:
+    """An event before it has the digest of the kinds of all events before; the earlier lines stay. It comes once."""
+    earlier.rendered(END)
+    before = earlier.page("log.jsonl")
+    count = before.count("\n")
+    assert "version" not in before
+    earlier.decide()
+    earlier.decide("Older")
+
+    assert earlier.page("log.jsonl").startswith(before)
+    assert [(each["version"], each["epoch"], each["kind"]) for each in earlier.lines[count:]] == [
+        (2, 1, "log"),
+        (2, 1, "team"),
+        (2, 1, "team"),
+    ]
+    kinds = "".join(f"{each['kind']}\n" for each in earlier.lines[:count])
+    (event,) = earlier.events("log")
+    assert event.body == {"version": 2, "kinds": hashlib.sha256(kinds.encode()).hexdigest()}
+
+
+def test_a_kind_that_was_changed_before_is_found_by_the_next_event(earlier: Earlier, tmp_path: Path) -> None:
+    """By its text, which the site and the archive have."""
+    earlier.decide()
+    archived(earlier, tmp_path / "archive.zip")
+    log, texts = (earlier.folder / "site" / name for name in ("log.jsonl", "log-texts.jsonl"))
+    assert here("verify", "log", log, "--texts", texts).code == 0
+    assert here("verify", "challenge", tmp_path / "archive.zip").code == 0
+    assert problems(tmp_path / "archive.zip") == []
+    changed_kind = earlier.page("log.jsonl").replace('"kind":"phases"', '"kind":"token"', 1)
+    content = members((tmp_path / "archive.zip").read_bytes())
+    (tmp_path / "archive.zip").write_bytes(rebuilt({**content, "public/log.jsonl": changed_kind.encode()}))
+    log.write_text(changed_kind)
+
+    (found,) = failed(here("verify", "log", log, "--texts", texts))
+    assert found.endswith("kinds of the 29 events before it: the kind of an event was changed")
+    assert found in failed(here("verify", "challenge", tmp_path / "archive.zip"))
+    assert problems(tmp_path / "archive.zip") != []
+    note = here("verify", "log", log).out.splitlines()[-1]
+    assert note == (
+        "note    the heads of 29 events have version 1 and do not cover kinds: an earlier copy, or --texts "
+        "log-texts.jsonl, shows whether one was changed"
+    )
+
+
+def test_an_archive_of_version_1_is_verified(tmp_path: Path) -> None:
+    """With a note on what its heads cannot show; a second program agrees."""
+    answer = here("verify", "challenge", SCHEMA_5 / "challenge-archive.zip")
+
+    assert answer.code == 0
+    assert "note    the heads of 29 events have version 1 and do not cover kinds: " in answer.out
+    assert problems(SCHEMA_5 / "challenge-archive.zip") == []
+
+
+def test_receipts_and_heads_of_version_1_stay_as_they_are(earlier: Earlier, tmp_path: Path) -> None:
+    """Those of later events have version 2 and an epoch; both are verified."""
+    earlier.rendered(END)
+    first = here("receipt", "main/amber/1.txt", "--challenge", earlier.folder).out
+    head = here("heads", "--challenge", earlier.folder).out
+    assert re.match(r"29:[0-9a-f]{64} ", head)
+    assert (json.loads(first.splitlines()[0])["version"], "epoch" in first.splitlines()[0]) == (1, False)
+    earlier.put("elm/1.txt", GOOD, END)
+    earlier.run(END)
+    earlier.rendered(END)
+    second = here("receipt", "main/elm/1.txt", "--challenge", earlier.folder).out
+    assert (json.loads(second.splitlines()[0])["version"], json.loads(second.splitlines()[0])["epoch"]) == (2, 1)
+    later = here("heads", "--challenge", earlier.folder).out
+    assert re.match(r"1\.31:[0-9a-f]{64} ", later)
+
+    assert here("receipt", "main/amber/1.txt", "--challenge", earlier.folder).out == first
+    site = earlier.folder / "site"
+    for text in (first, second):
+        (tmp_path / "receipt.txt").write_text(text)
+        options = ("--key", site / "receipts.pem", "--log", site / "log.jsonl")
+        assert failed(here("verify", "receipt", tmp_path / "receipt.txt", *options)) == []
+    for line in (head, later):
+        assert here("verify", "log", site / "log.jsonl", "--head", line.strip()).code == 0
+
+
+def test_the_event_that_is_recorded_next_has_the_next_index(earlier: Earlier) -> None:
+    """Also before the log is switched over: the names of delivered files have it."""
+    for _ in range(2):
+        (index,) = earlier.do(END, lambda _, store: [store.read(lambda view: view.next_index)])
+        earlier.decide(f"Elder {index}")
+        assert earlier.events()[-1].index == index
+
+
+@pytest.mark.parametrize("kind", ["arrival", "team", "pick", "erratum", "phases", "commitment"])
+def test_a_hidden_event_is_found_by_a_head(kind: str, tmp_path: Path) -> None:
+    """It has the kind of one whose text may be secret, its text is dropped, and all heads are computed again."""
+    live = decided(tmp_path / "live")
+    archive = archived(live, tmp_path / "archive.zip")
+    content = members(archive.read_bytes())
+    lines, texts = rows(content, "public/log.jsonl"), rows(content, "public/events.jsonl")
+    honest = lines[-1]["head"]
+    line = next((each for each in lines if each["kind"] == kind), lines[3])
+    hidden = [row for row in texts if row["index"] != line["index"]]
+    line["kind"] = "token"
+    for again in (False, True):
+        if again:
+            chain(lines)
+        document = {"public/log.jsonl": lines_of(lines), "public/events.jsonl": lines_of(hidden)}
+        archive.write_bytes(rebuilt({**content, **document}))
+        assert here("verify", "challenge", archive, *(("--head", honest) if again else ())).code == 1
+        assert problems(archive, honest if again else "") != []
 
 
 class TestInTheBrowser:

@@ -23,10 +23,14 @@ from scorer.store.store import Store
 from scorer.store.transfer import derived_problems, record_problems
 from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema, seal
+from tests.live_challenges import stop_clock
+from tests.public_archives import END
 from tests.store.schema_4.make import write_odd_names
+from tests.strangers import members
 
 SCHEMA_1 = Path(__file__).parent / "schema_1"
 SCHEMA_4 = Path(__file__).parent / "schema_4"
+SCHEMA_5 = Path(__file__).parent / "schema_5"
 BACKUP = "schema-1.db.schema-1.backup"
 
 
@@ -164,7 +168,7 @@ def test_a_migration_that_cannot_write_its_backup_changes_nothing(small_disk: Pa
     assert terminal.run("leaderboard", folder).code == 0
 
 
-@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4])
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4, SCHEMA_5])
 def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, tmp_path: Path) -> None:
     """The same rows in PostgreSQL give the same record and the same boards."""
     folder = tmp_path / "challenge"
@@ -185,7 +189,7 @@ def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, tmp_path: P
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4])
+@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4, SCHEMA_5])
 def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path: Path) -> None:
     """Also in the order of their columns, which a checksum depends on."""
     migrated, new = tmp_path / "migrated.db", tmp_path / "new.db"
@@ -194,7 +198,9 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path:
         Store.open(database).close()
 
     declared = "SELECT name, replace(sql, '\"', '') FROM sqlite_master ORDER BY name"
-    assert rows(str(migrated), declared) == rows(str(new), declared)
+    assert [(name, sql and sql.split()) for name, sql in rows(str(migrated), declared)] == [
+        (name, sql and sql.split()) for name, sql in rows(str(new), declared)
+    ]
 
 
 def test_escaped_names_of_schema_1_are_those_of_files(folder: Path, terminal: Terminal) -> None:
@@ -237,6 +243,24 @@ def test_a_database_of_schema_4_renders_the_same_boards(tmp_path: Path, terminal
     assert (folder / "schema-4.db.schema-4.backup").is_file()
 
 
+def test_a_database_of_schema_5_has_the_log_that_it_had(
+    tmp_path: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Opening, rendering and running change no line; the boards are the published ones."""
+    stop_clock(monkeypatch, END)
+    folder = tmp_path / "challenge"
+    shutil.copytree(SCHEMA_5, folder)
+    public = members((folder / "challenge-archive.zip").read_bytes())
+    for command in ("render", "run"):
+        assert terminal.run(command, folder).code == 0
+        assert (folder / "site" / "log.jsonl").read_bytes() == public["public/log.jsonl"]
+        for board in ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json"):
+            assert (folder / "site" / board).read_bytes() == public[f"public/{board}"]
+
+    assert not (folder / "site" / "log-texts.jsonl").exists()
+    assert (folder / "schema-5.db.schema-5.backup").is_file()
+
+
 @pytest.mark.parametrize("version", [2, 3])
 def test_a_database_of_an_unreleased_schema_is_refused_and_unchanged(version: int, tmp_path: Path) -> None:
     """The message says what to do. The rows of schema 2 have no checksums."""
@@ -256,7 +280,7 @@ def test_a_database_of_an_unreleased_schema_is_refused_and_unchanged(version: in
     assert list(tmp_path.glob("*.backup")) == []
 
 
-@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_4, 7)])
+@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_4, 7), (SCHEMA_5, 16)])
 def test_migrated_rows_have_checksums(source: Path, count: int, tmp_path: Path) -> None:
     """Each is verified, and damage to it is found."""
     database = tmp_path / "copy.db"

@@ -16,7 +16,7 @@ import pytest
 
 from scorer.organising.derivation import verified_challenge
 from scorer.scoring.executors import base
-from scorer.verification.log import KnownHead
+from scorer.verification.log import KnownHead, verified_log
 from tests import second_verifier
 from tests.bundles import members
 from tests.forging import PUBLIC, Forger, encoded, sha256, table
@@ -344,6 +344,89 @@ def a_receipt_is_signed_by_nobody(forger: Forger) -> None:
     forger.members[f"{PUBLIC}receipts.jsonl"] = table(rows)
 
 
+# What the record says exists, and nothing else
+
+
+@found
+def a_track_is_left_out(forger: Forger) -> None:
+    """A track is left out."""
+    for name in [name for name in forger.members if "lists" in name or "split" in name]:
+        del forger.members[name]
+    settings = forger.members["challenge/challenge.toml"].decode().partition("[tracks.lists]")[0]
+    forger.members["challenge/challenge.toml"] = settings.encode()
+
+
+@found
+def the_overall_ranking_is_left_out(forger: Forger) -> None:
+    """The overall ranking is left out."""
+    del forger.members[f"{PUBLIC}overall/leaderboard.json"], forger.members[f"{PUBLIC}overall/leaderboard.csv"]
+
+
+@found
+def the_overall_ranking_is_left_out_everywhere(forger: Forger) -> None:
+    """The overall ranking is left out everywhere."""
+    the_overall_ranking_is_left_out(forger)
+    settings = forger.members["challenge/challenge.toml"].decode()
+    start = settings.index("[overall]")
+    settings = settings[:start] + settings[settings.index("[", start + 1) :]
+    forger.members["challenge/challenge.toml"] = settings.encode()
+
+
+@found
+def the_commitment_is_left_out(forger: Forger) -> None:
+    """The commitment is left out."""
+    del forger.members[f"{PUBLIC}commitment.json"], forger.members[f"{PUBLIC}commitment.txt"]
+
+
+@found
+def the_split_is_left_out(forger: Forger) -> None:
+    """The split is left out."""
+    del forger.members[f"{PUBLIC}lists/split.json"]
+
+
+@found
+def a_board_is_added(forger: Forger) -> None:
+    """A board is added."""
+    for end in ("json", "csv"):
+        forger.members[f"{PUBLIC}grand/leaderboard.{end}"] = forger.members[f"{PUBLIC}main/leaderboard.{end}"]
+
+
+@found
+def the_results_are_emptied(forger: Forger) -> None:
+    """The results are emptied."""
+    forger.members["tables/result.jsonl"] = b""
+
+
+@found
+def an_event_is_there_twice(forger: Forger) -> None:
+    """An event is there twice."""
+    name = f"{PUBLIC}events.jsonl"
+    first, *others = forger.members[name].splitlines(keepends=True)
+    forger.members[name] = b"".join([first, first, *others])
+
+
+@found
+def the_challenge_has_another_name(forger: Forger) -> None:
+    """The challenge has another name."""
+    settings = forger.members["challenge/challenge.toml"].replace(b'name = "Live"', b'name = "Lives"')
+    forger.members["challenge/challenge.toml"] = settings
+
+
+@found
+@again
+def a_rule_changes_without_an_erratum(forger: Forger) -> None:
+    """A rule changes without an erratum, and all that shows rules is changed, too."""
+    for event in forger.events.values():
+        if event["kind"] == "basis" and event["track"] == "lists":
+            body = deepcopy(event["body"])
+    body["settings"]["entry"] = "last"
+    forger.add(forger.lines[-1]["index"], "basis", body, "lists")
+    forger.document("commitment.json", lambda each: each["tracks"]["lists"]["rules"].update(entry="last"))
+    settings = forger.members["challenge/challenge.toml"].decode()
+    settings = settings.replace('title = "Lists"\n', 'title = "Lists"\nentry = "last"\n')
+    forger.members["challenge/challenge.toml"] = settings.encode()
+
+
 # Files and boards
 
 
@@ -433,7 +516,7 @@ def an_event_was_recorded_at_another_time(forger: Forger) -> None:
 def original(tmp_path_factory: pytest.TempPathFactory) -> Forger:
     """The archive of a challenge."""
     folder = tmp_path_factory.mktemp("original")
-    live = decided(folder / "live")
+    live = decided(folder / "live", table='[overall]\ntracks = ["main", "lists"]\n')
     target = archived(live, folder / "archive.zip")
     with live.store() as store:
         return Forger(members(target), store.read(lambda view: view.secret("receipts")))
@@ -456,7 +539,7 @@ def test_the_second_program_is_short_and_needs_no_scorer() -> None:
     """It is written from the specification."""
     text = Path(second_verifier.__file__).read_text()
 
-    assert len(text.splitlines()) <= 550
+    assert len(text.splitlines()) <= 720
     assert not re.search(r"^\s*(import|from) (scorer|tests)", text, re.MULTILINE)
 
 
@@ -490,3 +573,35 @@ def test_a_head_shows_it(name: str, original: Forger, tmp_path: Path) -> None:
     by_scorer, by_second = answers(forger.sealed(), tmp_path / "a.zip", original.head)
     assert by_scorer
     assert by_second
+
+
+HIDDEN = ("arrival", "withdrawal", "team", "erratum", "basis", "extension", "reveal")
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_no_event_is_hidden_from_who_kept_a_head(kind: str, original: Forger, tmp_path: Path) -> None:
+    """With the kind of an event whose text is not published, a line has another head."""
+    forger = deepcopy(original)
+    event = forger.event(kind)
+    forger.hide(event["index"])
+    forger.lines[event["index"] - 1]["kind"] = "token"
+    forger.recompute()
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(forger.members[f"{PUBLIC}log.jsonl"])
+    last = original.lines[-1]
+
+    verified = [*verified_log(path, head=KnownHead(bytes.fromhex(last["head"]), last["index"]))]
+
+    (statement,) = [each for each in verified if each.contradiction]
+    assert f"an event until {last['index']} was changed, dropped or added" in statement.contradiction
+    assert answers(forger.sealed(), tmp_path / "a.zip", original.head)[1]
+
+
+def test_missing_bytes_name_the_entry(original: Forger, tmp_path: Path) -> None:
+    """Whoever left out the bytes of the winner has to say whose."""
+    forger = deepcopy(original)
+    a_submission_is_missing(forger)
+
+    by_scorer, _ = answers(forger.sealed(), tmp_path / "a.zip")
+
+    assert 'missing: "main/amber/1.txt", "main/late/1.txt"' in by_scorer[0] or '"main/amber/1.txt"' in by_scorer[0]

@@ -88,12 +88,12 @@ def test_a_line_with_a_head_is_signed(tmp_path: Path) -> None:
     place, time, signed, name = line.split(" ", 3)
     last = json.loads((live.folder / "site" / "log.jsonl").read_text().splitlines()[-1])
 
-    assert (place, time, name) == (f"{last['index']}:{last['head']}", "2027-01-31T13:00:00Z", "Live")
+    assert (place, time, name) == (f"1.{last['index']}:{last['head']}", "2027-01-31T13:00:00Z", "Live")
     found = here("verify", "challenge", archive, "--head", line)
     assert (found.code, "ok      the line with the head is signed by the key of receipts" in found.out) == (0, True)
     for wrong in (f"{place} 2027-01-30T13:00:00Z {signed} {name}", f"{place} {time} {signed} Other"):
         assert "the signature is wrong" in failed(here("verify", "challenge", archive, "--head", wrong))[0]
-    other = f"{last['index']}:{'0' * 64} {time} {signed} {name}"
+    other = f"1.{last['index']}:{'0' * 64} {time} {signed} {name}"
     assert len(failed(here("verify", "challenge", archive, "--head", other))) == 2
     assert here("verify", "log", live.folder / "site" / "log.jsonl", "--head", line).code == 0
 

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from scorer.organising.phases import extend
-from scorer.store.log import head_of
 from tests.commands import Answer, Terminal, failed
 from tests.committed import COMMITTED, KEY, LISTS, Committed, whole
 from tests.live_challenges import CORRECTED, SOLUTION, day
+from tests.strangers import chain
 
 KEY_SHA256 = hashlib.sha256(bytes.fromhex(KEY)).hexdigest()
 OTHER = "0" * 64
@@ -272,14 +272,11 @@ def other_key(held: Held) -> None:
     (held.folder / "split.json").write_text(json.dumps({**document, "key_sha256": OTHER}))
 
 
-def rechained(held: Held, index: int, **changes: str) -> None:
+def rechained(held: Held, index: int, **changes: Any) -> None:
     """Change a line of the log, and compute all heads again."""
     lines = [json.loads(line) for line in (held.folder / "log.jsonl").read_text().splitlines()]
     lines[index - 1] |= changes
-    head = bytes(32)
-    for line in lines:
-        head = head_of(head, bytes.fromhex(line["leaf"]))
-        line["head"] = head.hex()
+    chain(lines)
     text = "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines)
     (held.folder / "log.jsonl").write_text(text)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.store.log import START, LogLine, head_of
+from scorer.store.log import START, LogLine
 from scorer.verification.log import read_log, verified_log
 from tests.boards import published_log
 from tests.commands import Answer, Terminal
@@ -35,7 +35,7 @@ def chained(lines: Sequence[LogLine]) -> list[LogLine]:
     """Lines with new indexes and heads, as someone writes them who wants to hide a change."""
     found, head = [], START
     for index, line in enumerate(lines, 1):
-        head = head_of(head, line.leaf)
+        head = replace(line, index=index).head_after(head)
         found.append(replace(line, index=index, head=head))
     return found
 
@@ -163,16 +163,78 @@ def test_a_new_chain_is_found_with_an_earlier_copy_or_a_head(verify: Verify, tmp
     assert failed(verify(lines, "--head", LINES[4].head.hex())) == []
 
 
-def test_another_kind_is_found_with_an_earlier_copy(verify: Verify, tmp_path: Path) -> None:
-    """The kind of an event is in its leaf, whose text is not public."""
+def test_another_kind_is_found(verify: Verify) -> None:
+    """The head covers it."""
+    (found,) = failed(verify([*LINES[:5], replace(LINES[5], kind="arrival"), *LINES[6:]]))
+
+    assert ": line 6 (event 6): found " in found
+
+
+def test_another_epoch_is_found(verify: Verify) -> None:
+    """By the order of epochs, also with heads that fit."""
+    lines = chained([*LINES[:5], *(replace(line, epoch=2) for line in LINES[5:])])
+
+    (found,) = failed(verify(lines))
+
+    assert found.endswith(": line 6 has epoch 2, expected 1")
+
+
+# Version 1
+
+
+OLD = published_log(7, None).lines
+"""A log of version 1."""
+
+
+def switched(*, at: int = 6, kind: str = "log") -> list[LogLine]:
+    """A log that begins with version 1, and has version 2 from an event on."""
+    later = [replace(line, kind=kind if line.index == at else line.kind) for line in LINES[at - 1 :]]
+    return chained([*OLD[: at - 1], *later])
+
+
+def test_another_kind_in_version_1_is_found_with_an_earlier_copy(
+    verify: Verify, tmp_path: Path, terminal: Terminal
+) -> None:
+    """No head covers it, which a note says."""
     copy = tmp_path / "earlier.jsonl"
-    copy.write_text(text(LINES))
-    lines = [*LINES[:5], replace(LINES[5], kind="arrival"), *LINES[6:]]
-    assert failed(verify(lines)) == []
+    copy.write_text(text(OLD))
+    lines = [*OLD[:5], replace(OLD[5], kind="arrival"), *OLD[6:]]
 
-    (found,) = failed(verify(lines, "--earlier", copy))
+    answer = verify(lines)
+    assert answer.code == 0
+    note = "note    the heads of 7 events have version 1 and do not cover kinds: an earlier copy shows whether one was "
+    assert answer.out.splitlines()[-1] == f"{note}changed"
+    answer = verify(lines, "--earlier", copy)
+    assert (answer.code, ": event 6 differs: " in answer.out) == (1, True)
 
-    assert ": event 6 differs: " in found
+
+def test_a_log_goes_on_with_version_2(verify: Verify) -> None:
+    """The note says which events have version 1."""
+    answer = verify(switched())
+
+    assert answer.code == 0
+    assert "note    the heads of 5 events have version 1 " in answer.out
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        (chained([*LINES[:5], *OLD[5:]]), "line 6 has version 1 after a line of version 2"),
+        (switched(kind="phases"), "line 6 has the kind phases: an event of the kind log begins version 2"),
+        (chained([*LINES[:5], replace(LINES[5], kind="log")]), "line 6 has the kind log: an event of the kind log "),
+        ([*OLD[:5], replace(OLD[5], kind="preview")], 'line 6: found the kind "preview"'),
+        ([*LINES[:5], replace(LINES[5], kind="lost")], 'line 6: found the kind "lost"'),
+        (text(LINES).replace('"version":2', '"version":3'), "line 1: found "),
+        (text(LINES).replace('"epoch":1', '"epoch":0'), "line 1: found "),
+        (text(LINES).replace(',"epoch":1', ""), "line 1: found "),
+    ],
+)
+def test_versions_have_one_order(verify: Verify, lines: str | Sequence[LogLine], message: str) -> None:
+    """From 1 to 2, with an event that says so, and never back."""
+    answer = verify(lines)
+
+    assert answer.code == 1
+    assert message in answer.out
 
 
 def test_events_dropped_at_the_end_are_found(verify: Verify, tmp_path: Path) -> None:
@@ -195,7 +257,7 @@ def test_events_dropped_at_the_end_are_found(verify: Verify, tmp_path: Path) -> 
         ("", "the file is empty; expected a line for each event"),
         (text(LINES)[:-1], f"line {COUNT}: the line has no end; the file is incomplete"),
         (text(LINES)[:-9], f"line {COUNT}: the line has no end"),
-        (f"{text(LINES[:2])}\n", 'line 3: found "", expected {"index":1,"kind":"arrival",'),
+        (f"{text(LINES[:2])}\n", 'line 3: found "", expected {"version":2,"epoch":1,"index":1,"kind":"arrival",'),
         (text(LINES).replace("\n", "\r\n"), 'line 1: found "{'),
         (text(LINES).replace('"index":3', '"index":03'), "line 3: found "),
         (text(LINES).replace('"index":3', '"index": 3'), "line 3: found "),

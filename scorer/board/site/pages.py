@@ -63,7 +63,7 @@ from scorer.settings.published import published_settings
 from scorer.settings.tables import FOLDER
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
-from scorer.store.log import public_pem
+from scorer.store.log import LOG_TEXTS, public_pem
 from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened
 
 ASSETS = (
@@ -335,6 +335,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         add([timeline_page(timeline, len(views), site)])
         site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, log)
     site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
+    site |= {LOG_TEXTS: "\n".join([*log.texts, ""])} if log.texts else {}
     add(_further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
     return site
 

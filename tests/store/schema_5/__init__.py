@@ -1,0 +1,1 @@
+"""A challenge with a database of schema 5."""
