@@ -119,6 +119,8 @@ EXPECTED = (
     'digits)"}, in version 1 without version and epoch'
 )
 
+NEWLINE = b"\n"
+
 SHOWN = 120
 """Characters of a malformed line that a message has at most."""
 
@@ -153,7 +155,10 @@ def verified_log(
     yield Verified(f"the log has {counted(len(lines), 'event')}, and each line has the form of an event", malformed)
     if copy is not None:
         events = counted(copy.count(b"\n"), "event")
-        yield Verified(f"the log begins with the {events} of the earlier copy", _difference(data, copy))
+        statement = f"the log begins with the {events} of the earlier copy"
+        ends = f"the log ends before event {data.count(NEWLINE) + 1} of the copy: download the log again"
+        is_shorter = len(data) < len(copy) and copy.startswith(data)
+        yield Verified(statement, ends if is_shorter else _difference(data, copy), is_later=is_shorter)
     if malformed:
         return
     yield Verified(f"the events are 1 to {len(lines):,}, without a gap", gap(lines) or disorder(lines))
@@ -235,9 +240,7 @@ def _difference(data: bytes, earlier: bytes) -> str:
     if data.startswith(earlier):
         return ""
     pairs = zip_longest(BytesIO(data), BytesIO(earlier))
-    number, now = next((number, now) for number, (now, then) in enumerate(pairs, 1) if then is not None and now != then)
-    if now is None:
-        return f"the log ends before event {number} of the earlier copy: events at its end were dropped"
+    number = next(number for number, (now, then) in enumerate(pairs, 1) if then is not None and now != then)
     return f"event {number} differs: it was changed, or an event until it was dropped or added"
 
 
@@ -250,7 +253,7 @@ def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
         return compared(f"{where} has the head {known.head.hex()}", index is not None, lost)
     statement = f"event {known.index} has the head {known.head.hex()}"
     if known.index > len(lines):
-        return Verified(statement, too_short(len(lines)))
+        return newer(statement, known.index, lines)
     found, epoch = lines[known.index - 1].head, lines[known.index - 1].epoch
     if known.epoch is not None and known.epoch < epoch:
         return Verified(statement, f"found epoch {epoch}: the event was lost when a backup was restored")
@@ -336,9 +339,7 @@ def lost_events(lines: Sequence[LogLine], bodies: Mapping[int, Mapping[str, Any]
     }
 
 
-def too_short(events: int) -> str:
-    """What it means that a log with so many events does not have a later one."""
-    return (
-        f"the log ends with event {events}; during a freeze, download it again when the freeze is over, otherwise "
-        "events at its end were dropped"
-    )
+def newer(statement: str, index: int, lines: Sequence[LogLine]) -> Verified:
+    """A statement about an event that a log does not have yet: a later log may agree."""
+    ends = f"the log ends with event {len(lines)}, and was published before event {index}"
+    return Verified(statement, f"{ends}: download it again later, after a freeze when it is over", is_later=True)
