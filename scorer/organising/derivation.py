@@ -92,14 +92,6 @@ NEWLINE = b"\n"
 RANKING = 4
 """So many columns of a board are its ranks, its teams and their scores, without which nothing can be compared."""
 
-OF_KIND: Mapping[str, frozenset[str]] = {
-    "arrival": frozenset({"names", "delivery"}),
-    "withdrawal": frozenset({"source", "unscored"}),
-    "metadata": frozenset({"reason"}),
-    "reveal": frozenset({"split_key", "commitment"}),
-}
-"""Keys of bodies that their models leave out."""
-
 
 def verified_challenge(source: str | Path, head: KnownHead | None = None) -> Iterator[Verified]:
     """Derive all that a challenge has published from its public archive, and compare it with what the archive has.
@@ -264,12 +256,12 @@ def _unknown_keys(event: Mapping[str, Any]) -> Iterator[str]:
     yield from event.keys() - {"at", "body", "index", "kind", "track"}
     model = body_model(event["kind"], event["body"])
     known = model.model_validate(event["body"]).model_dump(mode="json", exclude_unset=True)
-    yield from _not_in(event["body"], known, OF_KIND.get(event["kind"], frozenset()))
+    yield from _not_in(event["body"], known)
 
 
-def _not_in(found: Any, known: Any, also: Iterable[str] = ()) -> Iterator[str]:
+def _not_in(found: Any, known: Any) -> Iterator[str]:
     if isinstance(found, dict) and isinstance(known, dict):
-        yield from sorted(found.keys() - known.keys() - set(also))
+        yield from sorted(found.keys() - known.keys())
         for key in found.keys() & known.keys():
             yield from _not_in(found[key], known[key])
     elif isinstance(found, list) and isinstance(known, list):

@@ -304,6 +304,8 @@ class _OfFile(Body):
     file: str
     digest: Digest
     replaced_by: Digest = ""
+    source: str = ""
+    unscored: Flag = False
     reason: str = ""
 
 
@@ -312,6 +314,8 @@ class _Arrival(_OfFile):
     received: Time
     source: str
     absent_at: Time = ""
+    names: str = ""
+    delivery: str = ""
 
 
 class _Amendment(_OfFile):
@@ -395,6 +399,11 @@ class _Lost(Body):
     leaf: Digest
 
 
+class _Reveal(Body):
+    split_key: str = ""
+    commitment: str = ""
+
+
 class _Token(Body):
     state: Literal["issued", "ended"]
     sha256: Digest
@@ -424,7 +433,7 @@ BODIES: Mapping[str, type[Body]] = {
     "restored": _Restored,
     LOST: _Lost,
     "commitment": _Commitment,
-    "reveal": Body,
+    "reveal": _Reveal,
     "token": _Token,
 }
 """What the body of each kind of event has at least."""

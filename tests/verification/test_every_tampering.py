@@ -149,7 +149,7 @@ def of_document(name: str, text: str) -> Iterator[Tampering]:
 
 
 def of_lines(name: str, text: str) -> Iterator[Tampering]:
-    """The changes of a member with an object a line; a text of JSON in it has fields of its own."""
+    """The changes of a member with an object a line; its texts of JSON are changed by other functions."""
     lines = text.splitlines()
     for number, line in enumerate(lines):
         value = read(line)

@@ -240,7 +240,7 @@ def test_what_visitors_never_see_is_in_no_archive(tmp_path: Path) -> None:
 
 
 def test_nothing_outside_of_the_archive_is_opened(site: Path, tmp_path: Path) -> None:
-    """No request is sent, and no file of this machine is read, whatever path the settings name."""
+    """No request is sent, and no file of this machine is read, for any path in the settings."""
     content = members(site / PLACE)
     manifest = json.loads(content["manifest.json"])
     settings = content["challenge/challenge.toml"].decode()
@@ -348,7 +348,7 @@ def test_a_board_that_nobody_derives_is_found(site: Path, tmp_path: Path) -> Non
 
 
 def test_an_archive_has_what_the_record_has(tmp_path: Path) -> None:
-    """Without a track, with other rules, or with other phases, there is none."""
+    """Without a track, with other rules or with other phases, no archive is written."""
     live = decided(tmp_path / "live")
     text = (live.folder / FILE).read_text()
     whole, _, lists = text.partition("[tracks.lists]")
