@@ -151,6 +151,8 @@ class Archive:
         """Verify all. Raises WrongError."""
         self.check_log(head)
         self.settings = tomllib.loads(self.members["challenge/challenge.toml"].decode())
+        known = {"name", "licence", "publish_submissions", "limits", "metadata", "overall", "visibility", "tracks"}
+        need(set(self.settings) <= known, "the keys of challenge.toml")
         self.publishes = self.settings.get("publish_submissions", True)
         self.results = self.table("tables/result.jsonl", OF_RESULTS, lambda row: row["digest"])
         boards = [Board(self, name, table) for name, table in self.settings["tracks"].items()]

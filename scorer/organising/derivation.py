@@ -14,7 +14,7 @@ import re
 import shutil
 import tempfile
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -50,7 +50,7 @@ from scorer.organising.run import complete_means
 from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
-from scorer.settings.rules import KEY_FILE
+from scorer.settings.rules import KEY_FILE, share, share_text
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.store.events import EVERY_TRACK, INVALID, Event, RecordedBasis, body_model, recorded_basis
 from scorer.store.log import UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
@@ -153,7 +153,8 @@ def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[
             f"{folder}/{name}" for folder, index in rendered.items() for name in BOARDS if index not in (None, end)
         }
         differing = [name for name in differing if name not in (LOG, COMMITMENT, *changed)]
-    unknown = [] if "://" in source else _unknown_boards(Path(source), names)
+    there = [] if "://" in source else [path for name in BOARDS for path in Path(source).rglob(name)]
+    unknown = sorted({path.relative_to(source).as_posix() for path in there} - {*names})
     statement = f"{counted(len(names), 'file')} of the site are those of the archive"
     yield Verified(statement, listed("not", differing) or listed("not in the archive:", unknown))
     if is_later or is_earlier:
@@ -174,12 +175,6 @@ def _stated(board: bytes) -> str:
         return str(parsed_json(board)["log"]["head"])
     except INVALID:
         return ""
-
-
-def _unknown_boards(site: Path, names: Sequence[str]) -> list[str]:
-    """The boards of a folder that the archive does not have."""
-    found = (path.relative_to(site).as_posix() for name in BOARDS for path in site.rglob(name))
-    return sorted(set(found) - set(names))
 
 
 def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | None) -> Iterator[Verified]:
@@ -205,7 +200,6 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
         )
     facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
     rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
-    rows[RESULT_TABLE] = list(bundle.rows(RESULTS))
     limits = replace(Limits(), expanded_mb=min(Limits().expanded_mb, most_expanded(bundle.size) // MB))
     _load(bundle, challenge, rows, folder / "solutions.db", limits)
     times = [datetime.fromisoformat(row["at"]) for row in rows[EVENT_TABLE] if row["at"]]
@@ -290,24 +284,18 @@ def _outside(bundle: Bundle) -> str:
 
 
 def _load(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: Path, limits: Limits) -> None:
-    """Import the rows, with the solutions as their bytes have them."""
+    """Import the rows, with the solutions as their bytes have them, and then the results, which need these."""
     most = most_expanded(bundle.size)
     for place in (scratch, challenge.database_address):
-        # The results of submissions without bytes need the solutions.
-        tables = {**rows, RESULT_TABLE: () if place == scratch else rows[RESULT_TABLE]}
         with opened_database(place) as database:
-            load(database, partial(_rows_of, tables), SCHEMA_VERSION, most)
+            load(database, lambda table: rows.get(table, ()), SCHEMA_VERSION, most)
         with Store.open(place, create=False) as store:
             store_members(bundle, SOLUTIONS, store.archive(challenge.root), None)
             for track in challenge.tracks if place == scratch else ():
                 for rules in store.read(partial(_all_rules, track=track, store=store)):
                     rules.store_solution(store, rules.read_solution(limits))
             rows["solution"] = store.read(lambda view: list(dumped(view, "solution")))
-
-
-def _rows_of(tables: Mapping[str, Any], name: str) -> Iterable[Mapping[str, Any]]:
-    rows: Iterable[Mapping[str, Any]] = tables.get(name, ())
-    return rows
+        rows[RESULT_TABLE] = list(bundle.rows(RESULTS))
 
 
 def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
@@ -344,19 +332,15 @@ def _entries(
         unbound = f"publish_submissions is false, so nothing binds the results to bytes of {teams}"
         yield Verified(f"the scores of {count}", unbound if lacking else "", is_open=True)
     known = found | {row["submission_digest"] for row in results}
-    limited = [track.name for track in challenge.tracks if store.read(partial(_has_quota, track=track))]
+    quotas = store.read(lambda view: {track.name: Now.of(view, track).rules.quota for track in challenge.tracks})
     for state in states:
         submission, is_gone = state.submission, not (state.present or state.unscored)
-        if is_gone and submission.track in limited and submission.digest not in known:
+        if is_gone and quotas[submission.track].limits_anything and submission.digest not in known:
             where = f"{submission.file} was withdrawn, and its result is not in the archive"
             yield Verified(f"whether event {state.index} takes its places of the quota", where, is_open=True)
     if gone := len({row["submission_digest"] for row in results} - {submission.digest for submission in lacking}):
         which = counted(gone, "submission that was withdrawn", "submissions that were withdrawn")
         yield Verified(f"nothing binds the results of {which} to their bytes", is_note=True)
-
-
-def _has_quota(view: Snapshot, track: Track) -> bool:
-    return Now.of(view, track).rules.quota.limits_anything
 
 
 def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, limits: Limits) -> Iterator[Verified]:
@@ -421,13 +405,14 @@ def _unexplained(view: Snapshot, track: Track) -> str:
 def _content_of(basis: RecordedBasis) -> Mapping[str, Any]:
     """What a commitment says about a track with this basis, without its phases."""
     settings = basis.settings or {}
-    split = settings.get("split")
+    if split := settings.get("split"):
+        split = {"preliminary": share_text(share(split["preliminary"])), "key_sha256": split["key_sha256"]}
     return {
         "solution": basis.solution,
         "items": basis.items,
         "rules": rules_of_settings(settings),
         "phases": None,
-        "split": split and {"preliminary": split["preliminary"], "key_sha256": split["key_sha256"]},
+        "split": split,
     }
 
 
@@ -479,18 +464,16 @@ def _compared(
 
 def _same(name: str, published: bytes, derived: str, scorer: str) -> Verified:
     """Whether a document is the derived one, byte for byte, or in its values if another version wrote it."""
-    statement = f"{name.removeprefix(PUBLIC)}: the derived {'board' if name.endswith(BOARDS) else 'file'} is the "
-    statement += "published one, byte for byte"
+    what = "board" if name.endswith(BOARDS) else "file"
+    statement = f"{name.removeprefix(PUBLIC)}: the derived {what} is the published one, byte for byte"
     if published == derived.encode():
         return Verified(statement)
     if scorer != __version__ and name.endswith((".json", ".csv")):
         return _same_values(name, published, derived, scorer)
-    text = published.decode("utf-8", "replace")
-    pairs = itertools.zip_longest(text.splitlines(), derived.splitlines(), fillvalue="")
-    differing = ((number, *pair) for number, pair in enumerate(pairs, 1) if pair[0] != pair[1])
-    number, was, now = next(differing, (0, "", ""))
-    differs = f"line {number}: published {shown(was)}, derived {shown(now)}" if number else "the ends of lines differ"
-    return Verified(statement, differs)
+    lines = published.decode("utf-8", "replace").splitlines(True), derived.splitlines(True)
+    pairs = enumerate(itertools.zip_longest(*lines, fillvalue=""), 1)
+    number, was, now = next((number, *pair) for number, pair in pairs if pair[0] != pair[1])
+    return Verified(statement, f"line {number}: published {shown(was)}, derived {shown(now)}")
 
 
 def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Verified:
