@@ -327,7 +327,7 @@ class Board:
         self.basis = archive.of(name, "basis")[-1]["body"]
         self.settings = self.basis["settings"]
         self.files = [table[key] for key in FILES if table.get(key) not in (None, "self")]
-        self.files += [table["split"]["key_file"]] if "split" in table else []
+        self.files += [table["split"].get("key_file", "split.key")] if "split" in table else []
         self.solution: dict[str, dict[str, float]] = {}
         self.flagged = set()
         for line in archive.members[f"solutions/{self.basis['solution']}"].decode().splitlines():
@@ -489,7 +489,7 @@ class Board:
         need((document["version"], document["track"]) == (1, self.name), f"{self.name}: the split of another track")
         revealed = [event["body"].get("split_key") for event in self.archive.of(self.name, "reveal")]
         need(document["key"] in revealed, f"{self.name}: the key was not revealed")
-        file = self.archive.members[f"challenge/{self.table['split']['key_file']}"]
+        file = self.archive.members[f"challenge/{self.table['split'].get('key_file', 'split.key')}"]
         need(file == f"{document['key']}\n".encode(), f"{self.name}: the file of the key")
         key = bytes.fromhex(document["key"])
         need(sha256(key) == document["key_sha256"] == split["key_sha256"], f"{self.name}: the key of the split")

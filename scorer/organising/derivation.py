@@ -445,7 +445,6 @@ def _compared(
     names = texts.keys() | public_files(view, challenge, _named(settings).values())
     manifest, writer = bundle.manifest, bundle.manifest.scorer
     stated = {"challenge": challenge.name, "events": len(lines), "head": lines[-1].head.hex()}
-    stated |= {"tables": SCHEMA_VERSION} if writer == __version__ else {}
     texts[MANIFEST] = manifest_text(manifest.model_copy(update=stated))
     missing = (name for name in sorted(names - bundle.members.keys()) if not name.startswith(SUBMISSIONS))
     found = [

@@ -337,7 +337,8 @@ def _serial(monkeypatch: pytest.MonkeyPatch) -> None:
 NOT_SPECIFIED = re.compile(
     r"public/overall/.*|public/TRACK/leaderboard\.(csv|json): (low|high|rank from|rank to|tier)|"
     r"public/TRACK/leaderboard\.json: (rules|phase|late|statistics|rows\.\*\.(low|high|rank from|rank to|tier|status|"
-    r"choice|changes)|track\.decimals).*|challenge/challenge\.toml(: overall.*)?|tables/result\.jsonl: .*|public/events\.jsonl: .*"
+    r"choice|changes)|track\.decimals).*|challenge/challenge\.toml(: overall.*)?|"
+    r"tables/result\.jsonl: .*|public/events\.jsonl: .*"
 )
 """What the specification leaves to scorer: statistics, sentences, the overall ranking, other keys of results and
 events."""

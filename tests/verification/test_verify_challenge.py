@@ -394,3 +394,24 @@ def test_where_submissions_are_published_is_recorded(tmp_path: Path) -> None:
     found = here("verify", "challenge", tmp_path / ARCHIVE)
     assert found.code == 1
     assert 'the archive has other "publish_submissions"' in found.out
+
+
+def test_an_archive_of_release_1_0_0_is_verified_with_a_note(tmp_path: Path) -> None:
+    """Its heads do not cover kinds, so nothing shows an event behind another kind, and a note says so."""
+    archive = Path(__file__).parent / "archive_1" / ARCHIVE
+    note = "note    the heads of 29 events have version 1 and do not cover kinds"
+    found = here("verify", "challenge", archive)
+
+    assert (found.code, failed(found), problems(archive), note in found.out) == (0, [], [], True)
+    content = members(archive)
+    texts = [json.loads(line) for line in content["public/events.jsonl"].splitlines()]
+    hidden = next(row for row in texts if json.loads(row["event"])["kind"] == "reveal")
+    content["public/events.jsonl"] = table_text(row for row in texts if row != hidden).encode()
+    lines = content["public/log.jsonl"].decode().splitlines(keepends=True)
+    lines[hidden["index"] - 1] = lines[hidden["index"] - 1].replace('"reveal"', '"token"')
+    content["public/log.jsonl"] = "".join(lines).encode()
+    manifest = json.loads(content["manifest.json"])
+    changed = tmp_path / ARCHIVE
+    changed.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    found = here("verify", "challenge", changed, "--head", manifest["head"])
+    assert note in found.out
