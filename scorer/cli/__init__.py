@@ -175,6 +175,6 @@ def _overview() -> str:
         [
             *lines,
             "`scorer COMMAND --help` explains a command and its options.",
-            "Exit codes: 0 success, 1 a file or a setting is invalid, 2 the arguments are wrong; verify, trec_eval: more.",
+            "Exit codes: 0 success, 1 a file or a setting is invalid, 2 the arguments are wrong; trec_eval: its own.",
         ]
     )

@@ -29,7 +29,7 @@ from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits, most_expanded
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, commitments, receipt_text
 from scorer.live.now import Now, PublishedLog, submissions_of
-from scorer.live.phases import folded_phases
+from scorer.live.phases import DATES, folded_phases
 from scorer.live.rules import changed_names, rules_of_settings
 from scorer.organising.bundles import challenge_in, manifest_text, opened_database, store_members, write_new
 from scorer.organising.public import (
@@ -377,11 +377,12 @@ def _unexplained(view: Snapshot, track: Track) -> str:
     promised: RecordedBasis | None = None
     is_committed, waiting = False, ""
     dates: list[Event] = []
+    plan = folded_phases(dates)
     for event in view.events(track.name):
-        plan = folded_phases(dates)
         has_started = event.at is not None and plan.has_started(event.at)
-        if event.kind in ("phases", "extension"):
+        if event.kind in DATES:
             dates.append(event)
+            plan = folded_phases(dates)
         elif event.kind == "erratum":
             promised = recorded_basis(event.body["basis"], event.at)
         elif content := committed.get(event.index):
@@ -427,7 +428,7 @@ def _proof(bundle: Bundle, challenge: Challenge, lines: Sequence[LogLine], opene
     receipts = {}
     for event in view.all_events:
         if event.kind == "arrival":
-            dates = (each for each in view.events(event.track) if each.kind in ("phases", "extension"))
+            dates = (each for each in view.events(event.track) if each.kind in DATES)
             plan = folded_phases(each for each in dates if each.index < event.index)
             text = receipt_text(challenge.name, event, plan, nonces[event.index], lines[event.index - 1])
             receipts[event.index] = f"{text}{signatures.get(text, '')}"
