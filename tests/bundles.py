@@ -169,7 +169,7 @@ def with_manifest(content: Mapping[str, bytes], **facts: Any) -> dict[str, bytes
     others = {name: data for name, data in content.items() if name != MANIFEST}
     manifest = json.loads(content[MANIFEST])
     manifest |= {"members": {name: sha256(data).hexdigest() for name, data in others.items()}, **facts}
-    return {**others, MANIFEST: json.dumps(manifest).encode()}
+    return {**others, MANIFEST: (json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode()}
 
 
 def edited(content: dict[str, bytes], name: str, change: Callable[[list[dict[str, Any]]], object]) -> bytes:

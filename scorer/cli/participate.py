@@ -434,7 +434,7 @@ DOCUMENTS = {
     "split": Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
     "challenge": Document(
         "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
-        "organising.public:verified_challenge",
+        "organising.derivation:verified_challenge",
         ("scipy",),
     ),
     "bundle": Document(
@@ -517,14 +517,16 @@ def verify(
 ) -> int:
     """Verify a document that the organiser of a challenge has published.
 
-    Prints a line for each check, ok or FAILED and what differs, and notes on what is not checked. Exits with 1 if a
-    check failed.
+    Prints a line for each check: ok; FAILED and what differs; open and why it cannot be verified; later if a document
+    is older than another one, so that a later download may agree; and notes on what is not checked. Exit code 0: all is
+    ok; 1: a check failed; 3: a part cannot be verified; 4: look again later.
     It needs neither the challenge nor its database.
     """
-    failed = 0
+    from scorer.verification.log import EXIT_CODES
+
+    outcomes = set()
     for statement in DOCUMENTS[document].verified(file, **evidence.of(document)):
-        failed += bool(statement.contradiction)
+        outcomes.add(statement.outcome)
         difference = f": {statement.contradiction}" if statement.contradiction else ""
-        word = "FAILED" if statement.contradiction else "note" if statement.is_note else "ok"
-        print_result(f"{word:6}  {printable(statement.statement + difference)}")
-    return 1 if failed else 0
+        print_result(f"{statement.outcome:6}  {printable(statement.statement + difference)}")
+    return next((code for outcome, code in EXIT_CODES.items() if outcome in outcomes), 0)

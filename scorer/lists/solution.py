@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from scorer.errors import ContentError, Findings, SolutionError
 from scorer.files import shown
+from scorer.limits import OWN_FILES, Limits
 from scorer.lists.detection import opened, roles
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import (
@@ -333,20 +334,20 @@ Exclude = Listed | ExcludedPairs
 """What to exclude: "self", the path or the URL of a list, a dict query -> items, or a list that has been read."""
 
 
-def excluded(exclude: Exclude | None) -> Excluded | None:
+def excluded(exclude: Exclude | None, limits: Limits = OWN_FILES) -> Excluded | None:
     """Return what to exclude, after a list is read. Raises SolutionError if it cannot be read or is invalid."""
     if exclude is None or isinstance(exclude, ExcludedPairs):
         return exclude
-    return SELF if exclude == SELF else excluded_pairs(exclude)
+    return SELF if exclude == SELF else excluded_pairs(exclude, limits)
 
 
-def excluded_pairs(listed: Listed) -> ExcludedPairs:
+def excluded_pairs(listed: Listed, limits: Limits = OWN_FILES) -> ExcludedPairs:
     """Return the pairs in a list, as `excluded` does. The format of a file is any of a submission or of qrels."""
     batches: list[Ranked | Graded] = []
     name = shown(listed) if isinstance(listed, str | os.PathLike) else "the excluded items"
     with findings_about(name, SolutionError) as findings:
         if isinstance(listed, str | os.PathLike):
-            with opened(listed, None, "exclude") as (detected, head, content):
+            with opened(listed, None, "exclude", limits=limits) as (detected, head, content):
                 read = detected.graded(head) if roles(listed) == {"solution"} else detected.ranked(head)
                 batches = [read(block, findings) for block in content]
         else:
@@ -467,7 +468,7 @@ class Solution:
             The solution cannot be read or is invalid, or has another digest. All errors are reported together.
         """
         if isinstance(source, str | os.PathLike):
-            return cls._of_file(source, format_name, digest)
+            return cls.of_file(source, format_name, digest)
         return cls.for_a_call(source, format_name, copied=True)
 
     @classmethod
@@ -476,17 +477,24 @@ class Solution:
         if isinstance(source, Solution):
             return source
         if isinstance(source, str | os.PathLike):
-            return cls._of_file(source, format_name, None)
+            return cls.of_file(source, format_name)
         if (parts := graded_dicts(source, copied=copied)) is not None:
             return cls(**parts)
         with findings_about("the solution", SolutionError) as findings:
             return cls.of([memory.graded(source, findings)], findings)
 
     @classmethod
-    def _of_file(cls, path: str | os.PathLike[str], format_name: str | None, digest: str | None) -> Solution:
+    def of_file(
+        cls,
+        path: str | os.PathLike[str],
+        format_name: str | None,
+        digest: str | None = None,
+        limits: Limits = OWN_FILES,
+    ) -> Solution:
+        """As `read`, of a file within these limits."""
         findings, kind = Findings(), SolutionError
         solution, read_bytes = None, None if digest is None else hashlib.sha256()
-        opening = opened(path, format_name, "solution_format", read_bytes)
+        opening = opened(path, format_name, "solution_format", read_bytes, limits)
         with reported(findings), opening as (detected, head, content):
             read = detected.graded(head)
             batches = [read(block, findings) for block in content]
@@ -610,10 +618,10 @@ class Solution:
         return self.items[0].as_py() if len(self.items) else None
 
 
-def read_ids(path: str | os.PathLike[str]) -> pa.StringArray:
+def read_ids(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> pa.StringArray:
     """The ids in a file with one id a line, each once, in the order of the file. Raises SolutionError."""
-    with findings_about(shown(path), SolutionError), open_bytes(path) as stream:
-        parts = [Lines.of(block).text for block in blocks(stream)]
+    with findings_about(shown(path), SolutionError), open_bytes(path, limits=limits) as stream:
+        parts = [Lines.of(block).text for block in blocks(stream, limits=limits)]
         if not any(map(len, parts)):
             raise UnreadableError("the file is empty; expected one id a line")
     return coded(parts)[1]

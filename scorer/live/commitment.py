@@ -88,27 +88,29 @@ class Issuer:
     def receipt(self, event: Event) -> str:
         """The receipt of an entry, given its arrival, which was followed."""
         dates = (date for date in self._dates if date.track == event.track and date.index < event.index)
-        text = f"{encoded(self._receipt(event, folded_phases(dates)).values())}\n"
+        nonce = nonce_of(self.log_key, event.index, event_text(event)).hex()
+        text = receipt_text(self.challenge, event, folded_phases(dates), nonce, self._lines[event.index - 1])
         signed = base64.b64encode(signature(self.signing_key, text.encode("ascii")))
         return f"{text}{signed.decode('ascii')}\n"
 
-    def _receipt(self, event: Event, phases: Phases) -> Receipt:
-        text, body = event_text(event), event.body
-        phase, place = phases.place(datetime.fromisoformat(body["received"]))
-        line = self._lines[event.index - 1]
-        facts: dict[str, Any] = {} if line.version == 1 else {"epoch": line.epoch}
-        return Receipt(
-            version=line.version,
-            challenge=self.challenge,
-            track=event.track,
-            **facts | {name: body[name] for name in OF_BODY},
-            phase=phase if place == "ok" else None,
-            index=event.index,
-            event=text.decode("ascii"),
-            nonce=nonce_of(self.log_key, event.index, text).hex(),
-            leaf=line.leaf.hex(),
-            head=line.head.hex(),
-        )
+
+def receipt_text(challenge: str, event: Event, phases: Phases, nonce: str, line: LogLine) -> str:
+    """What the receipt of an entry says and what is signed, given its arrival and its line in the log."""
+    phase, place = phases.place(datetime.fromisoformat(event.body["received"]))
+    facts: dict[str, Any] = {} if line.version == 1 else {"epoch": line.epoch}
+    receipt = Receipt(
+        version=line.version,
+        challenge=challenge,
+        track=event.track,
+        **facts | {name: event.body[name] for name in OF_BODY},
+        phase=phase if place == "ok" else None,
+        index=event.index,
+        event=event_text(event).decode("ascii"),
+        nonce=nonce,
+        leaf=line.leaf.hex(),
+        head=line.head.hex(),
+    )
+    return f"{encoded(receipt.values())}\n"
 
 
 @dataclass(frozen=True, slots=True)

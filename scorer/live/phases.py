@@ -145,6 +145,10 @@ class Phases:
         return chosen is not None and now >= chosen.closes
 
 
+DATES = ("phases", "extension")
+"""The kinds of events about phases."""
+
+
 def folded_phases(events: Iterable[Event], announced: Sequence[Phase] = ()) -> Phases:
     """The phases of a track by its events; until the first announcement is recorded, those of challenge.toml."""
     phases = tuple(announced)

@@ -186,7 +186,7 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
 
 def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """The rules among recorded settings as plain values, without the split, which is published separately."""
-    return {name: _rule(settings, name) for name in RULES if name in settings and name != "split"}
+    return {name: rule_of(settings, name) for name in RULES if name in settings and name != "split"}
 
 
 def is_committed(events: Sequence[Event], track: str) -> bool:
@@ -236,11 +236,11 @@ def rule_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[ChangedRu
     """The rules that differ between two bases, in the order of challenge.toml; none if schema 1 recorded one."""
     if before.settings is None or after.settings is None:
         return ()
-    both = ((name, _rule(before.settings, name), _rule(after.settings, name)) for name in RULES)
+    both = ((name, rule_of(before.settings, name), rule_of(after.settings, name)) for name in RULES)
     return tuple(ChangedRule(name, value_text(old), value_text(new)) for name, old, new in both if old != new)
 
 
-def _rule(settings: Mapping[str, Any], name: str) -> Any:
+def rule_of(settings: Mapping[str, Any], name: str) -> Any:
     """The value of a rule; without the path of a file, which is no rule."""
     value = settings.get(name)
     return {key: part for key, part in value.items() if key not in NOT_SHOWN} if isinstance(value, dict) else value

@@ -84,7 +84,7 @@ def challenge_files(challenge: Challenge, moved: Portable, *, solutions: bool) -
         for key, path in files.items():
             if isinstance(path, Path):
                 paths[moved.places[track.name, key]] = path
-    return {f"{CHALLENGE}{place}": partial(_read, path) for place, path in paths.items()}
+    return {f"{CHALLENGE}{place}": partial(content_of_file, path) for place, path in paths.items()}
 
 
 def solution_files(archive: Archive) -> dict[str, Content]:
@@ -156,7 +156,7 @@ def _submissions(
             yield bundled, partial(_read_same, file.path, submission.digest)
 
 
-def _read(path: AnyFile) -> Iterator[bytes]:
+def content_of_file(path: AnyFile) -> Iterator[bytes]:
     """The content of a file. Raises ChallengeError if it cannot be read."""
     with os_errors_as(ChallengeError, f"{os.fspath(path)}: cannot be read"), path.open("rb") as stream:
         yield from chunks_of(stream)
@@ -165,7 +165,7 @@ def _read(path: AnyFile) -> Iterator[bytes]:
 def _read_same(path: AnyFile, digest: str) -> Iterator[bytes]:
     """The content of a file that has this SHA-256. Raises ChallengeError if it has another one."""
     hasher = hashlib.sha256()
-    for chunk in _read(path):
+    for chunk in content_of_file(path):
         hasher.update(chunk)
         yield chunk
     if hasher.hexdigest() != digest:
@@ -197,9 +197,9 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
                         hasher.update(chunk)
                         member.write(chunk)
                 digests[name] = hasher.hexdigest()
-            manifest = Manifest(format=FORMAT, version=VERSION, **facts, members=digests).values()
+            manifest = Manifest(format=FORMAT, version=VERSION, **facts, members=digests)
             with archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
-                member.write((json.dumps(manifest, indent=1, sort_keys=True) + "\n").encode("ascii"))
+                member.write(manifest_text(manifest).encode("ascii"))
             archive.comment = bytes(COMMENT_BYTES)
         size = stream.seek(0, os.SEEK_END) - COMMENT_BYTES
         stream.seek(0)
@@ -209,6 +209,11 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
         stream.flush()
         os.fsync(stream.fileno())
     return digest
+
+
+def manifest_text(manifest: Manifest) -> str:
+    """The manifest as it is written."""
+    return json.dumps(manifest.values(), indent=1, sort_keys=True) + "\n"
 
 
 def _member(name: str) -> ZipInfo:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -9,14 +10,16 @@ from typing import TYPE_CHECKING
 
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.files import Location, digest, is_regular
+from scorer.limits import OWN_FILES, Limits
 from scorer.live.entries import Entries, entries
 from scorer.live.now import Now
-from scorer.live.rules import TrackInForce, changed_names, list_digest, with_rules
+from scorer.live.rules import TrackInForce, changed_names, list_digest, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import Rules, check_gains
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Track, public_lists
 from scorer.store.events import Basis, RecordedBasis, StoredQueries, new_basis
+from scorer.store.log import encoded
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
@@ -74,8 +77,8 @@ class RuleSet:
     def settings(self) -> Mapping[str, object]:
         return settings(self.track, self.excluded_digest)
 
-    def read_solution(self) -> Solution:
-        """The solution, with the candidate items and the excluded ones.
+    def read_solution(self, limits: Limits = OWN_FILES) -> Solution:
+        """The solution, with the candidate items and the excluded ones, from files within these limits.
 
         Raises SolutionError if the solution or the excluded items are invalid or cannot be read, ChallengeError if the
         list of items cannot be read, and MeasureError if the gains of a measure are too large for the grades.
@@ -87,12 +90,12 @@ class RuleSet:
             read_ids,
         )
 
-        solution = Solution.read(self.solution_path, self.track.solution_format, digest=self.solution_digest)
+        solution = Solution.of_file(self.solution_path, self.track.solution_format, self.solution_digest, limits)
         if self.solution_path != self.track.solution_path:  # a recorded solution stays valid
             solution = solution.with_parts(iterations=NO_ITERATIONS)
         check_gains(solution, self.rules.measures, str(self.solution_path))
-        solution = solution.with_parts(excluded=excluded(self.excluded_path or self.track.exclude))
-        return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path))
+        solution = solution.with_parts(excluded=excluded(self.excluded_path or self.track.exclude, limits))
+        return solution if self.items_path is None else solution.with_candidates(read_ids(self.items_path, limits))
 
     def checked_solution(self) -> Solution:
         """The solution, compared with the public list of queries and the settings for preliminary scores.
@@ -146,6 +149,9 @@ class RuleSet:
         return changed_names(self.recorded, other.recorded)
 
 
+ABOUT_FILES = frozenset({"description", "solution", "queries", "items", "submissions"})
+"""Recorded settings that say where something is, or are texts: they decide nothing."""
+
 NO_RULES = ("phases", "statistics", "ignore", "slices", "slices_public", "judged_bounds")
 
 
@@ -162,12 +168,29 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     unused |= {"unjudged": track.unjudged == "nonrelevant", "exclude": track.exclude is None}
     unused |= dict.fromkeys(("rows", "rows_per_team"), track.rows == "team")
     recorded = {key: value for key, value in recorded.items() if not unused.get(key)}
+    recorded |= {} if track.publish_submissions else {"publish_submissions": False}
     for key, table in (("overall", track.overall), ("visibility", track.visibility)):
         recorded |= {} if table is None else {key: table.recorded()}
     if track.exclude is not None and excluded is not None:
         recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
     split = split_of(track)
     return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
+
+
+def differing_settings(rules: RuleSet, recorded: RecordedBasis) -> list[str]:
+    """The names of settings and files that are not those of a recorded basis."""
+    if recorded.settings is None:  # schema 1 recorded it
+        return list(rules.differences(rules.by(recorded)))
+    both = (json.loads(encoded(rules.settings)), recorded.settings)
+    # A key that the record lacks has its default, or is newer than the record.
+    defaults = {name: field.default for name, field in Track.model_fields.items()}
+    names = [
+        name
+        for name in sorted((both[0].keys() | both[1].keys()) - ABOUT_FILES)
+        if len({encoded({"": rule_of({name: defaults.get(name)} | each, name)}) for each in both}) > 1
+    ]
+    names += ["solution"] if rules.solution_digest != recorded.basis.solution else []
+    return names + (["items"] if rules.items_digest != recorded.items else [])
 
 
 def record_basis(

@@ -281,7 +281,9 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall", "metadata", "visibility"})
+    not_keys: ClassVar[frozenset[str]] = frozenset(
+        {"root", "name", "overall", "metadata", "visibility", "publish_submissions"}
+    )
     checks: ClassVar = {
         "name": lambda name, _: (
             (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)
@@ -361,6 +363,8 @@ class Track(SettingsTable):
     """The fields that the challenge declares for all tracks."""
     visibility: Visibility | None = None
     """Who sees what; the challenge declares it for all tracks."""
+    publish_submissions: bool = True
+    """Whether the public archive has the submissions; the challenge declares it for all tracks."""
 
     @cached_property
     def primary_measure(self) -> Measure:

@@ -29,11 +29,11 @@ from scorer.verification.log import (
     invalid,
     listed,
     lost_events,
+    newer,
     read_bytes,
     read_document,
     read_log,
     read_texts,
-    too_short,
 )
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
@@ -85,7 +85,11 @@ def verified_commitment(
     content = _content(opening, text)
     yield Verified("the opening is that of this challenge and of this key of receipts", _other(document, content))
     if log is not None:
-        yield Verified("the log has this opening in its event", _not_in_event(document, text, log))
+        statement, lines, index = "the log has this opening in its event", read_log(log), document.commitments[-1].index
+        has_event = index <= len(lines)
+        yield (
+            Verified(statement, _not_in_event(document, text, lines)) if has_event else newer(statement, index, lines)
+        )
     for track, committed in content["tracks"].items():
         yield from _track(document, track, committed)
     for track, file in solution:
@@ -115,7 +119,9 @@ def _without_opening(
         lines, what = read_log(log), ", errata and changes of phases" if document.revealed else " and errata"
         statement = f"the log has the commitments{what} of the document at their events, and no others"
         lost = {} if texts is None else lost_events(lines, read_texts(texts, lines))
-        yield Verified(statement, _difference(document, lines, lost))
+        differs, newest = _difference(document, lines, lost), max(index for index, _ in _stated(document))
+        is_newer = not differs and newest > len(lines)
+        yield newer(statement, newest, lines) if is_newer else Verified(statement, differs)
         unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
         if unproven:
             yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", is_note=True)
@@ -146,15 +152,10 @@ def _difference(document: CommitmentDocument, lines: Sequence[LogLine], lost: Ma
     The document has no event that was lost when a backup was restored.
     """
     applied, last = {erratum.index for erratum in document.errata}, document.commitments[-1].index
-    stated: list[tuple[int, tuple[str, ...]]] = [
-        (commitment.index, ("commitment",)) for commitment in document.commitments
-    ]
-    stated += [(erratum.index, ("erratum",)) for erratum in document.errata]
-    stated += [(index, ("erratum",)) for index in document.not_applied]
-    stated += [(index, ("phases", "extension")) for track in document.tracks.values() for index in track.rescheduled]
+    stated = _stated(document)
     for index, kinds in sorted(stated):
         if index > len(lines):
-            return too_short(len(lines))
+            break
         if lines[index - 1].kind not in kinds:
             return f"event {index} has the kind {lines[index - 1].kind}, expected {' or '.join(kinds)}"
         if index in applied and not _seems_applied(lines, index):
@@ -168,9 +169,19 @@ def _difference(document: CommitmentDocument, lines: Sequence[LogLine], lost: Ma
                 f"event {line.index} has the kind {line.kind}, and the document does not have it; if the log is newer "
                 "than the document, download both again"
             )
-    if document.revealed and all(line.kind != "reveal" for line in lines[last:]):
+    if document.revealed and last < len(lines) and all(line.kind != "reveal" for line in lines[last:]):
         return f"no event after event {last} reveals the commitment; download the log again"
     return ""
+
+
+def _stated(document: CommitmentDocument) -> list[tuple[int, tuple[str, ...]]]:
+    """The indexes of the events that the document has, and the kinds that they may have."""
+    stated: list[tuple[int, tuple[str, ...]]] = [(each.index, ("commitment",)) for each in document.commitments]
+    stated += [(erratum.index, ("erratum",)) for erratum in document.errata]
+    stated += [(index, ("erratum",)) for index in document.not_applied]
+    return stated + [
+        (index, ("phases", "extension")) for track in document.tracks.values() for index in track.rescheduled
+    ]
 
 
 def _is_listed(document: CommitmentDocument, lines: Sequence[LogLine], line: LogLine) -> bool:
@@ -214,11 +225,9 @@ def _other(document: CommitmentDocument, content: Mapping[str, Any]) -> str:
     )
 
 
-def _not_in_event(document: CommitmentDocument, text: bytes, log: Path) -> str:
+def _not_in_event(document: CommitmentDocument, text: bytes, lines: Sequence[LogLine]) -> str:
     """Why the event of the commitment in the log is another one; empty if it has this opening."""
-    lines, last = read_log(log), document.commitments[-1]
-    if last.index > len(lines):
-        return too_short(len(lines))
+    last = document.commitments[-1]
     if not document.event:
         return "the document does not have it"
     leaf, wanted = leaf_of(bytes.fromhex(document.nonce), document.event.encode("ascii")), lines[last.index - 1].leaf
@@ -380,7 +389,9 @@ def verified_receipt(
     if log is not None:
         lines = read_log(log)
         statement = f"the log has this leaf and this head at event {receipt.index}"
-        yield Verified(statement, _not_in_log(receipt, lines))
+        differs = _not_in_log(receipt, lines)
+        is_newer = not differs and receipt.index > len(lines)
+        yield newer(statement, receipt.index, lines) if is_newer else Verified(statement, differs)
         yield from _still_there(receipt, lines, texts)
     if submission is not None:
         with os_errors_as(ScorerError, f"{submission}: cannot be read", "name the file that was submitted"):
@@ -446,13 +457,13 @@ def _said_otherwise(receipt: Receipt) -> str:
 
 
 def _not_in_log(receipt: Receipt, lines: Sequence[LogLine]) -> str:
-    """What the log has at the index of the receipt instead; empty if it has the same."""
+    """What the log has at the index of the receipt instead; empty if it has the same, or ends before it."""
     index = receipt.index
     line = lines[min(index, len(lines)) - 1]
     if line.epoch > receipt.epoch:
         return f"the log is in epoch {line.epoch} there: the entry of epoch {receipt.epoch} {_LOST}"
     if index > len(lines):
-        return too_short(len(lines))
+        return ""
     found = {"version": line.version, "epoch": line.epoch, "index": line.index, "kind": line.kind}
     found |= {"leaf": line.leaf.hex(), "head": line.head.hex()}
     wanted = {"version": receipt.version, "epoch": receipt.epoch, "index": index, "kind": "arrival"}

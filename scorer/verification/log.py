@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from scorer.errors import ScorerError, os_errors_as
 from scorer.store.log import ABOUT_RECORD, KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
@@ -26,6 +26,14 @@ LISTED = 5
 """Names that a line lists at most."""
 
 
+Outcome = Literal["ok", "FAILED", "note", "open", "later"]
+"""What became of a statement: it is true; it is false; it says what is not verified; it cannot be verified; another
+document is older, so that a later one may agree."""
+
+EXIT_CODES: Mapping[Outcome, int] = {"FAILED": 1, "open": 3, "later": 4}
+"""Of the outcomes that are not good, the most important one first."""
+
+
 @dataclass(frozen=True, slots=True)
 class Verified:
     """A statement of a document, and what contradicts it."""
@@ -35,6 +43,17 @@ class Verified:
     """Empty if the statement is true."""
     is_note: bool = False
     """Whether the statement is not verified, but says what cannot be, or what the document is about."""
+    is_open: bool = False
+    """Whether what contradicts the statement is only that it cannot be verified."""
+    is_later: bool = False
+    """Whether what contradicts the statement may be only that another document is older: a later one may agree."""
+
+    @property
+    def outcome(self) -> Outcome:
+        """What became of the statement."""
+        if not self.contradiction:
+            return "note" if self.is_note else "ok"
+        return "later" if self.is_later else "open" if self.is_open else "FAILED"
 
 
 def compared(statement: str, is_true: object, differs: str) -> Verified:
@@ -48,10 +67,23 @@ def read_bytes(path: Path) -> bytes:
         return path.read_bytes()
 
 
+def parsed_json(text: str | bytes) -> Any:
+    """The value of a JSON text. Raises ValueError if it is none, or has a key twice, and RecursionError."""
+    return json.loads(text, object_pairs_hook=_once)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
+        raise ValueError(f"the key {quoted(twice)} is there twice")
+    return found
+
+
 def read_document(path: Path) -> Mapping[str, Any]:
     """The JSON object in a file, of a version that can be verified. Raises ScorerError if it is another file."""
     try:
-        document = json.loads(read_bytes(path))
+        document = parsed_json(read_bytes(path))
     except (ValueError, RecursionError) as error:
         raise ScorerError(f"{path}: not JSON: {error}; download the file again") from error
     if not isinstance(document, dict):
@@ -87,6 +119,8 @@ EXPECTED = (
     'digits)"}, in version 1 without version and epoch'
 )
 
+NEWLINE = b"\n"
+
 SHOWN = 120
 """Characters of a malformed line that a message has at most."""
 
@@ -121,7 +155,10 @@ def verified_log(
     yield Verified(f"the log has {counted(len(lines), 'event')}, and each line has the form of an event", malformed)
     if copy is not None:
         events = counted(copy.count(b"\n"), "event")
-        yield Verified(f"the log begins with the {events} of the earlier copy", _difference(data, copy))
+        statement = f"the log begins with the {events} of the earlier copy"
+        ends = f"the log ends before event {data.count(NEWLINE) + 1} of the copy: download the log again"
+        is_shorter = len(data) < len(copy) and copy.startswith(data)
+        yield Verified(statement, ends if is_shorter else _difference(data, copy), is_later=is_shorter)
     if malformed:
         return
     yield Verified(f"the events are 1 to {len(lines):,}, without a gap", gap(lines) or disorder(lines))
@@ -203,9 +240,7 @@ def _difference(data: bytes, earlier: bytes) -> str:
     if data.startswith(earlier):
         return ""
     pairs = zip_longest(BytesIO(data), BytesIO(earlier))
-    number, now = next((number, now) for number, (now, then) in enumerate(pairs, 1) if then is not None and now != then)
-    if now is None:
-        return f"the log ends before event {number} of the earlier copy: events at its end were dropped"
+    number = next(number for number, (now, then) in enumerate(pairs, 1) if then is not None and now != then)
     return f"event {number} differs: it was changed, or an event until it was dropped or added"
 
 
@@ -218,7 +253,7 @@ def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
         return compared(f"{where} has the head {known.head.hex()}", index is not None, lost)
     statement = f"event {known.index} has the head {known.head.hex()}"
     if known.index > len(lines):
-        return Verified(statement, too_short(len(lines)))
+        return newer(statement, known.index, lines)
     found, epoch = lines[known.index - 1].head, lines[known.index - 1].epoch
     if known.epoch is not None and known.epoch < epoch:
         return Verified(statement, f"found epoch {epoch}: the event was lost when a backup was restored")
@@ -304,9 +339,7 @@ def lost_events(lines: Sequence[LogLine], bodies: Mapping[int, Mapping[str, Any]
     }
 
 
-def too_short(events: int) -> str:
-    """What it means that a log with so many events does not have a later one."""
-    return (
-        f"the log ends with event {events}; during a freeze, download it again when the freeze is over, otherwise "
-        "events at its end were dropped"
-    )
+def newer(statement: str, index: int, lines: Sequence[LogLine]) -> Verified:
+    """A statement about an event that a log does not have yet: a later log may agree."""
+    ends = f"the log ends with event {len(lines)}, and was published before event {index}"
+    return Verified(statement, f"{ends}: download it again later, after a freeze when it is over", is_later=True)

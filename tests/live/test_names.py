@@ -248,7 +248,7 @@ PUBLIC = {
     "extension": {"phase", "end", "reason"},
     "pick": {"source", "reason"},
     "team": {"reason"},
-    **dict.fromkeys(("erratum", "preview", "cancellation"), {"number", "state", "reason", "basis"}),
+    **{key: {"number", "state", "reason", "basis"} for key in ("erratum", "preview", "cancellation")},
     "log": {"version", "kinds"},
     "restored": {"from", "to"},
     "lost": {"kind", "leaf"},

@@ -4,156 +4,27 @@ from __future__ import annotations
 
 import base64
 import csv
-import hashlib
 import io
 import json
 import re
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from scorer.organising.public import verified_challenge
+from scorer.organising.derivation import verified_challenge
 from scorer.scoring.executors import base
-from scorer.store.log import signature
-from scorer.verification.log import KnownHead
+from scorer.verification.log import KnownHead, verified_log
 from tests import second_verifier
-from tests.bundles import archive, lines_of, members, with_manifest
+from tests.bundles import members
+from tests.forging import PUBLIC, Forger, encoded, sha256, table
 from tests.live_challenges import POOR
 from tests.public_archives import archived, decided
 from tests.second_verifier import problems
-from tests.strangers import chain
 
-PUBLIC = "public/"
 OTHER = "ab" * 32
-
-
-def encoded(value: object) -> str:
-    """Canonical JSON."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
-def sha256(content: bytes) -> str:
-    """The hash of bytes."""
-    return hashlib.sha256(content).hexdigest()
-
-
-@dataclass
-class Forger:
-    """Has an archive, and the key that signs receipts."""
-
-    members: dict[str, bytes]
-    signing_key: bytes
-
-    def __post_init__(self) -> None:
-        self.lines: list[dict[str, Any]] = self.rows("log.jsonl")
-        self.opened = {row["index"]: row for row in self.rows("events.jsonl")}
-        self.events = {index: json.loads(row["event"]) for index, row in self.opened.items()}
-
-    @property
-    def head(self) -> str:
-        """The last head of the log."""
-        return str(self.rows("log.jsonl")[-1]["head"])
-
-    def rows(self, name: str) -> list[dict[str, Any]]:
-        """The objects in a document with one a line."""
-        return [json.loads(line) for line in self.members[f"{PUBLIC}{name}"].splitlines()]
-
-    def event(self, kind: str, team: str = "", number: int = 0) -> dict[str, Any]:
-        """An event of a kind in the track `main`, or of the whole challenge."""
-        found = [each for each in self.events.values() if each["kind"] == kind and each["track"] in ("main", "")]
-        event: dict[str, Any] = [each for each in found if not team or each["body"].get("team") == team][number]
-        return event
-
-    def drop(self, *indexes: int) -> None:
-        """Leave out events; all later ones have other indexes."""
-        kept = [line for line in self.lines if line["index"] not in indexes]
-        self._number([(line, self.events.get(line["index"]), self.opened.get(line["index"])) for line in kept])
-
-    def add(self, before: int, kind: str, body: dict[str, Any], track: str = "main") -> None:
-        """Add an event before another one."""
-        rows = [(line, self.events.get(line["index"]), self.opened.get(line["index"])) for line in self.lines]
-        event = {"at": self.events[before]["at"], "body": body, "kind": kind, "track": track}
-        rows.insert(before - 1, ({"version": 2, "epoch": 1, "kind": kind}, event, {"nonce": "00" * 16}))
-        self._number(rows)
-
-    def _number(self, rows: list[tuple[Any, Any, Any]]) -> None:
-        self.lines = [{**line, "index": index} for index, (line, _, _) in enumerate(rows, 1)]
-        numbered = [(index, event, row) for index, (_, event, row) in enumerate(rows, 1) if event is not None]
-        self.events = {index: {**event, "index": index} for index, event, _ in numbered}
-        self.opened = {index: dict(row) for index, _, row in numbered}
-
-    def hide(self, index: int) -> None:
-        """Publish no text of an event."""
-        del self.events[index], self.opened[index]
-
-    def document(self, name: str, change: Callable[[Any], object]) -> None:
-        """Change a JSON document."""
-        value = json.loads(self.members[f"{PUBLIC}{name}"])
-        change(value)
-        self.members[f"{PUBLIC}{name}"] = (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode()
-
-    def store(self, folder: str, content: bytes) -> str:
-        """Add a file; return its hash."""
-        self.members[f"{folder}/{sha256(content)}"] = content
-        return sha256(content)
-
-    def recompute(self) -> None:
-        """Write events, log, receipts, the event of the commitment, and the heads on the boards, so that they fit."""
-        receipts = {
-            json.loads(row["receipt"].split("\n")[0])["file"]: row["receipt"] for row in self.rows("receipts.jsonl")
-        }
-        receipts = {file: json.loads(text.split("\n")[0]) for file, text in receipts.items()}
-        template = next(iter(receipts.values()))
-        old = {line["leaf"]: line["index"] for line in self.rows("log.jsonl")}
-        moved = {old[line["leaf"]]: line["index"] for line in self.lines if "leaf" in line}
-        signed = []
-        for line in self.lines:
-            if event := self.events.get(line["index"]):
-                line["kind"], row = event["kind"], self.opened[line["index"]]
-                row |= {"event": encoded(event), "index": line["index"]}
-                line["leaf"] = sha256(b"\0" + bytes.fromhex(row["nonce"]) + row["event"].encode())
-        chain(self.lines)
-        for line in self.lines:
-            event = self.events.get(line["index"])
-            if event and event["kind"] == "arrival":
-                row = self.opened[line["index"]]
-                body = {name: event["body"][name] for name in ("team", "file", "digest", "received")}
-                text = template | receipts.get(body["file"], {}) | body | {"track": event["track"], **row}
-                text |= {"leaf": line["leaf"], "head": line["head"]}
-                message = f"{encoded(text)}\n"
-                mark = base64.b64encode(signature(self.signing_key, message.encode())).decode()
-                signed.append({"receipt": f"{message}{mark}\n"})
-        order = ("version", "epoch", "index", "kind", "leaf", "head")
-        log = [json.dumps({key: line[key] for key in order}, separators=(",", ":")) for line in self.lines]
-        self.members[f"{PUBLIC}log.jsonl"] = "".join(f"{line}\n" for line in log).encode()
-        self.members[f"{PUBLIC}events.jsonl"] = lines_of(self.opened.values())
-        self.members[f"{PUBLIC}receipts.jsonl"] = lines_of(signed)
-        last = self.lines[-1]
-        head = {"index": last["index"], "head": last["head"]}
-        for track in ("main", "lists"):
-            self.document(f"{track}/leaderboard.json", lambda board: board.update(log=head))
-
-        def committed(document: dict[str, Any]) -> None:
-            for each in (*document["commitments"], *document["errata"]):
-                each["index"] = moved.get(each["index"], each["index"])
-            document["not_applied"] = [moved.get(index, index) for index in document.get("not_applied", [])]
-            for track in document["tracks"].values():
-                track["rescheduled"] = [moved.get(index, index) for index in track["rescheduled"] if index in moved]
-            found = [event for event in self.events.values() if event["kind"] == "commitment"]
-            if found:
-                row = self.opened[found[-1]["index"]]
-                document |= {"event": row["event"], "nonce": row["nonce"]}
-
-        self.document("commitment.json", committed)
-
-    def sealed(self) -> bytes:
-        """The archive, whose manifest and whose end fit it."""
-        return archive(with_manifest(self.members, events=len(self.rows("log.jsonl")), head=self.head))
-
 
 Change = Callable[[Forger], object]
 
@@ -370,14 +241,14 @@ def an_erratum_is_hidden(forger: Forger) -> None:
 def an_event_has_another_nonce(forger: Forger) -> None:
     """An event has another nonce."""
     forger.opened[7]["nonce"] = "11" * 16
-    forger.members[f"{PUBLIC}events.jsonl"] = lines_of(forger.opened.values())
+    forger.members[f"{PUBLIC}events.jsonl"] = table(forger.opened.values())
 
 
 @found
 def an_event_has_another_text(forger: Forger) -> None:
     """An event has another text."""
     forger.opened[7]["event"] = forger.opened[7]["event"].replace("amber", "birch")
-    forger.members[f"{PUBLIC}events.jsonl"] = lines_of(forger.opened.values())
+    forger.members[f"{PUBLIC}events.jsonl"] = table(forger.opened.values())
 
 
 @found
@@ -461,7 +332,7 @@ def the_split_has_another_key(forger: Forger) -> None:
 @found
 def a_receipt_is_dropped(forger: Forger) -> None:
     """A receipt is dropped."""
-    forger.members[f"{PUBLIC}receipts.jsonl"] = lines_of(forger.rows("receipts.jsonl")[1:])
+    forger.members[f"{PUBLIC}receipts.jsonl"] = table(forger.rows("receipts.jsonl")[1:])
 
 
 @found
@@ -470,7 +341,90 @@ def a_receipt_is_signed_by_nobody(forger: Forger) -> None:
     rows = forger.rows("receipts.jsonl")
     message, _, _ = rows[0]["receipt"].partition("\n")
     rows[0]["receipt"] = f"{message}\n{base64.b64encode(bytes(64)).decode()}\n"
-    forger.members[f"{PUBLIC}receipts.jsonl"] = lines_of(rows)
+    forger.members[f"{PUBLIC}receipts.jsonl"] = table(rows)
+
+
+# What the record says exists, and nothing else
+
+
+@found
+def a_track_is_left_out(forger: Forger) -> None:
+    """A track is left out."""
+    for name in [name for name in forger.members if "lists" in name or "split" in name]:
+        del forger.members[name]
+    settings = forger.members["challenge/challenge.toml"].decode().partition("[tracks.lists]")[0]
+    forger.members["challenge/challenge.toml"] = settings.encode()
+
+
+@found
+def the_overall_ranking_is_left_out(forger: Forger) -> None:
+    """The overall ranking is left out."""
+    del forger.members[f"{PUBLIC}overall/leaderboard.json"], forger.members[f"{PUBLIC}overall/leaderboard.csv"]
+
+
+@found
+def the_overall_ranking_is_left_out_everywhere(forger: Forger) -> None:
+    """The overall ranking is left out everywhere."""
+    the_overall_ranking_is_left_out(forger)
+    settings = forger.members["challenge/challenge.toml"].decode()
+    start = settings.index("[overall]")
+    settings = settings[:start] + settings[settings.index("[", start + 1) :]
+    forger.members["challenge/challenge.toml"] = settings.encode()
+
+
+@found
+def the_commitment_is_left_out(forger: Forger) -> None:
+    """The commitment is left out."""
+    del forger.members[f"{PUBLIC}commitment.json"], forger.members[f"{PUBLIC}commitment.txt"]
+
+
+@found
+def the_split_is_left_out(forger: Forger) -> None:
+    """The split is left out."""
+    del forger.members[f"{PUBLIC}lists/split.json"]
+
+
+@found
+def a_board_is_added(forger: Forger) -> None:
+    """A board is added."""
+    for end in ("json", "csv"):
+        forger.members[f"{PUBLIC}grand/leaderboard.{end}"] = forger.members[f"{PUBLIC}main/leaderboard.{end}"]
+
+
+@found
+def the_results_are_emptied(forger: Forger) -> None:
+    """The results are emptied."""
+    forger.members["tables/result.jsonl"] = b""
+
+
+@found
+def an_event_is_there_twice(forger: Forger) -> None:
+    """An event is there twice."""
+    name = f"{PUBLIC}events.jsonl"
+    first, *others = forger.members[name].splitlines(keepends=True)
+    forger.members[name] = b"".join([first, first, *others])
+
+
+@found
+def the_challenge_has_another_name(forger: Forger) -> None:
+    """The challenge has another name."""
+    settings = forger.members["challenge/challenge.toml"].replace(b'name = "Live"', b'name = "Lives"')
+    forger.members["challenge/challenge.toml"] = settings
+
+
+@found
+@again
+def a_rule_changes_without_an_erratum(forger: Forger) -> None:
+    """A rule changes without an erratum, and all that shows rules is changed, too."""
+    for event in forger.events.values():
+        if event["kind"] == "basis" and event["track"] == "lists":
+            body = deepcopy(event["body"])
+    body["settings"]["entry"] = "last"
+    forger.add(forger.lines[-1]["index"], "basis", body, "lists")
+    forger.document("commitment.json", lambda each: each["tracks"]["lists"]["rules"].update(entry="last"))
+    settings = forger.members["challenge/challenge.toml"].decode()
+    settings = settings.replace('title = "Lists"\n', 'title = "Lists"\nentry = "last"\n')
+    forger.members["challenge/challenge.toml"] = settings.encode()
 
 
 # Files and boards
@@ -548,6 +502,7 @@ def a_withdrawn_entry_vanishes(forger: Forger) -> None:
         each for each in forger.events.values() if each["kind"] == "arrival" and body.items() <= each["body"].items()
     )
     forger.drop(arrival["index"], forger.event("withdrawal")["index"])
+    forger.members["tables/result.jsonl"] = b""
 
 
 @kept
@@ -561,7 +516,7 @@ def an_event_was_recorded_at_another_time(forger: Forger) -> None:
 def original(tmp_path_factory: pytest.TempPathFactory) -> Forger:
     """The archive of a challenge."""
     folder = tmp_path_factory.mktemp("original")
-    live = decided(folder / "live")
+    live = decided(folder / "live", table='[overall]\ntracks = ["main", "lists"]\n')
     target = archived(live, folder / "archive.zip")
     with live.store() as store:
         return Forger(members(target), store.read(lambda view: view.secret("receipts")))
@@ -584,7 +539,7 @@ def test_the_second_program_is_short_and_needs_no_scorer() -> None:
     """It is written from the specification."""
     text = Path(second_verifier.__file__).read_text()
 
-    assert len(text.splitlines()) <= 430
+    assert len(text.splitlines()) <= 720
     assert not re.search(r"^\s*(import|from) (scorer|tests)", text, re.MULTILINE)
 
 
@@ -618,3 +573,35 @@ def test_a_head_shows_it(name: str, original: Forger, tmp_path: Path) -> None:
     by_scorer, by_second = answers(forger.sealed(), tmp_path / "a.zip", original.head)
     assert by_scorer
     assert by_second
+
+
+HIDDEN = ("arrival", "withdrawal", "team", "erratum", "basis", "extension", "reveal")
+
+
+@pytest.mark.parametrize("kind", HIDDEN)
+def test_no_event_is_hidden_from_who_kept_a_head(kind: str, original: Forger, tmp_path: Path) -> None:
+    """With the kind of an event whose text is not published, a line has another head."""
+    forger = deepcopy(original)
+    event = forger.event(kind)
+    forger.hide(event["index"])
+    forger.lines[event["index"] - 1]["kind"] = "token"
+    forger.recompute()
+    path = tmp_path / "log.jsonl"
+    path.write_bytes(forger.members[f"{PUBLIC}log.jsonl"])
+    last = original.lines[-1]
+
+    verified = [*verified_log(path, head=KnownHead(bytes.fromhex(last["head"]), last["index"]))]
+
+    (statement,) = [each for each in verified if each.contradiction]
+    assert f"an event until {last['index']} was changed, dropped or added" in statement.contradiction
+    assert answers(forger.sealed(), tmp_path / "a.zip", original.head)[1]
+
+
+def test_missing_bytes_name_the_entry(original: Forger, tmp_path: Path) -> None:
+    """Whoever left out the bytes of the winner has to say whose."""
+    forger = deepcopy(original)
+    a_submission_is_missing(forger)
+
+    by_scorer, _ = answers(forger.sealed(), tmp_path / "a.zip")
+
+    assert 'missing: "main/amber/1.txt", "main/late/1.txt"' in by_scorer[0] or '"main/amber/1.txt"' in by_scorer[0]

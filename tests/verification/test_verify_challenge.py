@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import re
 import shutil
+import zlib
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from scorer.board.site.pages import ARCHIVE, PLACE
 from scorer.errors import ChallengeError
-from scorer.organising.public import ARCHIVE, PLACE
+from scorer.organising.public import export_public, public_settings, table_text
+from scorer.scoring.executors import base
+from scorer.settings.tracks import FILE
 from scorer.store.log import Purpose
 from scorer.store.snapshot import Snapshot
 from tests.bundles import archive as sealed
-from tests.bundles import lines_of, members, with_manifest
-from tests.commands import failed, here
-from tests.committed import whole
+from tests.bundles import members, with_manifest
+from tests.commands import Answer, failed, here
+from tests.committed import Committed, whole
+from tests.live_challenges import GOOD
 from tests.public_archives import END, archived, decided
 from tests.second_verifier import problems
 from tests.verification.test_published import Quiet, http
 
 BOARDS = ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json", "lists/leaderboard.csv")
+
+
+@pytest.fixture(autouse=True)
+def _serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(base, "Processes", lambda _: base.Serial())
 
 
 @pytest.fixture(scope="module")
@@ -128,17 +141,20 @@ def test_without_submissions_the_boards_follow_from_their_judged_items(tmp_path:
     content = members(archive)
     found = here("verify", "challenge", archive)
 
-    assert (found.code, failed(found), problems(archive)) == (0, [], [])
-    assert "note    nothing binds the results of 8 submissions to their bytes" in found.out
+    assert (found.code, failed(found), problems(archive)) == (3, [], [])
+    (line,) = [line for line in found.out.splitlines() if line.startswith("open")]
+    assert "nothing binds the results to bytes of amber (lists), amber (main), birch (lists)" in line
     assert "The submissions do not become public." in (live.folder / "site" / "main" / "rules.html").read_text()
     assert not [name for name in content if name.startswith("submissions/")]
     rows = [json.loads(line) for line in content["tables/result.jsonl"].splitlines()]
     (one, two, *_) = [row for row in rows if row["hits"] and row["solution_digest"] == rows[-1]["solution_digest"]]
     one["hits"], two["hits"] = two["hits"], one["hits"]
-    content["tables/result.jsonl"] = lines_of(rows)
+    content["tables/result.jsonl"] = table_text(rows).encode()
     manifest = json.loads(content["manifest.json"])
     archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
-    assert "leaderboard.json: the derived board" in failed(here("verify", "challenge", archive))[0]
+    found = here("verify", "challenge", archive)
+    assert found.code == 1
+    assert [line for line in failed(found) if line.startswith("main/leaderboard.json: the derived board")]
     assert problems(archive)
 
 
@@ -152,26 +168,56 @@ def test_an_overall_ranking_follows_from_the_archive(tmp_path: Path) -> None:
         assert f"ok      overall/leaderboard.{name}: the derived board is the published one, byte for byte" in found.out
 
 
-def test_boards_of_another_version_are_compared_in_their_values(site: Path, tmp_path: Path) -> None:
-    """Not in other keys and columns; a score that differs or is missing is found, and so is a missing row."""
+def test_boards_of_another_version_are_compared_in_full(site: Path, tmp_path: Path) -> None:
+    """What only one version has is open; a value, a rank or a column of a score that differs is wrong."""
     content = members(site / PLACE)
     name = "public/main/leaderboard.json"
     manifest = json.loads(content["manifest.json"])
     board = json.loads(content[name])
-    board["columns"].remove("tier")
-    score = board["columns"][3]
-    changes = [{}, {"rows": board["rows"][1:]}, {"rows": []}, {"columns": ["rank", "team", "baseline"]}]
-    changes.append({"rows": [{**row, score: 0.25} for row in board["rows"]]})
-    for change in changes:
-        text = json.dumps(board | change)
+    rank, team, _, score, *_ = board["columns"]
+    rows = board["rows"]
+    changes: list[tuple[str, dict[str, object]]] = [
+        ("ok", {}),
+        ("open", {"columns": [column for column in board["columns"] if column != "tier"]}),
+        ("open", {"columns": [*board["columns"], "true score"], "rows": [{**row, "true score": 1} for row in rows]}),
+        ("open", {"truth": "the last team has won"}),
+        ("FAILED", {"rules": ["All is allowed."]}),
+        ("FAILED", {"phase": {**board["phase"], "end": "2027-01-31T06:00:00Z"}}),
+        ("FAILED", {"rows": rows[1:]}),
+        ("FAILED", {"rows": []}),
+        ("FAILED", {"columns": [rank, team, "baseline"]}),
+        ("FAILED", {"rows": [{**row, score: 0.25} for row in rows]}),
+        ("FAILED", {"rows": [{key: value for key, value in row.items() if key != score} for row in rows]}),
+    ]
+    texts = [(outcome, json.dumps(board | change)) for outcome, change in changes]
+    texts.append(("FAILED", json.dumps(board)[:-1] + ', "rows": []}'))
+    for outcome, text in texts:
         content[name] = text.encode()
-        changed = with_manifest(content, events=manifest["events"], head=manifest["head"], scorer="0.1.7")
-        archive = tmp_path / ARCHIVE
-        archive.write_bytes(sealed(changed))
-        lines = here("verify", "challenge", archive).out.splitlines()
-        (line,) = [line for line in lines if "main/leaderboard.json" in line]
-        assert "scorer 0.1.7 wrote it" in line
-        assert line.startswith("ok") == (not change), line
+        answer = _of_another_version(content, manifest, tmp_path)
+        if outcome != "FAILED" or '"rows": []}' not in text[-12:]:
+            (line,) = [line for line in answer.out.splitlines() if "main/leaderboard.json" in line]
+            assert line.startswith(outcome), line
+        assert answer.code == {"ok": 0, "open": 3, "FAILED": 1}[outcome]
+
+
+def test_a_table_of_another_version_has_no_column_twice(site: Path, tmp_path: Path) -> None:
+    """A reader may take either; unknown columns are open."""
+    content = members(site / PLACE)
+    name = "public/main/leaderboard.csv"
+    manifest = json.loads(content["manifest.json"])
+    original = content[name].decode().splitlines()
+    for column, code in (("nDCG@3", 1), ("true score", 3)):
+        content[name] = "".join(
+            f"{line},{column if number == 0 else 1}\r\n" for number, line in enumerate(original)
+        ).encode()
+        assert _of_another_version(content, manifest, tmp_path).code == code
+
+
+def _of_another_version(content: dict[str, bytes], manifest: dict[str, object], folder: Path) -> Answer:
+    changed = with_manifest(content, events=manifest["events"], head=manifest["head"], scorer="0.1.7")
+    archive = folder / ARCHIVE
+    archive.write_bytes(sealed(changed))
+    return here("verify", "challenge", archive)
 
 
 def test_what_is_not_public_is_refused(tmp_path: Path) -> None:
@@ -191,3 +237,181 @@ def test_what_visitors_never_see_is_in_no_archive(tmp_path: Path) -> None:
     with pytest.raises(ChallengeError, match="hides score from visitors"):
         archived(live, tmp_path / ARCHIVE)
     assert not (tmp_path / ARCHIVE).exists()
+
+
+def test_nothing_outside_of_the_archive_is_opened(site: Path, tmp_path: Path) -> None:
+    """No request is sent, and no file of this machine is read, for any path in the settings."""
+    content = members(site / PLACE)
+    manifest = json.loads(content["manifest.json"])
+    settings = content["challenge/challenge.toml"].decode()
+    secret = tmp_path / "secret.txt"
+    secret.write_text("q1:0:a|1\n")
+    asked: list[str] = []
+
+    class Asked(Quiet):
+        def do_GET(self) -> None:  # noqa: N802 (the name that the server calls)
+            asked.append(self.path)
+            super().do_GET()
+
+        do_HEAD = do_GET  # noqa: N815
+
+    with http(partial(Asked, directory=site)) as address:
+        for place in (
+            f"{address}/solution.txt",
+            str(secret),
+            f"file://{secret}",
+            "../secret.txt",
+            "solutions/none.txt",
+        ):
+            for key in ("solution", "queries", "items", "exclude"):
+                line = 'solution = "solutions/main.txt"\n'
+                named = line if key != "solution" else ""
+                changed = settings.replace(line, f'{named}{key} = "{place}"\n')
+                content["challenge/challenge.toml"] = public_settings(changed, {}).encode()
+                archive = tmp_path / ARCHIVE
+                facts = {"events": manifest["events"], "head": manifest["head"]}
+                archive.write_bytes(sealed(with_manifest(content, **facts)))
+                (line,) = failed(here("verify", "challenge", archive))
+                assert f'the archive lacks the files of "tracks.main.{key}"' in line
+    assert asked == []
+
+
+def test_a_solution_that_grows_is_refused_before_it_is_read(site: Path, tmp_path: Path) -> None:
+    """A stranger's solution has the limits of a team's file, and grows at most as a bundle may."""
+    content = members(site / PLACE)
+    manifest = json.loads(content["manifest.json"])
+    squeezed = zlib.compressobj(9, wbits=31)
+    bomb = b"".join(squeezed.compress(b"q1:0:a|1\n" * 1_000_000) for _ in range(10)) + squeezed.flush()
+    for name in [name for name in content if name.startswith("solutions/")]:
+        del content[name]
+    content["challenge/solutions/main.txt"] = bomb
+    content[f"solutions/{hashlib.sha256(bomb).hexdigest()}"] = bomb
+    events = [json.loads(line) for line in content["public/events.jsonl"].splitlines()]
+    for row in events:
+        event = json.loads(row["event"])
+        if event["kind"] == "basis":
+            event["body"]["solution"] = hashlib.sha256(bomb).hexdigest()
+            row["event"] = json.dumps(event)
+    content["public/events.jsonl"] = table_text(events).encode()
+    archive = tmp_path / ARCHIVE
+    archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+
+    found = failed(here("verify", "challenge", archive))
+
+    assert "expanded_mb" in found[-1] or "32 MB" in found[-1], found[-1]
+
+
+def test_a_site_that_has_gone_on_is_to_be_looked_at_again(tmp_path: Path) -> None:
+    """A late entry after the close changes all boards; the archive stays right, and is compared as far as it goes."""
+    live = decided(tmp_path / "live")
+    static = live.folder / "templates" / "static"
+    static.mkdir(parents=True)
+    archived(live, static / ARCHIVE)
+    before = shutil.copytree(live.rendered(END), tmp_path / "before")
+    live.put("late/2.txt", GOOD, END + timedelta(hours=1))
+    live.run(END + timedelta(hours=2))
+    site = live.rendered(END + timedelta(hours=2))
+
+    found = here("verify", "challenge", site)
+
+    assert (found.code, failed(found)) == (4, [])
+    assert "later   the site has the events of the archive, and no others: the archive ends with event 29" in found.out
+    assert "recorded at 2027-01-31T13:00:00" in found.out
+    assert "It ends with event 29; the events since then are not in it" in (site / "verification.html").read_text()
+    # The other way round: an older copy of the site.
+    shutil.copy(archived_again(live, tmp_path), before / PLACE)
+    found = here("verify", "challenge", before)
+    assert (found.code, failed(found)) == (4, [])
+    # What a newer log does not change is compared.
+    shutil.copy(before / "lists" / "split.json", site / "lists" / "split.json")
+    (site / "lists" / "split.json").write_text("{}")
+    assert "lists/split.json" in failed(here("verify", "challenge", site))[0]
+
+
+def archived_again(live: Committed, folder: Path) -> Path:
+    """The archive after the late entry."""
+    target = folder / "again.zip"
+    at = END + timedelta(hours=3)
+    live.do(at, lambda challenge, store: export_public(challenge, store, live.folder / FILE, target))
+    return target
+
+
+def test_a_board_that_nobody_derives_is_found(site: Path, tmp_path: Path) -> None:
+    """Next to the files of the site."""
+    copy = shutil.copytree(site, tmp_path / "copy")
+    (copy / "grand").mkdir()
+    shutil.copy(copy / "main" / "leaderboard.json", copy / "grand")
+
+    (line,) = failed(here("verify", "challenge", copy))
+
+    assert 'not in the archive: "grand/leaderboard.json"' in line
+
+
+def test_an_archive_has_what_the_record_has(tmp_path: Path) -> None:
+    """Without a track, with other rules or with other phases, no archive is written."""
+    live = decided(tmp_path / "live")
+    text = (live.folder / FILE).read_text()
+    whole, _, lists = text.partition("[tracks.lists]")
+    for changed, expected in (
+        (whole, 'the record has the track "lists"'),
+        (text.replace("list_length = 3", "list_length = 2"), "list_length of the files differ from the record"),
+        (text.replace('title = "Main"', 'title = "Other"'), "title of the files differ from the record"),
+    ):
+        (live.folder / FILE).write_text(changed)
+        with pytest.raises(ChallengeError, match=re.escape(expected)):
+            archived(live, tmp_path / ARCHIVE)
+    assert lists
+
+
+def test_a_solution_behind_a_url_is_in_the_archive(tmp_path: Path) -> None:
+    """So that the check needs no network."""
+    live = decided(tmp_path / "live")
+    with http(partial(Quiet, directory=live.folder / "solutions")) as address:
+        live.edit('solution = "solutions/main.txt"', f'solution = "{address}/main.txt"')
+        target = archived(live, tmp_path / ARCHIVE)
+
+    assert 'solution = "outside/main/solution/main.txt"' in members(target)["challenge/challenge.toml"].decode()
+    assert here("verify", "challenge", target).code == 0
+
+
+def test_where_submissions_are_published_is_recorded(tmp_path: Path) -> None:
+    """Only where they are not, so that the rules of others stay the same; the settings cannot say so afterwards."""
+    hidden, public = (
+        decided(tmp_path / name, entries=text) for name, text in (("a", "publish_submissions = false\n"), ("b", ""))
+    )
+
+    for live, wanted in ((hidden, False), (public, None)):
+        with live.store() as store:
+            recorded = store.read(lambda view: view.recorded_basis("main"))
+            assert recorded is not None
+            assert (recorded.settings or {}).get("publish_submissions") is wanted
+    content = members(archived(public, tmp_path / ARCHIVE))
+    manifest = json.loads(content["manifest.json"])
+    settings = content["challenge/challenge.toml"].decode().replace("\n\n", "\npublish_submissions = false\n\n", 1)
+    content = {name: data for name, data in content.items() if not name.startswith("submissions/")}
+    content["challenge/challenge.toml"] = public_settings(settings, {}).encode()
+    (tmp_path / ARCHIVE).write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    found = here("verify", "challenge", tmp_path / ARCHIVE)
+    assert found.code == 1
+    assert 'the archive has other "publish_submissions"' in found.out
+
+
+def test_an_archive_of_release_1_0_0_is_verified_with_a_note(tmp_path: Path) -> None:
+    """Its heads do not cover kinds, so nothing shows an event behind another kind, and a note says so."""
+    archive = Path(__file__).parent / "archive_1" / ARCHIVE
+    note = "note    the heads of 29 events have version 1 and do not cover kinds"
+    found = here("verify", "challenge", archive)
+
+    assert (found.code, failed(found), problems(archive), note in found.out) == (0, [], [], True)
+    content = members(archive)
+    texts = [json.loads(line) for line in content["public/events.jsonl"].splitlines()]
+    hidden = next(row for row in texts if json.loads(row["event"])["kind"] == "reveal")
+    content["public/events.jsonl"] = table_text(row for row in texts if row != hidden).encode()
+    lines = content["public/log.jsonl"].decode().splitlines(keepends=True)
+    lines[hidden["index"] - 1] = lines[hidden["index"] - 1].replace('"reveal"', '"token"')
+    content["public/log.jsonl"] = "".join(lines).encode()
+    manifest = json.loads(content["manifest.json"])
+    changed = tmp_path / ARCHIVE
+    changed.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    found = here("verify", "challenge", changed, "--head", manifest["head"])
+    assert note in found.out

@@ -12,7 +12,7 @@ from functools import cached_property
 from io import BytesIO
 from itertools import chain
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile, ZipInfo
+from zipfile import ZIP_DEFLATED, BadZipFile, ZipFile, ZipInfo
 
 from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
@@ -73,6 +73,10 @@ ASSETS = (
 )
 """Copied without rendering."""
 
+
+ARCHIVE = "challenge-archive.zip"
+PLACE = f"{STATIC_FOLDER}/{ARCHIVE}"
+"""Where the site has the public archive: an organiser writes it into the folder of files that a render copies."""
 
 KIT, SAMPLE = "kit.zip", "sample.txt"
 
@@ -162,6 +166,8 @@ class SiteContent:
     commitment: CommitmentDocument | None = None
     files: Set[str] = frozenset()
     """The paths of the files that the site has next to its pages."""
+    archived: int | None = None
+    """How many events the public archive has; None without one."""
     overall: OverallBoard | None = None
     """The ranking over several tracks; None without one."""
     failed: dict[str, str] | None = None
@@ -215,7 +221,8 @@ def site_files(content: SiteContent, publish: Publish = publish_at_the_end) -> d
     copied: dict[str, str | bytes] = {**files, **kit(files), **static_files(challenge.root)}
     # Addresses of previews are absolute.
     previews = [f"{board.track.name}/{PREVIEW}" for board in content.boards if challenge.branding.url]
-    content = replace(content, files=frozenset({*copied, *previews}))
+    archived = _events_of(copied.get(PLACE))
+    content = replace(content, files=frozenset({*copied, *previews}), archived=archived)
     logo = challenge.branding.logo
     if logo and f"{STATIC_FOLDER}/{logo}" not in copied:
         raise ScorerError(
@@ -228,6 +235,15 @@ def site_files(content: SiteContent, publish: Publish = publish_at_the_end) -> d
         with content.rendering(path := f"{view.board.track.name}/{PREVIEW}"):
             copied[path] = preview(challenge, view, cache)
     return {**site, **copied}
+
+
+def _events_of(archive: str | bytes | None) -> int | None:
+    """How many events a public archive has; None if it is none."""
+    if not isinstance(archive, bytes):
+        return None
+    with suppress(BadZipFile, LookupError, ValueError, TypeError), ZipFile(BytesIO(archive)) as opened:
+        return int(json.loads(opened.read("manifest.json"))["events"])
+    return None
 
 
 def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[str, str]:
@@ -376,7 +392,7 @@ def _further_pages(content: SiteContent, own: Sequence[templates.MarkdownPage], 
     challenge = content.challenge
     if content.log.head is not None:
         about = f"What anybody can verify about {challenge.name}, with which files and commands."
-        verified = {"head": content.log.head, "commitment": content.commitment}
+        verified = {"head": content.log.head, "commitment": content.commitment, "archived": content.archived}
         yield Page("verification.html", "verification.html", about, verified)
     for page in own:
         yield Page(page.path, "page.html", templates.to_text(page.text), {"page": page})
