@@ -365,14 +365,6 @@ class _Erratum(Body):
     basis: RecordedBasis
 
 
-class _Preview(_Erratum):
-    state: Literal["previewed"]
-
-
-class _Cancellation(_Erratum):
-    state: Literal["cancelled"]
-
-
 class _Changes(Body):
     scales: Annotated[list[tuple[str, Count, Stage]], Field(min_length=2, max_length=2)]
     teams: list[tuple[str, Flag, Place, Place]]
@@ -433,9 +425,7 @@ BODIES: Mapping[str, type[Body]] = {
     "extension": _Extension,
     "pick": _Pick,
     "team": _Team,
-    "erratum": _Erratum,
-    "preview": _Preview,
-    "cancellation": _Cancellation,
+    **dict.fromkeys(("erratum", "preview", "cancellation"), _Erratum),
     "log": _Log,
     "restored": _Restored,
     LOST: _Lost,

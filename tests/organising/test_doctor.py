@@ -34,7 +34,7 @@ def test_files_that_are_missing_or_changed_are_found(folder: Path, terminal: Ter
 
     assert (answer.code, answer.err) == (0, "")
     lines = answer.out.splitlines()
-    assert len(lines) == 7
+    assert len(lines) == 8
     assert all(line.startswith("ok ") for line in lines)
 
     (stored,) = (folder / "scores.db.solutions").iterdir()

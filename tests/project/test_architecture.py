@@ -34,6 +34,7 @@ CHANGES = [
     "how the scores of single queries are stored",
     "an option of `run`",
     "a command",
+    "a backup that was copied back",
     "a table of the database",
     "when an entry is late, the times of phases, a freeze",
     "another rule of a running challenge",

@@ -20,9 +20,9 @@ from scorer.live.now import PublishedLog, published_log
 from scorer.organising.phases import extend
 from scorer.organising.render import render
 from scorer.organising.scan import import_submissions
-from scorer.organising.teams import record_teams
+from scorer.organising.teams import issue, record_teams
 from scorer.store.events import Submission
-from scorer.store.log import log_lines
+from scorer.store.log import LogLine, log_lines
 from scorer.store.schema import schema_table
 from scorer.store.store import Store
 from tests import boards
@@ -31,7 +31,7 @@ from tests.boards import digest
 from tests.browser import IN_BROWSER, Page
 from tests.commands import Terminal, failed, here
 from tests.committed import Committed
-from tests.databases import KINDS, changed, new_places, seal
+from tests.databases import KINDS, NewPlace, changed, new_places, seal
 from tests.live_challenges import BEFORE, BEST, FAIR, GOOD, POOR, WEAK, Live, day
 from tests.pages import read
 from tests.public_archives import END, archived, decided
@@ -313,6 +313,26 @@ def test_the_log_depends_only_on_the_events_and_the_salt(kind: str, tmp_path: Pa
 
     assert [json.loads(line)["kind"] for line in found] == ["arrival", "arrival", "withdrawal", "team"]
     assert json.loads(found[-1])["head"] == "262883f8c0145b105902a9d446a71bd30df9242c1dd71cacfb060aa1ef6f6b37"
+
+
+def test_a_record_goes_on_after_lost_events(new_place: NewPlace) -> None:
+    """Their lines have the kind and the leaf that they had; an event begins the next epoch."""
+    lost = [LogLine(2, "token", bytes(32), b"", 2, 1), LogLine(3, "arrival", bytes(31) + b"1", b"", 2, 1)]
+    with Store.open(new_place()) as store:
+        issue(store, "amber", "token")
+        assert store.record_restored(lambda _: None) == 0
+        assert store.record_restored(lambda _: lost) == 4
+        issue(store, "birch", "token")
+        lines = store.read(lambda view: list(log_lines(view.secret("log"), view.all_events)))
+
+    assert [(line.epoch, line.index, line.kind) for line in lines] == [
+        (1, 1, "token"),
+        (1, 2, "token"),
+        (1, 3, "arrival"),
+        (2, 4, "restored"),
+        (2, 5, "token"),
+    ]
+    assert [line.leaf for line in lines[1:3]] == [line.leaf for line in lost]
 
 
 # A record of version 1 goes on
