@@ -121,7 +121,7 @@ class Messages:
     def __exit__(self, kind: object, *_: object) -> None:
         """Keep the messages for the next quiet run; what was not looked at stays known."""
         kept = self._current | self._known if kind is not None or self._is_partial else self._current
-        if not self._are_quiet:
+        if not self._are_quiet or not (kept or self._file.exists()):
             return
         try:
             replace_content(self._file, json.dumps(sorted(kept), indent=1).encode("ascii"), is_private=True)
