@@ -135,8 +135,10 @@ _NO_SOLUTION = "not-published"
 _COMMENT = "What participants need of the settings. `scorer check FILE --challenge FOLDER-OR-ADDRESS` uses it."
 
 _TIMEOUT = 60.0
-_SETTINGS_BYTES = MB
+_SETTINGS_BYTES = 200_000
 _LIST_BYTES = 1000 * MB
+_DOTS = 300
+"""In a line of settings: the parser needs quadratic time and memory for the parts of a key."""
 
 
 def published_settings(challenge: Challenge, tracks: Sequence[Track]) -> str:
@@ -182,11 +184,15 @@ def downloaded(address: str, track: str | None = None) -> Iterator[tuple[Path, s
         site = _download_settings(page, folder / FILE)
         try:
             # What a site states is not trusted: only the public keys are taken, and no path that it names.
-            document = _public(tomllib.loads((folder / FILE).read_text(encoding="utf-8")))
+            text = (folder / FILE).read_text(encoding="utf-8")
+            if max(line.count(".") for line in text.split("\n")) > _DOTS:
+                raise ValueError(text)  # noqa: TRY301
+            document = _public(tomllib.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             raise ChallengeError(f"{site}/{FILE}: not the public settings of a challenge") from error
         part = page.removeprefix(site).split("/")[1:2]
         track = track or next((name for name in document["tracks"] if [name] == part), None)
+        left = _LIST_BYTES
         for name, table in document["tracks"].items():
             for key, file in LISTS.items():
                 if track not in (None, name) and key != "queries":  # those tell for which track a file is
@@ -196,7 +202,8 @@ def downloaded(address: str, track: str | None = None) -> Iterator[tuple[Path, s
                     if path.parent.parent != folder or path.parent.name.startswith("."):
                         raise ChallengeError(f"{site}/{FILE}: {quoted(path.parent.name)} is no name of a track")
                     path.parent.mkdir(exist_ok=True)
-                    download(f"{site}/{name}/{file}", path, _LIST_BYTES)
+                    download(f"{site}/{name}/{file}", path, left)
+                    left -= path.stat().st_size
         (folder / FILE).write_text(tomlkit.dumps(document), encoding="utf-8")
         yield folder, track
 

@@ -79,6 +79,9 @@ ANSWERS: dict[str, tuple[bytes, int]] = {
     "a negative length": (b"HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\n{}", 1),
     "a chunk of a negative length": (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nabc", 1),
     "settings of 400,000 lists": (http(b"a = " + b"[" * 400_000), 1),
+    "settings with a key of 90,000 parts": (http(b".".join([b"a"] * 90_000) + b" = 1"), 1),
+    "settings with a key of 90,000 quoted parts": (http(b"a = {" + b".".join([b"'x y'"] * 30_000) + b" = 1}"), 1),
+    "settings of 300 kB": (http(b"#" * 300_000), 1),
     "settings in colour": (http(f'name = "{RED!r}"\n[tracks."\\u001b[31m/../x"]\nqueries = "q"\n'.encode()), 1),
     "settings of other types": (http(b"name = 5\ntracks = [1, 2]\n"), 1),
 }
