@@ -17,7 +17,7 @@ from scorer.errors import ScorerError
 from scorer.wording import one_line, shortened
 
 TIMEOUT = 60.0
-"""Seconds without an answer after which a try ends, and the longest pause that a server may ask for."""
+"""Seconds without an answer after which a try ends, and the longest pause that a server may request."""
 
 ATTEMPTS = 5
 
