@@ -68,7 +68,17 @@ def same(found: object, wanted: object, what: str) -> None:
 
 OF_RESULTS = "counts digest findings hits limits matching_digest solution_digest status submission_digest"
 OF_BOARD = "version log track phase rules columns rows late statistics"
-RULES = ("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks")
+RULES: tuple[str, ...] = (
+    "list_length",
+    "cutoffs",
+    "primary",
+    "decimals",
+    "missing",
+    "exclude",
+    "ties",
+    "unjudged",
+    "equal_ranks",
+)
 RULES += ("entry", "picks", "rows", "rows_per_team", "final", "trusted_times", "quota", "baselines")
 RULES += ("overall", "visibility", "solution_format", "submission_format")
 """The rules of a basis, in the order of documents."""

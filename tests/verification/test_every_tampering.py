@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from copy import deepcopy
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ from tests.second_verifier import problems
 SPECIFICATION = Path(__file__).parents[2] / "docs" / "verification-spec.md"
 OVERALL = '[overall]\ntracks = ["main", "lists"]\n'
 
-Path_ = tuple["str | int", ...]
+Path_ = tuple[int, ...]
 
 
 class Pairs(list[tuple[str, Any]]):
@@ -137,6 +138,23 @@ def ways(value: Any, path: Path_) -> list[str]:
     return ["changed", "dropped", "doubled", *(["renamed"] if isinstance(place, Pairs) else [])]
 
 
+def replace_member(name: str, content: bytes | None, forger: Forger) -> None:
+    """Give a member other content, or drop it."""
+    forger.members.pop(name, None)
+    if content is not None:
+        forger.members[name] = content
+
+
+def changed_text(path: Path_, how: str, text: str) -> str:
+    """A document with one field changed."""
+    return f"{written(changed(read(text), path, how))}\n"
+
+
+def change_manifest(change: Callable[[str], str], forger: Forger) -> None:
+    """Change the manifest after all else is written."""
+    forger.change_manifest = change
+
+
 def of_document(name: str, text: str) -> Iterator[Tampering]:
     """The changes of a document in JSON."""
     value = read(text)
@@ -145,7 +163,7 @@ def of_document(name: str, text: str) -> Iterator[Tampering]:
     for path in fields(value):
         for how in ways(value, path):
             new = f"{written(changed(value, path, how))}\n".encode()
-            yield Tampering(file, name_of(value, path), how, lambda forger, new=new: forger.members.update({name: new}))
+            yield Tampering(file, name_of(value, path), how, partial(replace_member, name, new))
 
 
 def of_lines(name: str, text: str) -> Iterator[Tampering]:
@@ -262,7 +280,7 @@ def of_settings(name: str, text: str) -> Iterator[Tampering]:
         field = tables.rstrip(".") if not equals else f"{tables}{key}"
         for how, new in news.items():
             content = "".join(f"{each}\n" for each in (*lines[:number], *new, *lines[number + 1 :])).encode()
-            yield Tampering(name, field, how, lambda forger, content=content: forger.members.update({name: content}))
+            yield Tampering(name, field, how, partial(replace_member, name, content))
 
 
 def of_members(original: Forger) -> Iterator[Tampering]:
@@ -270,18 +288,14 @@ def of_members(original: Forger) -> Iterator[Tampering]:
     for name in original.members:
         file = re.sub("[0-9a-f]{64}", "HASH", re.sub("(?<=public/)(main|lists)", "TRACK", name))
         if name != "manifest.json":
-            yield Tampering(file, "", "dropped", lambda forger, name=name: forger.members.pop(name))
-            yield Tampering(file, "", "emptied", lambda forger, name=name: forger.members.update({name: b""}))
-            yield Tampering(
-                file,
-                "",
-                "longer",
-                lambda forger, name=name: forger.members.update({name: forger.members[name] + b"\n"}),
-            )
+            yield Tampering(file, "", "dropped", partial(replace_member, name, None))
+            yield Tampering(file, "", "emptied", partial(replace_member, name, b""))
+            longer = original.members[name] + b"\n"
+            yield Tampering(file, "", "longer", partial(replace_member, name, longer))
     extra = b"q1:1:a|1\n"
     names = ("public/more/leaderboard.json", "public/main/leaderboard2.csv", "challenge/more.txt", "tables/more.jsonl")
     for name in (*names, f"solutions/{sha256(extra)}", f"submissions/{sha256(extra)}"):
-        yield Tampering("a member more", "", "added", lambda forger, name=name: forger.members.update({name: extra}))
+        yield Tampering("a member more", "", "added", partial(replace_member, name, extra))
 
 
 def tamperings(original: Forger) -> Iterator[Tampering]:
@@ -309,14 +323,8 @@ def of_manifest(original: Forger) -> Iterator[Tampering]:
     for path in fields(value):
         if len(path) == 1:
             for how in ways(value, path):
-                yield Tampering(
-                    "manifest.json",
-                    name_of(value, path),
-                    how,
-                    lambda forger, path=path, how=how: setattr(
-                        forger, "change_manifest", lambda text: f"{written(changed(read(text), path, how))}\n"
-                    ),
-                )
+                change = partial(changed_text, path, how)
+                yield Tampering("manifest.json", name_of(value, path), how, partial(change_manifest, change))
 
 
 @pytest.fixture(scope="module")
