@@ -78,3 +78,12 @@ def most_copied(bundle: int) -> int:
     A hundred teams may have submitted the same file.
     """
     return max(100 * MB, 100 * bundle)
+
+
+SETTINGS_BYTES, DOTS = 200_000, 300
+"""Of a stranger's challenge.toml, and of a line in it: the parser needs quadratic time for the parts of a key."""
+
+
+def is_quickly_parsed(settings: str) -> bool:
+    """Whether a stranger's challenge.toml is within the bounds that are checked before it is parsed."""
+    return len(settings) <= SETTINGS_BYTES and max(line.count(".") for line in settings.split("\n")) <= DOTS

@@ -17,7 +17,7 @@ from typing import Any
 
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import is_url, shown
-from scorer.limits import MB, Limits
+from scorer.limits import MB, SETTINGS_BYTES, Limits, is_quickly_parsed
 from scorer.settings.loading import edited
 from scorer.settings.rules import AUTO
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
@@ -135,10 +135,7 @@ _NO_SOLUTION = "not-published"
 _COMMENT = "What participants need of the settings. `scorer check FILE --challenge FOLDER-OR-ADDRESS` uses it."
 
 _TIMEOUT = 60.0
-_SETTINGS_BYTES = 200_000
 _LIST_BYTES = 1000 * MB
-_DOTS = 300
-"""In a line of settings: the parser needs quadratic time and memory for the parts of a key."""
 
 
 def published_settings(challenge: Challenge, tracks: Sequence[Track]) -> str:
@@ -185,7 +182,7 @@ def downloaded(address: str, track: str | None = None) -> Iterator[tuple[Path, s
         try:
             # What a site states is not trusted: only the public keys are taken, and no path that it names.
             text = (folder / FILE).read_text(encoding="utf-8")
-            if max(line.count(".") for line in text.split("\n")) > _DOTS:
+            if not is_quickly_parsed(text):
                 raise ValueError(text)  # noqa: TRY301
             document = _public(tomllib.loads(text))
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
@@ -212,7 +209,7 @@ def _download_settings(site: str, file: Path) -> str:
     """Write the public settings of the site that has a page, and return its address. Raises ChallengeError."""
     while True:
         try:
-            download(f"{site}/{FILE}", file, _SETTINGS_BYTES)
+            download(f"{site}/{FILE}", file, SETTINGS_BYTES)
         except ChallengeError as error:
             above = site.rpartition("/")[0]
             if not isinstance(error.__cause__, urllib.error.HTTPError) or above.endswith(("/", ":")):

@@ -26,6 +26,7 @@ from pydantic import ValidationError
 
 from scorer.errors import ScorerError
 from scorer.files import chunks_of, digest_of
+from scorer.limits import DOTS, SETTINGS_BYTES, is_quickly_parsed
 from scorer.settings.rules import SHA256
 from scorer.store.documents import Manifest
 from scorer.store.log import ABOUT_RECORD, KINDS, LOST, START, Fields, LogLine, chained, iso, secret_of
@@ -180,6 +181,10 @@ class Bundle:
             raise self.error(
                 f"its directory and {MANIFEST} differ in {quoted(differing[0])}", "expected the same members"
             )
+        settings = f"{CHALLENGE}challenge.toml"
+        if settings in self.members and not is_quickly_parsed(self.content(settings).decode("utf-8", "replace")):
+            found = f"{settings} has more than {SETTINGS_BYTES:,} characters, or {DOTS} dots in a line"
+            raise self.error(found, "expected the settings of a challenge")
         return self.manifest
 
     def _check_member(self, info: ZipInfo) -> None:

@@ -415,3 +415,17 @@ def test_an_archive_of_release_1_0_0_is_verified_with_a_note(tmp_path: Path) -> 
     changed.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
     found = here("verify", "challenge", changed, "--head", manifest["head"])
     assert note in found.out
+
+
+def test_settings_that_take_the_parser_long_are_refused(site: Path, tmp_path: Path) -> None:
+    """A key of thousands of parts would take minutes."""
+    content = members(site / PLACE)
+    content["challenge/challenge.toml"] += b".".join([b"a"] * 30_000) + b" = 1\n"
+    manifest = json.loads(content["manifest.json"])
+    archive = tmp_path / ARCHIVE
+    archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+
+    found = here("verify", "challenge", archive)
+
+    assert found.code == 1
+    assert "challenge/challenge.toml has more than 200,000 characters, or 300 dots in a line" in found.out + found.err
