@@ -119,7 +119,9 @@ PLACES: dict[tuple[str, str], str] = {
     ("settings/loading.py", "tom*"): OWN,
     # Published documents
     ("verification/*.py", "*"): DOCUMENT,
-    ("organising/public*.py", "*"): DOCUMENT,
+    ("organising/public.py", "tomllib.loads"): f"{OWN}; {DOCUMENT}",
+    ("organising/derivation.py", "*"): DOCUMENT,
+    ("organising/rules.py", "json.loads"): "the settings of a track, which this program wrote as JSON",
     ("organising/bundles.py", "zipfile.ZipFile"): "written only",
     # What this program and the organiser wrote
     ("store/*.py", "*"): f"{RECORD}; of a bundle: {DOCUMENT}",
