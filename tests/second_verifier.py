@@ -429,7 +429,8 @@ class Board:
     def rules(self, basis: Any) -> Any:
         """What a commitment says of a basis, without phases."""
         settings = basis["settings"]
-        split = settings["split"] and {key: settings["split"][key] for key in ("preliminary", "key_sha256")}
+        split = settings.get("split")
+        split = split and {key: split[key] for key in ("preliminary", "key_sha256")}
         rules = {key: settings[key] for key in RULES if key in settings}
         return {"solution": basis["solution"], "items": basis.get("items"), "rules": rules, "split": split}
 
