@@ -79,7 +79,7 @@ RULES: tuple[str, ...] = (
     "unjudged",
     "equal_ranks",
 )
-RULES += ("entry", "picks", "rows", "rows_per_team", "final", "trusted_times", "quota", "baselines")
+RULES += ("equal_ranks", "entry", "picks", "rows", "rows_per_team", "final", "trusted_times", "quota", "baselines")
 RULES += ("overall", "visibility", "solution_format", "submission_format")
 """The rules of a basis, in the order of documents."""
 

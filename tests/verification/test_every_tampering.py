@@ -115,6 +115,21 @@ def changed(value: Any, path: Path_, how: str) -> Any:
     return value
 
 
+def without(name: str, forger: Forger) -> None:
+    """Leave out a member."""
+    del forger.members[name]
+
+
+def of_text(path: Path_, how: str, text: str) -> str:
+    """The text of a document with one field changed."""
+    return f"{written(changed(read(text), path, how))}\n"
+
+
+def member(name: str, content: bytes) -> Callable[[Forger], object]:
+    """Replaces a member, or adds it."""
+    return lambda forger: forger.members.update({name: content})
+
+
 @dataclass(frozen=True)
 class Tampering:
     """A change of an archive."""
@@ -138,23 +153,6 @@ def ways(value: Any, path: Path_) -> list[str]:
     return ["changed", "dropped", "doubled", *(["renamed"] if isinstance(place, Pairs) else [])]
 
 
-def replace_member(name: str, content: bytes | None, forger: Forger) -> None:
-    """Give a member other content, or drop it."""
-    forger.members.pop(name, None)
-    if content is not None:
-        forger.members[name] = content
-
-
-def changed_text(path: Path_, how: str, text: str) -> str:
-    """A document with one field changed."""
-    return f"{written(changed(read(text), path, how))}\n"
-
-
-def change_manifest(change: Callable[[str], str], forger: Forger) -> None:
-    """Change the manifest after all else is written."""
-    forger.change_manifest = change
-
-
 def of_document(name: str, text: str) -> Iterator[Tampering]:
     """The changes of a document in JSON."""
     value = read(text)
@@ -163,7 +161,7 @@ def of_document(name: str, text: str) -> Iterator[Tampering]:
     for path in fields(value):
         for how in ways(value, path):
             new = f"{written(changed(value, path, how))}\n".encode()
-            yield Tampering(file, name_of(value, path), how, partial(replace_member, name, new))
+            yield Tampering(file, name_of(value, path), how, member(name, new))
 
 
 def of_lines(name: str, text: str) -> Iterator[Tampering]:
@@ -280,22 +278,21 @@ def of_settings(name: str, text: str) -> Iterator[Tampering]:
         field = tables.rstrip(".") if not equals else f"{tables}{key}"
         for how, new in news.items():
             content = "".join(f"{each}\n" for each in (*lines[:number], *new, *lines[number + 1 :])).encode()
-            yield Tampering(name, field, how, partial(replace_member, name, content))
+            yield Tampering(name, field, how, member(name, content))
 
 
 def of_members(original: Forger) -> Iterator[Tampering]:
     """The changes of whole members, and members that nobody expects."""
-    for name in original.members:
+    for name, content in original.members.items():
         file = re.sub("[0-9a-f]{64}", "HASH", re.sub("(?<=public/)(main|lists)", "TRACK", name))
         if name != "manifest.json":
-            yield Tampering(file, "", "dropped", partial(replace_member, name, None))
-            yield Tampering(file, "", "emptied", partial(replace_member, name, b""))
-            longer = original.members[name] + b"\n"
-            yield Tampering(file, "", "longer", partial(replace_member, name, longer))
+            yield Tampering(file, "", "dropped", partial(without, name))
+            yield Tampering(file, "", "emptied", member(name, b""))
+            yield Tampering(file, "", "longer", member(name, content + b"\n"))
     extra = b"q1:1:a|1\n"
     names = ("public/more/leaderboard.json", "public/main/leaderboard2.csv", "challenge/more.txt", "tables/more.jsonl")
     for name in (*names, f"solutions/{sha256(extra)}", f"submissions/{sha256(extra)}"):
-        yield Tampering("a member more", "", "added", partial(replace_member, name, extra))
+        yield Tampering("a member more", "", "added", member(name, extra))
 
 
 def tamperings(original: Forger) -> Iterator[Tampering]:
@@ -321,10 +318,12 @@ def of_manifest(original: Forger) -> Iterator[Tampering]:
     """The changes of the manifest, but for the hashes of members."""
     value = read(original.members["manifest.json"].decode())
     for path in fields(value):
-        if len(path) == 1:
-            for how in ways(value, path):
-                change = partial(changed_text, path, how)
-                yield Tampering("manifest.json", name_of(value, path), how, partial(change_manifest, change))
+        for how in ways(value, path) if len(path) == 1 else ():
+
+            def put(forger: Forger, path: Path_ = path, how: str = how) -> None:
+                forger.change_manifest = partial(of_text, path, how)
+
+            yield Tampering("manifest.json", name_of(value, path), how, put)
 
 
 @pytest.fixture(scope="module")
