@@ -119,7 +119,7 @@ __all__ = [
     "report",
     "tune",
 ]
-__version__ = "1.0.0"
+__version__ = "1.1.0"
 
 
 def __getattr__(name: str) -> Any:

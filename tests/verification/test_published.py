@@ -276,7 +276,7 @@ def test_the_site_follows_a_changed_list(folder: Path) -> None:
         ({"/challenge.toml": b"name = 'x'\n[tracks.'.']\nqueries = 'a'"}, "is no name of a track"),
         ({"/challenge.toml": b"name = 'x'\n[tracks.'']\nqueries = 'a'"}, "is no name of a track"),
         ({"/challenge.toml": b"name = 'x'\n[tracks.a]\nqueries = 'a'"}, "a/queries.txt: the server answers 404"),
-        ({"/challenge.toml": b"x = '" + b"y" * 1_100_000 + b"'"}, "challenge.toml: has more than 1,000,000 bytes"),
+        ({"/challenge.toml": b"x = '" + b"y" * 210_000 + b"'"}, "challenge.toml: has more than 200,000 bytes"),
         ({"/challenge.toml": b"a = " + b"[" * 100_000}, "not the public settings of a challenge"),
     ],
 )
