@@ -247,8 +247,15 @@ EXAMPLES: Mapping[str, Example] = {
     "RBO": _of_one_list(
         "RBO(p=0.5)",
         "The ideal list is a, b, d, c, e: of c and d, which tie, the one that the list has comes first. The first 1, "
+        "2, ... 5 ranks of both share 0, 0, 2, 2 and 3 items, the first 6 also 3. At depth 6 the ideal list has ended: "
+        "it is supposed to go on to share 3/5 of its items.",
+        "0.5 * (0.5**2 * 2/3 + 0.5**3 * 2/4 + 0.5**4 * 3/5 + 0.5**5 * (3 + 3/5)/6) + 0.5**6 * 3/5",
+    ),
+    "Compat": _of_one_list(
+        "Compat(p=0.5,depth=list)",
+        "The ideal list is a, b, d, c, e: of c and d, which tie, the one that the list has comes first. The first 1, "
         "2, ... 6 ranks of both share 0, 0, 2, 2, 3 and 3 items. Those of the ideal list and itself share 1, 2, 3, 4, "
-        "5 and, as it ends there, 5.",
+        "5 and, as it ends there, 5. Without depth=list, both sums go on to depth 1000.",
         "(0.5**2 * 2/3 + 0.5**3 * 2/4 + 0.5**4 * 3/5 + 0.5**5 * 3/6) "
         "/ (1 + 0.5 + 0.5**2 + 0.5**3 + 0.5**4 + 0.5**5 * 5/6)",
     ),

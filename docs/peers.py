@@ -154,9 +154,9 @@ IR_MEASURES_ASCENDING: Names = {
     "RR@{k}": "RR@{k}",
     "Judged": "Judged",
     "Judged@{k}": "Judged@{k}",
-    "Compat": "RBO",
-    "Compat(p=0.8)": "RBO(p=0.8)",
-    "Compat(normalize=False)": "RBO(normalise=no)",
+    "Compat": "Compat(depth=list)",
+    "Compat(p=0.8)": "Compat(p=0.8,depth=list)",
+    "Compat(normalize=False)": "Compat(normalise=no,depth=list)",
 }
 """Names of the measures that it computes with tools that order ties by ascending item id. `Judged` is equal only
 without negative grades."""
@@ -436,7 +436,17 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     "ERR": (
         "gdeval, which ir_measures calls, always uses 4 as the highest grade: `highest=4`. It prints five decimals.",
     ),
-    "RBO": ("ir_measures calls it Compat. It orders ties in run scores by ascending item id; without ties it agrees.",),
+    "RBO": (
+        NOWHERE,
+        "It is the RBO of `scorer overlap`, of the list and the ideal list. Up to version 1.0, RBO was "
+        "`Compat(depth=list)`.",
+    ),
+    "Compat": (
+        "The sums of ir_measures end with the longer of both lists (`depth=list`), so that unjudged items at the end "
+        "of a list may raise its score. Those of the authors' program go to depth 1000, as here. The name is refused "
+        "without a depth.",
+        "ir_measures orders ties in run scores by ascending item id; without ties it agrees.",
+    ),
     "INST": (
         *CWL,
         "cwl_eval accepts T below 0.5, with which its user may go on with a probability above 1. Here T is at least "

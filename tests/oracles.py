@@ -466,19 +466,56 @@ def expected_reciprocal_rank(
     return total
 
 
-def rank_biased_overlap(grades: Grades, ranking: Ranking, _: None, p: float = 0.95, normalise: str = "yes") -> float:
-    """RBO, from the sets of the first d items for each depth d."""
-    wanted = relevant_items(grades, "positive")
-    if not wanted:
+def ideal_in_the_order_of(ranking: Ranking, grades: Grades) -> list[str]:
+    """The relevant items by descending grade; of equal ones, those of the list first, in its order."""
+    where = {item: ranking.index(item) if item in ranking else len(ranking) for item in grades}
+    return sorted(relevant_items(grades, "positive"), key=lambda item: (-grades[item], where[item]))
+
+
+def rank_biased_overlap(grades: Grades, ranking: Ranking, _: None, p: float = 0.95) -> float:
+    """RBO: the sum of the agreement at each depth, seen or supposed, depth by depth, to a depth without weight."""
+    ideal = ideal_in_the_order_of(ranking, grades)
+    if not ideal or not ranking:
+        return 0.0 if ideal else UNDEFINED
+    short, long = sorted((list(ranking), ideal), key=len)
+    end, longer_end = len(short), len(long)
+
+    def shared(d: int) -> int:
+        return len(set(short[:d]) & set(long[:d]))
+
+    def agreement(d: int) -> float:
+        supposed = shared(end) * (d - end) / end if d > end else 0.0
+        return (shared(d) + supposed) / d
+
+    total = sum((1 - p) * p ** (d - 1) * agreement(d) for d in range(1, longer_end + 1))
+    return total + agreement(longer_end) * p**longer_end
+
+
+def compatibility(
+    grades: Grades,
+    ranking: Ranking,
+    _: None,
+    p: float = 0.95,
+    normalise: str = "yes",
+    depth: float | str = 1000.0,
+) -> float:
+    """Compat, from the sets of the first d items for each depth d."""
+    ideal = ideal_in_the_order_of(ranking, grades)
+    if not ideal:
         return UNDEFINED
-    where = {item: ranking.index(item) if item in ranking else len(ranking) for item in wanted}
-    ideal = sorted(wanted, key=lambda item: (-grades[item], where[item]))
-    depth = max(len(ranking), len(ideal))
+    last = max(len(ranking), len(ideal)) if depth == "list" else int(depth)
 
     def overlap(one: Ranking) -> float:
-        return sum(p ** (d - 1) * len(set(one[:d]) & set(ideal[:d])) / d for d in range(1, depth + 1))
+        both, first, second, total = 0, set[str](), set[str](), 0.0
+        for d in range(1, last + 1):
+            first |= set(one[d - 1 : d])
+            second |= set(ideal[d - 1 : d])
+            if d <= max(len(one), len(ideal)):
+                both = len(first & second)
+            total += p ** (d - 1) * both / d
+        return total
 
-    return overlap(ranking) / (overlap(ideal) if normalise == "yes" else sum(p**d for d in range(depth)))
+    return overlap(ranking) / (overlap(ideal) if normalise == "yes" else sum(p**d for d in range(last)))
 
 
 def scaled_gain(highest_of_all: float, min_rel: float, max_rel: float | str) -> Gain:
@@ -955,6 +992,7 @@ ORACLES: dict[str, Callable[..., float]] = {
     "RBP": rank_biased_precision,
     "ERR": expected_reciprocal_rank,
     "RBO": rank_biased_overlap,
+    "Compat": compatibility,
     "INST": inst,
     "INSQ": insq,
     "SDCG": scaled_dcg,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scorer.errors import MeasureError
 from scorer.measures.kinds import AMBIGUOUS, Kind, Measure, combination
@@ -323,7 +323,8 @@ class Registry:
             value = parameters.get(name, "").strip().casefold()
             if name in parameters and (value in kinds or "*" in kinds):
                 meaning = self._find(kinds.get(value, kinds.get("*", "")))
-                if name not in {parameter.name for parameter in meaning[0].parameters}:
+                taken = meaning[0].parameters
+                if not any(name in (parameter.name, *parameter.about.also) for parameter in taken):
                     del parameters[name]
         return meaning, parameters
 
@@ -355,6 +356,15 @@ class Registry:
             hint = f"; the closest names are {', '.join(names)}" if names else ""
             message = f"no measure is called {quoted(name.strip())}{hint}; {self._listing}"
             raise MeasureError(message) from None
+
+
+class EarlierNames(Registry):
+    """Reads names as version 1.0 did, for tracks that it has recorded: RBO and Compat were the sums over the lists."""
+
+    def _meant(self, spelling: Spelling, cutoffs: Sequence[int]) -> tuple[_Meaning, dict[str, str]]:
+        if _key(spelling.name) in ("rbo", "compat", "compatibility") and "depth" not in spelling.parameters:
+            spelling = replace(spelling, name="Compat", parameters={**spelling.parameters, "depth": "list"})
+        return super()._meant(spelling, cutoffs)
 
 
 def _key(name: str) -> str:

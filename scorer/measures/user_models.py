@@ -14,6 +14,7 @@ from scorer.measures.gain import LOG_2, ROUNDING, Gains, best_grades, discounts,
 from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import (
     About,
+    Bools,
     Floats,
     Ints,
     JudgedItems,
@@ -99,25 +100,77 @@ def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highes
     return ratio(matched.total(hits, reading * satisfied / hits.rank), 1, best_grades(matched) > 0)
 
 
-@kind(name="RBO", aliases={"Compat": {}, "Compatibility": {}}, closed_form=False)
-def rank_biased_overlap(matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes") -> Floats:
+Extrapolated = Annotated[float, About(least=0.001, most=0.9999)]
+
+
+@kind(
+    name="RBO",
+    aliases={"RBO_ext": {}},
+    redirected={"depth": {"list": "Compat"}, "normalise": {"*": "Compat"}, "normalize": {"*": "Compat"}},
+    closed_form=False,
+)
+def rank_biased_overlap(matched: Matched, *, p: Extrapolated = 0.95) -> Floats:
+    """The overlap of the list with the ideal list, extrapolated to lists without an end."""
+    found, wanted = matched.found.relevant(), matched.relevant_items()
+    ranks = found.rank, _ideal_ranks(found)
+    scores = extrapolated_overlap(found.query, ranks, (matched.retrieved, wanted.astype(np.int64)), p)
+    return ratio(scores, 1, wanted > 0)
+
+
+def extrapolated_overlap(query: Ints, ranks: tuple[Ints, Ints], lengths: tuple[Ints, Ints], p: float) -> Floats:
+    """[query]: the RBO-ext of two lists, equation 32 of Webber, Moffat and Zobel; 0 where they share no item.
+
+    `query` and the two `ranks` are those of the items that both lists have, [item]; `lengths` are [query].
+    """
+    shorter, longer = np.maximum(np.minimum(*lengths), 1), np.maximum(np.maximum(*lengths), 1)
+    depths, depth = np.arange(1, int(longer.max(initial=0)) + 1), np.maximum(*ranks)
+    weights, power = np.cumsum(np.append(0, p**depths / depths)), np.power(p, np.arange(depths.size + 1))
+
+    def total(values: Floats | Bools | None = None) -> Floats:
+        return np.asarray(np.bincount(query, values, minlength=longer.size), dtype=np.float64)
+
+    seen, early = total(weights[longer[query]] - weights[depth - 1]), total(depth <= shorter[query])
+    below = (power[shorter] - power[longer]) * p / (1 - p) - shorter * (weights[longer] - weights[shorter])
+    agreement = (total() - early) / longer + early / shorter
+    return np.clip((1 - p) / p * (seen + early / shorter * below) + agreement * power[longer], 0, 1)
+
+
+Depth = Annotated[float | Literal["list"], About(least=1, most=1e6)]
+
+
+def _as_long_as_the_lists(measure: Measure) -> Measure:
+    return measure.changed(depth="list")
+
+
+@kind(
+    name="Compat",
+    aliases={"Compatibility": {}},
+    unlike=(Unlike("ir_measures", "depth", _as_long_as_the_lists),),
+    closed_form=False,
+)
+def compatibility(
+    matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes", depth: Depth = 1000.0
+) -> Floats:
     """The overlap of the list with the ideal list at every depth, with more weight at the top."""
     ideal, found = matched.ideal.relevant(), matched.found.relevant()
     wanted = matched.relevant_items()
-    depth = np.maximum(matched.retrieved, wanted.astype(np.int64))
-    ranks = np.arange(1, int(depth.max(initial=0)) + 1)
+    if depth == "list":
+        last = np.maximum(matched.retrieved, wanted.astype(np.int64))
+    else:
+        last = np.full(matched.queries, int(depth))
+    ranks = np.arange(1, int(last.max(initial=0)) + 1)
     weights = np.cumsum(np.append(0, p ** (ranks - 1.0) / ranks))
 
     def agreement(query: Ints, first: Ints) -> Floats:
         """[query]: the sum of the weights of items that are in both lists from rank `first` on."""
-        shares = np.maximum(weights[depth[query]] - weights[first - 1], 0)
+        shares = np.maximum(weights[last[query]] - weights[np.minimum(first, last[query] + 1) - 1], 0)
         return np.asarray(np.bincount(query, shares, minlength=matched.queries), dtype=np.float64)
 
     shared = agreement(found.query, np.maximum(found.rank, _ideal_ranks(found)))
     if normalise == "yes":
         best = agreement(ideal.query, ideal.rank)
     else:
-        best = np.cumsum(np.append(0, p ** (ranks - 1.0)))[depth]
+        best = np.cumsum(np.append(0, p ** (ranks - 1.0)))[last]
     return ratio(shared, np.where(best > 0, best, 1), wanted > 0)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 import struct
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 MATCHING_GENERATION = 1
 """Increase when the same file, solution and matching rules give another match; stored results are then made again."""
 
-MEASURE_GENERATION = 2
+MEASURE_GENERATION = 3
 """Increase when a measure gives another score for the same match; stored means are then computed again."""
+
+RENAMED_GENERATION = 3
+"""The first generation in which names mean what they mean now; tracks with an earlier result keep `EarlierNames`."""
 
 _OF_FILES = ("list_length", "missing", "ties", "solution_format", "submission_format")
 """The rules that digests begin with, in this order."""
@@ -94,7 +98,7 @@ class Rules:
         if self.candidates is not None or self.exclude is not None:
             return ""
         kept = (*_OF_FILES, "nothing_relevant", "unjudged")
-        names = [measure.full for measure in self.measures]
+        names = [re.sub(r"Compat\(([^()]*),depth=list\)", r"RBO(\1)", measure.full) for measure in self.measures]
         return _digest([1, names, *(getattr(self, name) for name in kept)])
 
 

@@ -17,7 +17,7 @@ from scorer import options
 from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
-from scorer.measures import Measure, parse
+from scorer.measures import Measure, earlier, parse
 from scorer.settings.rules import (
     AUTO,
     FULL_DECIMALS,
@@ -281,7 +281,9 @@ class Track(SettingsTable):
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
-    not_keys: ClassVar[frozenset[str]] = frozenset({"root", "name", "overall", "metadata", "visibility"})
+    not_keys: ClassVar[frozenset[str]] = frozenset(
+        {"root", "name", "overall", "metadata", "visibility", "has_earlier_names"}
+    )
     checks: ClassVar = {
         "name": lambda name, _: (
             (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)
@@ -361,16 +363,22 @@ class Track(SettingsTable):
     """The fields that the challenge declares for all tracks."""
     visibility: Visibility | None = None
     """Who sees what; the challenge declares it for all tracks."""
+    has_earlier_names: bool = False
+    """Whether names of measures mean what they meant in version 1.0, by which the track was recorded first."""
+
+    def measures_named(self, name: str) -> tuple[Measure, ...]:
+        """The measures that a name means in this track, with its cut-offs. Raises MeasureError."""
+        return (earlier.parse if self.has_earlier_names else parse)(name, self.cutoffs)
 
     @cached_property
     def primary_measure(self) -> Measure:
         """The measure that the board ranks by."""
-        return parse(self.primary, self.cutoffs)[0]
+        return self.measures_named(self.primary)[0]
 
     @cached_property
     def all_measures(self) -> tuple[Measure, ...]:
         """The primary measure, then the others in the order of the file, each once."""
-        others = (measure for name in self.measures for measure in parse(name, self.cutoffs))
+        others = (measure for name in self.measures for measure in self.measures_named(name))
         return tuple(dict.fromkeys((self.primary_measure, *others)))
 
     @property

@@ -46,7 +46,21 @@ def has_closed_form(measure: Measure, *, cut: bool = False) -> bool:
 
 CLOSED = [measure for measure in ALL_VARIANTS if has_closed_form(measure)]
 WITHOUT = (
-    *("IPrec", "11pt_avg", "Accuracy", "ERR", "RBO", "INST", "NERR8", "NERR9", "NERR10", "NERR11", "Bpref", "infAP"),
+    *(
+        "IPrec",
+        "11pt_avg",
+        "Accuracy",
+        "ERR",
+        "RBO",
+        "Compat",
+        "INST",
+        "NERR8",
+        "NERR9",
+        "NERR10",
+        "NERR11",
+        "Bpref",
+        "infAP",
+    ),
     *("GMBpref", "nDCGrel", "Rndcg", "G", "binG"),
     *("alpha-nDCG", "alpha-DCG", "ERR-IA", "nERR-IA", "NRBP", "nNRBP", "AP-IA", "StRecall"),
 )

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import scorer.measures
 from scorer.errors import MeasureError, ScorerError
-from scorer.measures import KINDS, Kind, Measure, parse, parse_one, registry
+from scorer.measures import KINDS, Kind, Measure, earlier, parse, parse_one, registry
 from scorer.measures.matched import Given
 from tests.strategies import examples, matched, measures
 
@@ -146,7 +146,10 @@ def test_a_measure_that_needs_cutoffs_takes_those_of_the_track(text: str, expect
         ("success_1,5,10", "Success@1 Success@5 Success@10"),
         ("R_cap@5", "R(denominator=min)@5"),
         ("RBP(p=0.8)@10", "RBP(p=0.8)@10"),
-        ("Compat(p=0.9)", "RBO(p=0.9)"),
+        ("Compatibility(p=0.9)", "Compat(p=0.9)"),
+        ("RBO_ext(p=0.9)", "RBO(p=0.9)"),
+        ("RBO(p=0.9,depth=list)", "Compat(p=0.9,depth=list)"),
+        ("RBO(normalize=False)", "Compat(normalise=no)"),
         ("nDCG(dcg='log2')@10", "nDCG@10"),
         ("nDCG(gains={1: 3.5, 2: 9})@10", "nDCG(gain={1:3.5,2:9})@10"),
         ("ndcg.1=3.5,2=9", "nDCG(gain={1:3.5,2:9})"),
@@ -224,6 +227,23 @@ def test_bounds_and_closed_forms_can_depend_on_parameters() -> None:
         ) as error:
             parse_one(name).need_closed_form()
         assert str(error.value).startswith(f"{name}: ")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("RBO", "Compat(depth=list)"),
+        ("r-b_o( P=0.9 )", "Compat(p=0.9,depth=list)"),
+        ("Compatibility(normalize=False)", "Compat(normalise=no,depth=list)"),
+        ("0.5*RBO+0.5*Compat", "0.5*Compat(depth=list)+0.5*Compat(depth=list)"),
+        ("Compat(depth=1000)", "Compat"),
+        ("RBO_ext", "RBO"),
+        ("AP@10", "AP@10"),
+    ],
+)
+def test_names_of_version_1_0(text: str, expected: str) -> None:
+    """RBO and Compat were both the sums over the lists; with a depth, and under another name, they are those of now."""
+    assert " ".join(map(str, earlier.parse(text))) == expected
 
 
 # --- Refused ----------------------------------------------------------------------------------------------------------

@@ -103,7 +103,8 @@ over_all_variants = examples(15)
 
 def values_tried(parameter: Parameter) -> tuple[Value, ...]:
     """All words that a parameter takes, two numbers if it takes numbers, and a map of gains if it takes one."""
-    numbers = (0.5, min(2.0, parameter.about.most)) if parameter.numeric else ()
+    least, most = parameter.about.least, parameter.about.most
+    numbers = (max(0.5, least), max(min(2.0, most), least)) if parameter.numeric else ()
     maps = (((0.3, 5.0), (1.0, 0.5), (2.0, 3.0)),) if parameter.mapped else ()
     return (*parameter.words, *numbers, *maps)
 
@@ -367,16 +368,76 @@ def test_items_after_the_cutoff_change_no_score(solution: Solution, submission: 
         assert not differing(measures, scores_of(measures, matched(solution, longer)), expected)
 
 
+RAISED_BY_UNJUDGED_ITEMS = {
+    "RBO": "supposes that the list goes on to agree as far as it is known, which unjudged items change",
+    "Accuracy": "is the share of pairs of a relevant and another item that are in order",
+    "MeanNDCG": "is a mean over the ranks of the list",
+    "MeanNDCNG": "is a mean over the ranks of the list",
+    "Rndcg": "also has the nDCG of the whole list, if it is long enough",
+    "NumRet": "counts the items of the list",
+    "Unjudged": "counts unjudged items",
+    "RBPresidual": "counts unjudged items",
+}
+"""By definition."""
+
+
+def is_raised_by_unjudged_items(measure: Measure) -> bool:
+    """Whether unjudged items at the end of a list may raise a score, by the definition of the measure."""
+    values = parameters_of(measure)
+    of_lists = values.get("depth") == "list"
+    rewarded = measure.kind.name == "Utility" and (float(str(values["other"])) > 0 or float(str(values["rest"])) < 0)
+    at_cutoff = measure.cutoff is not None and measure.kind.name in ("MeanNDCG", "MeanNDCNG")
+    return (measure.kind.name in RAISED_BY_UNJUDGED_ITEMS and not at_cutoff) or of_lists or rewarded
+
+
+def with_tail(solution: Solution, submission: Submission, *tail: str) -> Submission:
+    """The lists of all queries, each with these items at its end."""
+    return {query: [*submission.get(query, []), *tail] for query in solution}
+
+
+@over_all_variants
+@given(solution=solutions(), submission=submissions(), tail=st.lists(st.sampled_from("-+*/"), min_size=1, unique=True))
+def test_unjudged_items_at_the_end_never_raise_a_score(
+    solution: Solution, submission: Submission, tail: list[str]
+) -> None:
+    """So nobody gains by a longer list of items that nobody judged, except where the definition says so."""
+    measures = [measure for measure in ALL_VARIANTS if not is_raised_by_unjudged_items(measure)]
+
+    before = scores_of(measures, matched(solution, submission))
+    after = scores_of(measures, matched(solution, with_tail(solution, submission, *tail)))
+    assert not [str(measure) for measure, higher in zip(measures, after > before + 1e-12, strict=True) if higher.any()]
+
+
+@pytest.mark.parametrize(
+    ("name", "grades", "ranking"),
+    [
+        ("RBO", {"a": 1, "b": 1, "c": 2}, "a"),
+        ("Compat(depth=list)", {"a": 1}, "xa"),
+        ("Accuracy", {"a": 1}, "xa"),
+        ("MeanNDCG", {"a": 1}, "xa"),
+        ("MeanNDCNG", {"a": 1}, "xa"),
+        ("Rndcg", {"a": 1}, "xa"),
+        ("NumRet", {"a": 1}, "a"),
+        ("Unjudged@3", {"a": 1}, "a"),
+        ("RBPresidual", {"a": 1}, "a"),
+        ("Utility(other=1)", {"a": 1}, "a"),
+    ],
+)
+def test_which_scores_unjudged_items_at_the_end_raise(name: str, grades: dict[str, float], ranking: str) -> None:
+    """Each exception is one."""
+    assert is_raised_by_unjudged_items(parse_one(name))
+    assert score(name, grades, [*ranking, "-"]) > score(name, grades, [*ranking])
+
+
 @over_all_variants
 @given(solution=solutions(), submission=submissions())
 def test_unjudged_items_at_the_end_change_only_the_length(solution: Solution, submission: Submission) -> None:
     """Unjudged items at the end change only scores that depend on the length of the list."""
-    longer = {query: [*submission.get(query, []), "x", "y"] for query in solution}
     knowing = (
         *("SetP", "SetF", "SetAP", "MeanNDCG", "MeanNDCNG", "RBO", "Judged", "NumRet", "Accuracy"),
         *("Rndcg", "Utility", "Unjudged", "RBPresidual"),
     )
-    by_length = {"min", "k", "full"}  # with these, a score without a cut-off depends on the length
+    by_length = {"min", "k", "full", "list"}  # with these, a score without a cut-off depends on the length
     measures = [
         measure
         for measure in ALL_VARIANTS
@@ -385,7 +446,8 @@ def test_unjudged_items_at_the_end_change_only_the_length(solution: Solution, su
     ]
 
     expected = scores_of(measures, matched(solution, submission))
-    assert not differing(measures, scores_of(measures, matched(solution, longer)), expected)
+    longer = matched(solution, with_tail(solution, submission, "x", "y"))
+    assert not differing(measures, scores_of(measures, longer), expected)
 
 
 @every_kind

@@ -169,7 +169,8 @@ def test_what_the_refusal_of_an_ambiguous_name_says_to_write_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ERR@20", "IPrec@0.35", "SetF(beta=2.0)", "RBP(rel=1)", "RBP@95", "rbp@95", "MRR,ERR@20", "ERR@20,10"]
+    "name",
+    ["ERR@20", "IPrec@0.35", "SetF(beta=2.0)", "RBP(rel=1)", "RBP@95", "rbp@95", "Compat", "MRR,ERR@20", "ERR@20,10"],
 )
 def test_our_own_name_is_refused_where_another_tool_means_another_measure(name: str) -> None:
     """What the message says is read, and `parse`, for the names of challenges, still reads the name."""

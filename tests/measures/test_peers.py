@@ -231,10 +231,49 @@ def test_compat_of_negative_run_scores(ir_measures: Any) -> None:
     judgements: Qrels = {"q": {"a": 1, "b": 1, "c": 1}}
     runs = {shift: {"q": {"b": shift - 1.0, "x": shift - 2.0, "a": shift - 3.0}} for shift in (10, 0)}
     peer = {shift: calculated(ir_measures, judgements, run, ["Compat(p=0.8)"])[1] for shift, run in runs.items()}
-    got = {shift: one(judgements, run, "RBO(p=0.8)") for shift, run in runs.items()}
+    got = {shift: one(judgements, run, "Compat(p=0.8,depth=list)") for shift, run in runs.items()}
 
     assert [rounded(each["Compat(p=0.8)"]) for each in peer.values()] == [0.7486, 0.3388]
     assert [rounded(score) for score in got.values()] == [0.7486, 0.7486]
+
+
+def authors_compatibility(grades: Mapping[str, int], ranking: list[str], p: float = 0.95) -> float:
+    """As the program of Clarke, Vtyurina and Smucker computes it, to depth 1000."""
+    ideal = sorted(
+        (item for item in grades if grades[item] > 0),
+        key=lambda item: (-grades[item], ranking.index(item) if item in ranking else len(ranking)),
+    )
+
+    def overlap(one: list[str]) -> float:
+        weights = [p**d / (d + 1) for d in range(1000)]
+        return sum(weights[d] * len({*one[: d + 1]} & {*ideal[: d + 1]}) for d in range(1000))
+
+    return overlap(ranking) / overlap(ideal)
+
+
+@settings(repeatable, max_examples=number(20))
+@given(
+    grades=st.dictionaries(st.sampled_from(ITEMS), st.integers(0, 3), min_size=1).filter(
+        lambda each: any(each.values())
+    ),
+    ranking=st.lists(st.sampled_from(ITEMS + JUNK), min_size=1, unique=True),
+)
+def test_compatibility_of_its_authors(grades: Mapping[str, int], ranking: list[str]) -> None:
+    """Compat goes to depth 1000, whatever the lengths of the lists are."""
+    expected = authors_compatibility(grades, ranking)
+
+    assert one({"q": grades}, {"q": ranking}, "Compat(depth=1000)") == pytest.approx(expected, abs=EXACT)
+
+
+def test_a_list_that_begins_with_an_unjudged_item(ir_measures: Any) -> None:
+    """The sums go on after the end of the list: 1 - p / -ln(1 - p). Those of ir_measures end with it."""
+    judgements: Qrels = {"q": {"a": 1}}
+    run = untied({"q": ["x", "a"]})
+
+    assert rounded(one(judgements, run, "Compat(depth=1000)")) == rounded(1 - 0.95 / -math.log(0.05)) == 0.6829
+    assert rounded(calculated(ir_measures, judgements, run, ["Compat"])[1]["Compat"]) == 0.322
+    assert rounded(one(judgements, run, "Compat(depth=list)")) == 0.322
+    assert one(judgements, run, "RBO") == pytest.approx(0.95 / 2)
 
 
 def calculated(ir_measures: Any, judgements: Qrels, run: Run, names: Any) -> tuple[Scores, Mapping[str, float]]:
