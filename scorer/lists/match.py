@@ -293,10 +293,9 @@ class _Matches:
         groups = [found.tied for found in self.found if found.tied is not None]
         if self.found and not groups:
             return FoundItems(query, rank, entry)
-        before, size = (
-            np.concatenate([nothing, *(getattr(tied, name) for tied in groups)]) for name in ("before", "size")
-        )
-        return FoundItems(query, rank, entry, Tied(before, size))
+        columns = [(tied.before, tied.size, *tied.with_copies) for tied in groups]
+        tied = Tied(*(np.concatenate([nothing, *(part[column] for part in columns)]) for column in range(4)))
+        return FoundItems(query, rank, entry, tied)
 
 
 def _match_part(
@@ -364,14 +363,20 @@ def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedIt
 
 
 def _rank_by_grade(query: Ints, grade: Floats, tied: Tied, ties: Ties) -> Ints:
-    """Ranks with the highest grade of each tie group first or last; unjudged items are below all grades."""
-    by_grade = np.lexsort((-grade, tied.before, query))
-    before, of_query = tied.before[by_grade], query[by_grade]
+    """Ranks with the highest grade of each tie group first or last; unjudged items are below all grades.
+
+    If it is last, so are all rows of an item that is listed twice. Its rank is that of the first of them.
+    """
+    rows, copies = tied.with_copies
+    by_grade = np.lexsort((copies, -grade, tied.before, query))
+    before, of_query, copies = tied.before[by_grade], query[by_grade], copies[by_grade]
     new = np.append(True, (before[1:] != before[:-1]) | (of_query[1:] != of_query[:-1]))[: query.size]
     indices = np.arange(query.size)
-    nth = np.empty_like(indices)
-    nth[by_grade] = indices - np.maximum.accumulate(np.where(new, indices, 0))
-    return tied.before + 1 + nth if ties == "best" else tied.before + tied.size - nth
+    first = np.maximum.accumulate(np.where(new, indices, 0))
+    end = np.cumsum(copies)
+    rank = np.empty_like(indices)
+    rank[by_grade] = 1 + before + (indices - first if ties == "best" else rows[by_grade] - end + (end - copies)[first])
+    return rank
 
 
 FEW_OF_ITEMS = 100

@@ -100,10 +100,24 @@ class Tied:
     before: Ints
     """[item]: the number of items of the list before the group."""
     size: Ints
-    """[item]: the number of items in the group, unjudged items included; 1 for an item that does not tie."""
+    """[item]: the number of items in the group, unjudged items included; 1 for an item that does not tie. Further
+    rows of a relevant item that is listed twice in the group count as after the group."""
+    rows: Ints | None = None
+    """[item]: the number of rows of the group; None: as many as items."""
+    copies: Ints | None = None
+    """[item]: the number of rows of the item in the group; None: one."""
+
+    @property
+    def with_copies(self) -> tuple[Ints, Ints]:
+        """[item]: the rows of its group, and its own."""
+        return (
+            self.size if self.rows is None else self.rows,
+            np.ones_like(self.size) if self.copies is None else self.copies,
+        )
 
     def where(self, selected: Bools | Ints) -> Tied:
-        return Tied(self.before[selected], self.size[selected])
+        columns = (self.before, self.size, self.rows, self.copies)
+        return Tied(*(None if column is None else column[selected] for column in columns))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -259,7 +259,7 @@ def authors_compatibility(grades: Mapping[str, int], ranking: list[str], p: floa
     ranking=st.lists(st.sampled_from(ITEMS + JUNK), min_size=1, unique=True),
 )
 def test_compatibility_of_its_authors(grades: Mapping[str, int], ranking: list[str]) -> None:
-    """Compat goes to depth 1000, whatever the lengths of the lists are."""
+    """Compat goes to depth 1000, for lists of any length."""
     expected = authors_compatibility(grades, ranking)
 
     assert one({"q": grades}, {"q": ranking}, "Compat(depth=1000)") == pytest.approx(expected, abs=EXACT)
