@@ -161,6 +161,7 @@ def match(
     query_once: bool = False,
     list_length: int | None = None,
     missing: Missing = "zero",
+    needs_lists: bool = True,
     ties: Ties = "trec",
     tie_bounds: bool = False,
     pool: Executor | None = None,
@@ -172,7 +173,8 @@ def match(
     them; each is released after it has been matched, by the threads of the pool if there is one. `problems` receives
     the reasons to reject the submission; if there are any, the result must not be used. `notes` receives what the
     participant should know although the submission is scored. With `query_once`, a second row for a query is a
-    problem. Only `list_length` ranks of each list count; None: all. With `tie_bounds`, the result has `extremes`.
+    problem. A submission without a list is one, too, with `needs_lists`. Only `list_length` ranks of each list count;
+    None: all. With `tie_bounds`, the result has `extremes`.
 
     Returns the judged items found, sorted by query (in the solution's order) and rank, and the numbers of queries,
     lists and items. Raises ScatteredError where the rows of a query are in several parts, LimitError for too many
@@ -189,7 +191,10 @@ def match(
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
     problems.extend(seen.problems)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
-    check_queries(solution, seen.answered, lengths.size, missing, problems, notes, seen.unknown)
+    if lengths.size or needs_lists:
+        check_queries(solution, seen.answered, lengths.size, missing, problems, notes, seen.unknown)
+    else:
+        notes.add(0, "there is no list; each query scores 0")
     if seen.excluded:  # in all lists, so that the number shows nothing about the queries of the solution
         be = "is" if seen.excluded == 1 else "are"
         notes.add(0, f"{counted(seen.excluded, 'item')} {be} excluded, and removed before ranks are assigned")

@@ -37,6 +37,9 @@ _PLUS = re.compile(
 
 _TERM = re.compile(r"\s* (?: (?P<weight> [^*()@]+? ) \s* \* )? \s* (?P<name> [^*]+? ) \s*", re.VERBOSE)
 
+_WITH_CUTOFFS = re.compile(r"(.+?)[._][0-9].*")
+"""A name with cut-offs in trec_eval's spelling: ``ndcg_cut.1,4``."""
+
 _CUTOFF = ("cutoff", "recall")
 """ir_measures' parameters that are the cut-off: ``AP(cutoff=10)`` is ``AP@10``."""
 
@@ -186,13 +189,11 @@ def _parameters(text: str | None) -> dict[str, str]:
 _Meaning = tuple[Kind, Mapping[str, Value]]
 """A kind, and the parameters that a name of it sets."""
 
-_COSTS = "weighs gains against the effort of reading, which solutions do not have; INST is similar, with equal efforts"
-
 REFUSED: Mapping[str, str] = {
     "runid": "is the tag of a run, not a measure",
     "relstring": "is text, not a number; `scorer trec_eval -m relstring` prints it",
     **TREC_LEFT_OUT,
-    **dict.fromkeys(("BPM", "IFT"), _COSTS),
+    "IFT": "weighs gains against the effort of reading, which solutions lack; INST is similar, with equal efforts",
     "TBG": "needs the time that each item takes to read; RBP is similar, with time counted in items",
     "UMeasure": "needs the length of the text of each item; nDCG is similar, with a discount by rank",
     "rank_biased_precision": "is a function of ranx, whose name as a measure has a value of p; write rbp.95",
@@ -272,6 +273,14 @@ class Registry:
         return _only(text, self.named(text))
 
     listed = staticmethod(listed_names)
+
+    def without_defaults(self, names: Sequence[str]) -> list[str]:
+        """Return the names without those of several cut-offs by default of which others give the cut-offs.
+
+        So ``ndcg_cut`` and ``ndcg_cut.1,4`` are two measures, as in trec_eval and pytrec_eval.
+        """
+        cut = {_key(name[1]) for name in map(_WITH_CUTOFFS.fullmatch, names) if name}
+        return [name for name in names if _key(name) not in self._families or _key(name) not in cut]
 
     def _read(self, text: str, cutoffs: Sequence[int] = (), *, decided: bool = False) -> dict[str, Measure]:
         """Return the measures that `text` names, by name; with `decided`, a name of several meanings is refused."""
@@ -365,6 +374,13 @@ class EarlierNames(Registry):
         if _key(spelling.name) in ("rbo", "compat", "compatibility") and "depth" not in spelling.parameters:
             spelling = replace(spelling, name="Compat", parameters={**spelling.parameters, "depth": "list"})
         return super()._meant(spelling, cutoffs)
+
+
+def in_version_1_0(name: str) -> str:
+    """Return the name that version 1.0 had for a measure, given that of now."""
+    return re.sub(
+        r"Compat\((?:([^()]*),)?depth=list\)", lambda found: f"RBO({found[1] or ''})".removesuffix("()"), name
+    )
 
 
 def _key(name: str) -> str:

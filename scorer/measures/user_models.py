@@ -91,13 +91,31 @@ def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
 @kind(name="ERR", unlike=(Unlike("ir_measures", "highest", _gdeval_err),), closed_form=False)
 def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highest = "solution") -> Floats:
     """The expected reciprocal of the rank at which a user stops who is more likely to stop at better items."""
-    top = float(matched.ideal.grade.max(initial=0.0)) if highest == "solution" else highest
-    hits = matched.found.relevant().top(k)
+    return ratio(_stops(matched, matched.found.top(k), highest, "exp"), 1, best_grades(matched) > 0)
+
+
+StopGain = Literal["exp", "linear"]
+
+
+@kind(name="nERR", closed_form=False)
+def normalised_err(matched: Matched, k: int | None, *, gain: StopGain = "exp", highest: Highest = "solution") -> Floats:
+    """The expected reciprocal rank of the list, divided by that of the ideal list."""
+    found, best = (_stops(matched, hits.top(k), highest, gain) for hits in (matched.found, matched.ideal))
+    return ratio(found, np.where(best > 0, best, 1), best_grades(matched) > 0)
+
+
+def _stops(matched: Matched, hits: JudgedItems, highest: float | Literal["solution"], gain: StopGain) -> Floats:
+    """[query]: the expected reciprocal of the rank at which a user stops."""
+    top, hits = _top_grade(matched, highest), hits.relevant()
     grade = np.minimum(hits.grade, top)
-    satisfied = np.exp2(grade - top) * -np.expm1(-LOG_2 * grade)
+    satisfied = grade / (top + 1) if gain == "linear" else np.exp2(grade - top) * -np.expm1(-LOG_2 * grade)
     position = hits.position_in_query()
     reading = np.where(position == 1, 1, np.roll(cumulative(position, 1 - satisfied, np.multiply), 1))
-    return ratio(matched.total(hits, reading * satisfied / hits.rank), 1, best_grades(matched) > 0)
+    return matched.total(hits, reading * satisfied / hits.rank)
+
+
+def _top_grade(matched: Matched, given: float | Literal["solution"]) -> float:
+    return float(matched.ideal.grade.max(initial=0.0)) if given == "solution" else given
 
 
 Extrapolated = Annotated[float, About(least=0.001, most=0.9999)]
@@ -207,7 +225,7 @@ def depth(k: int | None) -> int:
 
 def scaled(matched: Matched, min_rel: float, max_rel: float | Literal["solution"]) -> Gains:
     """Return the gains of grades on the scale from `min_rel`, which has gain 0, to `max_rel`, which has gain 1."""
-    top = float(matched.ideal.grade.max(initial=0.0)) if max_rel == "solution" else max_rel
+    top = _top_grade(matched, max_rel)
 
     def gains(hits: JudgedItems) -> Floats:
         if top <= min_rel:  # the limit for a scale of no length
@@ -336,3 +354,16 @@ def nearly_err_11(
         return goal_reading(np.asarray(rank + 2 * T)) * (1 - gain)
 
     return expected_gain(matched, k, continuation, min_rel, max_rel)
+
+
+@kind(name="BPM", closed_form=False)
+def bejeweled_player(
+    matched: Matched,
+    k: int,
+    *,
+    T: Annotated[float, About(least=0.001, most=1e6, also={"t": {}})] = 1.0,  # noqa: N803 (the name in ir_measures)
+    min_rel: MinRel = 0.0,
+    max_rel: MaxRel = "solution",
+) -> Floats:
+    """The mean gain of the items up to the one at which the total gain reaches T, or up to rank k."""
+    return expected_gain(matched, k, lambda _, gain: (np.cumsum(gain, axis=1) < T).astype(np.float64), min_rel, max_rel)

@@ -46,22 +46,8 @@ def has_closed_form(measure: Measure, *, cut: bool = False) -> bool:
 
 CLOSED = [measure for measure in ALL_VARIANTS if has_closed_form(measure)]
 WITHOUT = (
-    *(
-        "IPrec",
-        "11pt_avg",
-        "Accuracy",
-        "ERR",
-        "RBO",
-        "Compat",
-        "INST",
-        "NERR8",
-        "NERR9",
-        "NERR10",
-        "NERR11",
-        "Bpref",
-        "infAP",
-    ),
-    *("GMBpref", "nDCGrel", "Rndcg", "G", "binG"),
+    *("IPrec", "11pt_avg", "Accuracy", "ERR", "nERR", "RBO", "Compat", "INST", "NERR8", "NERR9", "NERR10", "NERR11"),
+    *("BPM", "Bpref", "infAP", "GMBpref", "nDCGrel", "Rndcg", "G", "binG", "Q", "P-plus"),
     *("alpha-nDCG", "alpha-DCG", "ERR-IA", "nERR-IA", "NRBP", "nNRBP", "AP-IA", "StRecall"),
 )
 BY_OTHER_GAINS = [measure for measure in ALL_VARIANTS if any(isinstance(value, tuple) for value in measure.parameters)]

@@ -49,6 +49,7 @@ PERFECT_BELOW_ONE = {
     "DCG": "is not normalised",
     "ERR": "the user is never certain to stop",
     "RBP": "the list ends before the user does",
+    "BPM": "the user reads on until the total gain is reached",
     "INST": "the list ends before the user does",
     "INSQ": "the list ends before the user does",
     "SDCG": "is divided by k best items, also for fewer items",
@@ -71,6 +72,7 @@ PERFECT_BELOW_ONE = {
 PERFECT_BELOW_ONE_WITH_CUTOFF = {
     "R": "k ranks cannot hold more than k items",
     "AP": "is divided by all relevant items",
+    "Rprec": "is divided by all relevant items",
     "GMAP": "is made of AP",
     "muAP": "is made of AP",
 }
@@ -721,6 +723,50 @@ def test_phi_equals_scipys_interpolation(whisker: Whisker, queries: list[list[fl
 
     np.testing.assert_allclose(curves(seen.found), expected, rtol=1e-9, atol=1e-9)
     assert curves.defined.tolist() == [oracles.relevance(grades, whisker) is not None for grades in queries]
+
+
+NTCIR = {"a": 3.0, "b": 2.0, "c": 1.0, "d": 2.0, "e": 1.0, "f": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("gain", "q", "q_at_3", "with_beta_10", "p_plus", "nerr_at_3", "nerr"),
+    [
+        ("linear", 0.4857142857, 0.3095238095, 0.4916363399, 0.5595238095, 0.35, 0.4391173343),
+        ("exp", 0.4608585859, 0.2361111111, 0.4643261434, 0.4953703704, 0.2351254480, 0.3698218574),
+        ("binary", 0.5166666667, 0.3888888889, 0.5377192982, 0.6388888889, None, None),
+        ("{1:2,2:3,3:10}", 0.4536168705, 0.2116959064, 0.4548555036, 0.4844231792, None, None),
+    ],
+)
+def test_measures_of_ntcireval(
+    gain: str,
+    q: float,
+    q_at_3: float,
+    with_beta_10: float,
+    p_plus: float,
+    nerr_at_3: float | None,
+    nerr: float | None,
+) -> None:
+    """The outputs of NTCIREVAL's formulas for the list x, b, c, a, y, f, d, with the gains -g 1:2:3 and so on."""
+    names = [f"Q(gain={gain})", f"Q(gain={gain})@3", f"Q(beta=10,gain={gain})", f"P+(gain={gain})"]
+    expected = [q, q_at_3, with_beta_10, p_plus]
+    if nerr is not None and nerr_at_3 is not None:
+        names += [f"nERR(gain={gain})@3", f"nERR(gain={gain})"]
+        expected += [nerr_at_3, nerr]
+
+    assert [score(name, NTCIR, [*"xbcayfd"]) for name in names] == pytest.approx(expected, abs=5e-11)
+
+
+def test_q_without_gains_is_average_precision() -> None:
+    """With beta = 0 the blended ratio is the precision."""
+    assert score("Q(beta=0)", NTCIR, [*"xbcayfd"]) == pytest.approx(score("AP", NTCIR, [*"xbcayfd"]), rel=1e-14)
+    capped = score("AP(denominator=min)@3", NTCIR, [*"xbcayfd"])
+    assert score("Q(beta=0)@3", NTCIR, [*"xbcayfd"]) == pytest.approx(capped, rel=1e-14)
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, 0.0), (2, 1 / 5), (4, 3 / 5), (5, 3 / 5), (9, 3 / 5)])
+def test_r_precision_with_a_cutoff(k: int, expected: float) -> None:
+    """The hits up to rank min(R, k), divided by R, as recommenders has it."""
+    assert score(f"Rprec@{k}", NTCIR, [*"xbcayfd"]) == expected
 
 
 @pytest.mark.parametrize(("day", "expected"), [((100, 80, 90, 15, 10), 0.969360), ((100, 20, 90, 15, 10), 0.935004)])
