@@ -24,7 +24,7 @@ from scorer import __version__
 from scorer.board.overall import overall_board, overall_csv, overall_json
 from scorer.board.site.pages import LOG, commitment_files, track_data
 from scorer.board.site.templates import STATIC_FOLDER
-from scorer.errors import ChallengeError, MeasureError, ScorerError
+from scorer.errors import ChallengeError, ScorerError
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, most_expanded
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, published_commitment, receipts
@@ -34,7 +34,7 @@ from scorer.live.now import Now, PublishedLog, decides, published_log, submissio
 from scorer.live.phases import is_revealed
 from scorer.live.rules import shown_from
 from scorer.live.timeline import timeline
-from scorer.measures import earlier
+from scorer.measures.names import in_version_1_0
 from scorer.organising.bundles import (
     Content,
     Exported,
@@ -444,7 +444,7 @@ def _rows(name: str, text: str) -> list[dict[str, Any]]:
 def _same_values(name: str, published: list[dict[str, Any]], derived: list[dict[str, Any]], scorer: str) -> Verified:
     """Whether two boards have the same rows in the columns that both have, which has to include ranks and scores."""
     empty: dict[str, Any] = {}
-    published = [{_called_now(key): value for key, value in row.items()} for row in published]
+    derived = [{in_version_1_0(key): value for key, value in row.items()} for row in derived]
     first, shared = [*derived, *published, empty][0], [{*rows[0]} for rows in (published, derived) if rows]
     columns = [key for number, key in enumerate(first) if number < RANKING or all(key in keys for keys in shared)]
     statement = f"{name}: the derived board has the values of the published one in the {len(columns)} columns of both"
@@ -457,12 +457,3 @@ def _same_values(name: str, published: list[dict[str, Any]], derived: list[dict[
     found = next(differing, "")
     versions = f"; scorer {scorer} wrote it, and CHANGELOG.md says what differs in {__version__}"
     return Verified(statement + versions * (not found), found + versions * bool(found))
-
-
-def _called_now(column: str) -> str:
-    """The name that a column of a board of version 1.0 has now: only names of measures have changed."""
-    about, _, name = column.rpartition(" ")
-    try:
-        return f"{about} {earlier.parse_one(name)}".lstrip()
-    except MeasureError:
-        return column

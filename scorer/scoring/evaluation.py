@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from numbers import Number, Real
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
 
 import numpy as np
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need
-from scorer.files import shown
+from scorer.files import is_regular, shown
 from scorer.lists import Counts
 from scorer.lists.formats import shortest
 from scorer.lists.match import excluded_note
@@ -509,13 +510,14 @@ def measures_named(measures: MeasureNames) -> dict[str, Measure]:
             for name, measure in measures.items()
         }
     listed = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
+    given = [each for one in listed for each in ([one] if isinstance(one, Measure) else registry.listed(_name(one)))]
+    names = registry.without_defaults([name for name in given if isinstance(name, str)])
     requested: dict[str, Measure] = {}
-    for measure in listed:
-        if isinstance(measure, Measure):
-            requested[str(measure)] = measure
-            continue
-        for name in registry.listed(_name(measure)):
-            requested |= registry.named(name)
+    for each in given:
+        if isinstance(each, Measure):
+            requested[str(each)] = each
+        elif each in names:
+            requested |= registry.named(each)
     return requested
 
 
@@ -679,7 +681,10 @@ _kept_request = lru_cache(maxsize=64, typed=True)(_request)
 def score_source(solution: Solution, source: Source, rules: Rules, called: str = "") -> Scored:
     """Score one submission; messages call a file by its path, or `called`. Raises SubmissionError."""
     if isinstance(source, str | os.PathLike):
-        where, outcome = called or shown(source), score(solution, source, rules, threads=os.cpu_count() or 1)
+        where = called or shown(source)
+        if rules.scores_nothing and is_regular(source) and not Path(source).stat().st_size:
+            return score_source(solution, {}, rules)
+        outcome = score(solution, source, rules, threads=os.cpu_count() or 1)
     else:
         where, outcome = IN_MEMORY, _score_table(solution, source, rules)
     if isinstance(outcome, Failed):

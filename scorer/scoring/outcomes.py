@@ -7,7 +7,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import re
 import struct
 import zlib
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -23,6 +22,7 @@ from scorer.lists import Counts
 from scorer.measures import Aggregation, Measure
 from scorer.measures.gain import ROUNDING
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Subtopics, Tied, ranges
+from scorer.measures.names import in_version_1_0
 from scorer.options import SELF, Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.wording import quoted
 
@@ -87,6 +87,11 @@ class Rules:
         )
 
     @property
+    def scores_nothing(self) -> bool:
+        """Whether a submission without a list scores 0, as in other tools, and is not rejected."""
+        return (self.missing, self.nothing_relevant) == ("zero", "zero")
+
+    @property
     def matching_digest(self) -> str:
         """SHA-256 in hexadecimal: equal for rules that match alike. Measures are computed from the stored match."""
         kept = (*_OF_FILES, "unjudged", "candidates", *(["exclude"] if self.exclude is not None else []))
@@ -98,7 +103,7 @@ class Rules:
         if self.candidates is not None or self.exclude is not None:
             return ""
         kept = (*_OF_FILES, "nothing_relevant", "unjudged")
-        names = [re.sub(r"Compat\(([^()]*),depth=list\)", r"RBO(\1)", measure.full) for measure in self.measures]
+        names = [in_version_1_0(measure.full) for measure in self.measures]
         return _digest([1, names, *(getattr(self, name) for name in kept)])
 
 

@@ -159,6 +159,10 @@ def test_a_measure_that_needs_cutoffs_takes_those_of_the_track(text: str, expect
         ("precision@5,10-l1.5", "P(rel=1.5)@5 P(rel=1.5)@10"),
         ("P_10 -l 2", "P(rel=2)@10"),
         ("ap@10", "AP@10"),
+        ("Q-measure@10", "Q@10"),
+        ("p+(beta=2)", "P-plus(beta=2)"),
+        ("0.5*P-plus+0.5*AP", "0.5*P-plus+0.5*AP"),
+        ("Rprec@10", "Rprec@10"),
     ],
 )
 def test_lists_of_cutoffs_and_the_spellings_of_other_tools(spelling: str, expected: str) -> None:
@@ -255,7 +259,7 @@ def test_names_of_version_1_0(text: str, expected: str) -> None:
         ("Rp", "Rp needs a cut-off, as in Rp@10"),
         ("MARp", "MARp needs cut-offs, as in MARp@5,10"),
         ("IPrec", "IPrec needs a level of recall, as in IPrec@0.1"),
-        ("Rprec@10", "Rprec takes no cut-off"),
+        ("SetP@10", "SetP takes no cut-off"),
         ("P@", 'cut-offs are numbers, as in P@5,10; found ""'),
         ("P@5,,10", 'cut-offs are numbers, as in P@5,10; found ""'),
         ("P@ten", 'cut-offs are numbers, as in P@5,10; found "ten"'),
@@ -269,7 +273,7 @@ def test_names_of_version_1_0(text: str, expected: str) -> None:
         ("IPrec@1.5", "IPrec takes a number from 0 to 1 as the level of recall; found 1.5"),
         ("P(relevance=1)@5", 'P has no parameter "relevance"; it takes rel'),
         ("P(cutoff=1)@5", '"P(cutoff=1)@5": the cut-off is given twice'),
-        ("Rprec(cutoff=1)", 'Rprec has no parameter "cutoff"; it takes rel'),
+        ("SetP(cutoff=1)", 'SetP has no parameter "cutoff"; it takes rel'),
         ("set_F.1,2", '"set_F.1,2": set_F takes 1 of beta; found 2'),
         ("rbp.p=0.8,1=0.5", 'RBP takes share or binary or linear as gain; found "{1:0.5}"'),
         (

@@ -220,6 +220,20 @@ def test_keys_are_the_names_as_requested(text: str, keys: list[str]) -> None:
         assert registry.named(key) == {key: measure}
 
 
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        (["ndcg_cut", "ndcg_cut.1,4"], ["ndcg_cut.1", "ndcg_cut.4"]),
+        (["P_5", "map", "P"], ["P_5", "map"]),
+        ("recip_rank,P,P.1", ["recip_rank", "P.1"]),
+        (["success", "P.5"], ["success_1", "success_5", "success_10", "P.5"]),
+    ],
+)
+def test_default_cutoffs_are_only_for_names_without_others(names: Any, keys: list[str]) -> None:
+    """As in pytrec_eval, and with the options -m of trec_eval, a name with cut-offs decides those of its family."""
+    assert list(scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, names)) == keys
+
+
 def test_keys_of_families_are_the_names_that_trec_eval_prints() -> None:
     """Each kind has them in its declaration."""
     for name in TREC_EVAL_FAMILIES.keys() - AMBIGUOUS.keys():

@@ -36,7 +36,7 @@ from docs.peers import (
     TREC_EVAL_PARAMETERS,
     filled,
 )
-from scorer.errors import SolutionError, SubmissionError
+from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.measures import parse, parse_one
 from tests.strategies import examples, number
 
@@ -637,6 +637,19 @@ def test_t11_nothing_relevant(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None
     assert sklearn.ndcg_score([[0, 0]], [[2, 1]]) == 0
     assert ours(judgements, run, ["nDCG"])[0]["nDCG"]["q"] == 0
     assert math.isnan(ours(judgements, run, ["nDCG"], nothing_relevant="skip")[0]["nDCG"]["q"])
+
+
+def test_ties_in_other_functions_of_scikit_learn(sklearn: Any) -> None:
+    """They give each item the last rank of its tie, and a sample without labels has LRAP 1; the page says so."""
+    judgements, tied = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
+
+    assert sklearn.average_precision_score([1, 0], [0.5, 0.5]) == 0.5
+    assert sklearn.label_ranking_average_precision_score([[1, 0]], [[0.5, 0.5]]) == 0.5
+    assert sklearn.label_ranking_average_precision_score([[0, 0]], [[0.5, 0.4]]) == 1
+    assert one(judgements, tied, "AP", ties="expected") == 0.75
+    assert sklearn.roc_auc_score([1, 0], [0.5, 0.5]) == 0.5
+    with pytest.raises(MeasureError, match="no formula is known"):
+        one(judgements, tied, "Accuracy", ties="expected")
 
 
 def test_t12_two_gains_at_once(ir_measures: Any) -> None:
