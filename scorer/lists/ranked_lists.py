@@ -469,6 +469,13 @@ class RankedDicts:
         """[list]: its place in the dict, from 1."""
         return np.arange(1, self.length.size + 1)
 
+    @property
+    def rises(self) -> bool:
+        """Whether each list is in rising order of its run scores, in ten places or more: fewer may be by chance."""
+        begins = np.bincount(np.cumsum(self.length), minlength=self.run_score.size + 1)[1:-1] > 0
+        steps = np.diff(self.run_score)[~begins]
+        return steps.size >= 10 and bool((steps > 0).all())
+
     def items(self, which: Bools) -> tuple[pa.StringArray, Ints]:
         """Return the ids of the items in the lists for which `which` is true, and the line of each."""
         chosen = np.flatnonzero(which)

@@ -18,6 +18,7 @@ import scorer.measures
 from scorer.errors import MeasureError, ScorerError
 from scorer.measures import KINDS, Kind, Measure, earlier, parse, parse_one, registry
 from scorer.measures.matched import Given
+from scorer.measures.names import in_version_1_0
 from tests.strategies import examples, matched, measures
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -248,6 +249,21 @@ def test_bounds_and_closed_forms_can_depend_on_parameters() -> None:
 def test_names_of_version_1_0(text: str, expected: str) -> None:
     """RBO and Compat were both the sums over the lists; with a depth, and under another name, they are those of now."""
     assert " ".join(map(str, earlier.parse(text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "earlier_column"),
+    [
+        ("Compat(depth=list)", "RBO"),
+        ("preliminary Compat(p=0.8,depth=list)", "preliminary RBO(p=0.8)"),
+        ("0.5*Compat(depth=list)+0.5*AP", "0.5*RBO+0.5*AP"),
+        ("Compat", "Compat"),
+        ("nDCG@10", "nDCG@10"),
+    ],
+)
+def test_columns_of_version_1_0(column: str, earlier_column: str) -> None:
+    """Boards that version 1.0 has published are compared by the names that columns had then."""
+    assert in_version_1_0(column) == earlier_column
 
 
 # --- Refused ----------------------------------------------------------------------------------------------------------

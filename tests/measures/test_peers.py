@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -898,3 +899,76 @@ def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:
     assert one(SHORT, run, "IPrec(reach=up)@0.3") == peer
     assert one(SHORT, run, "IPrec(reach=exact)@0.3") == peer
     assert one(SHORT, run, "iprec_at_recall_0.30") == one(SHORT, run, "IPrec(reach=nearest)@0.3") == 1
+
+
+# Objects of ir_measures ----------------------------------------------------------------------------------------------
+
+
+def test_measures_of_ir_measures_are_taken_with_their_meaning(ir_measures: Any) -> None:
+    """Also those whose text has another meaning here; the names are the texts, and the object is a key, too."""
+    judgements, run = {"1": {"a": 1, "b": 2, "c": 0}}, untied({"1": ["x", "b", "a"]})
+    measures = [
+        *(ir_measures.nDCG @ 10, ir_measures.RR @ 2, ir_measures.P(rel=2) @ 5, ir_measures.IPrec @ 0.35),
+        *(ir_measures.SetF(beta=2.0), ir_measures.Compat, ir_measures.RBP(rel=1), ir_measures.NumRet(rel=1)),
+    ]
+    peer = ir_measures.calc_aggregate(measures, judgements, run)
+    result = scorer.evaluate(judgements, run, measures)
+
+    assert [*result] == [str(measure) for measure in measures]
+    assert {measure: result[measure] for measure in measures} == pytest.approx(peer, abs=1e-9)
+    assert scorer.evaluate(judgements, run, ir_measures.ERR @ 20).variants == {"ERR@20": "ERR(highest=4)@20"}
+    assert scorer.evaluate(judgements, run, {"mine": ir_measures.Compat}).variants["mine"].endswith("depth=list)")
+
+
+OWN = (
+    "MARp@5,10",
+    "muAP",
+    "NDCNG@5",
+    "nDCGphi",
+    "AP",
+    "nDCG(gain=exp)@3",
+    "ERR(highest=solution)@5",
+    "INST",
+    "0.5*AP+0.5*RR",
+)
+
+
+@settings(repeatable, max_examples=number(20))
+@given(judgements=qrels(), run=tied_runs())
+def test_measures_in_ir_measures(ir_measures: Any, judgements: Qrels, run: Run) -> None:
+    """The numbers of `evaluate`, query by query; 0 where a measure is undefined. An unknown query counts nowhere."""
+    judgements = {query: grades for query, grades in judgements.items() if grades}
+    measures = {name: parse_one(name).to_ir_measures() for name in OWN}
+    found = ir_measures.calc([*measures.values()], judgements, run)
+    got, _ = ours(judgements, run, [*OWN])
+
+    for name, measure in measures.items():
+        scores = {each.query_id: each.value for each in found.per_query if each.measure == measure}
+        assert scores == pytest.approx({query: np.nan_to_num(got[name][query]) for query in scores}, abs=EXACT), name
+        assert scores.keys() == judgements.keys()
+
+
+@pytest.mark.parametrize("name", ["NumQ", "GMAP", "alpha-nDCG@5"])
+def test_a_measure_that_ir_measures_cannot_have(name: str) -> None:
+    """A sum over queries, a geometric mean, and grades for subtopics."""
+    with pytest.raises(MeasureError, match=f"{name} is no mean over queries with one grade for each item"):
+        parse_one(name).to_ir_measures()
+
+
+def test_measures_in_an_experiment_of_pyterrier() -> None:
+    """`pt.Experiment` has them as columns, with the means of `evaluate`."""
+    pyterrier = pytest.importorskip("pyterrier")
+    frame = pd.DataFrame(
+        [("q1", "a", 1.0), ("q1", "b", 2.0), ("q2", "x", 2.0), ("q2", "c", 1.0)], columns=["qid", "docno", "score"]
+    ).assign(rank=[1, 0, 0, 1], query="text")
+    graded = pd.DataFrame([("q1", "a", 2), ("q1", "b", 1), ("q2", "c", 1)], columns=["qid", "docno", "label"])
+    names = ["MARp@5,10", "muAP", "NDCNG@5"]
+    table = pyterrier.Experiment(
+        [pyterrier.Transformer.from_df(frame)],
+        frame[["qid", "query"]].drop_duplicates(),
+        graded,
+        [parse_one(name).to_ir_measures() for name in names],
+    )
+
+    means = scorer.evaluate(graded, frame, names)
+    assert table[names].iloc[0].to_dict() == pytest.approx(dict(means), abs=EXACT)

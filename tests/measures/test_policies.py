@@ -124,7 +124,7 @@ def test_a_submission_without_a_list_scores_zero_as_in_other_tools(nothing: Any)
     assert dict(result) == {"RR": 0.0, "num_ret": 0.0}
     assert {each["RR"] for each in result.by_query().values()} == {0.0}
     if len(nothing) == 0:
-        assert result.notes.lines() == ["there is no list; each query scores 0"]
+        assert result.notes.lines() == ["the file has no rows"]
         for options in ({}, {"nothing_relevant": "zero", "missing": "reject"}, {"missing": "skip"}):
             with pytest.raises(scorer.SubmissionError, match="the file has no rows"):
                 scorer.evaluate(SOLUTION, nothing, "RR", **options)  # type: ignore[call-overload]
