@@ -51,7 +51,7 @@ class Now:
         key = ("now", track.name, id(track))  # the value keeps the track, so that no other one gets this id
         if key not in view.derived:
             first = next((event.body for event in view.events(track.name) if event.kind == "basis"), None)
-            is_earlier = first is not None and first["generations"]["measures"] < RENAMED_GENERATION
+            is_earlier = first is not None and first["generations"].get("measures") in range(RENAMED_GENERATION)
             declared = TrackInForce.of(track, has_earlier_names=True) if is_earlier else track
             view.derived[key] = track, cls(view, declared)
         now: Now = view.derived[key][1]

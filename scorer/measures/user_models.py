@@ -150,7 +150,8 @@ def extrapolated_overlap(query: Ints, ranks: tuple[Ints, Ints], lengths: tuple[I
     seen, early = total(weights[longer[query]] - weights[depth - 1]), total(depth <= shorter[query])
     below = (power[shorter] - power[longer]) * p / (1 - p) - shorter * (weights[longer] - weights[shorter])
     agreement = (total() - early) / longer + early / shorter
-    return np.clip((1 - p) / p * (seen + early / shorter * below) + agreement * power[longer], 0, 1)
+    scores = (1 - p) / p * (seen + early / shorter * below) + agreement * power[longer]
+    return np.asarray(np.clip(scores, 0, 1), dtype=np.float64)
 
 
 Depth = Annotated[float | Literal["list"], About(least=1, most=1e6)]
