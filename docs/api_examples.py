@@ -55,6 +55,8 @@ True
 ('q1', 'q2', 'q3')
 >>> comparison.to_dict()["algorithms"]
 ['first', 'second']
+>>> scorer.compare(solution, {"second": second, "first": first}, ["RR", "P@1"]).by_measure["P@1"]
+Comparison(P@1: first=1.0000, second=0.3333; queries=3)
 """,
     "ConversionError": """\
 >>> import scorer
@@ -92,6 +94,8 @@ target_format | the name lists.xyz does not determine the form
 (3, 1, {'map': 1, 'P@1': 1})
 >>> result.bounds()
 {'map': (0.75, 1.0), 'P@1': (0.5, 1.0)}
+>>> {name: (round(low, 4), round(high, 4)) for name, (low, high) in result.intervals().items()}
+{'map': (0.1024, 0.9969), 'P@1': (0.0126, 0.9874)}
 >>> result.unjudged_bounds("any")
 {'map': (0.0, 1.0), 'P@1': (0.3333333333333333, 1.0)}
 >>> result.by_query()["q2"]
@@ -174,6 +178,8 @@ no method is called "no such method"
 (True, 'positive')
 >>> str(measure.at_threshold(2))
 'P(rel=2)@10'
+>>> measure.to_ir_measures()  # for ir_measures.calc_aggregate and pt.Experiment
+P@10
 >>> scorer.evaluate({"q1": {"d1": 1}}, {"q1": ["d1"]}, [measure])[measure]
 0.1
 """,

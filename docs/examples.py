@@ -194,6 +194,21 @@ EXAMPLES: Mapping[str, Example] = {
         "Only f is before d and before a; f and x are before b. The missing items c and e add 0.",
         "(1/log2(2 + 1) + 1/log2(2 + 1) + 1/log2(2 + 2)) / 5",
     ),
+    "Q": _of_one_list(
+        "Q",
+        "The gains are the grades, and beta is 1. d, a and b are relevant, at ranks 2, 3 and 5: 1, 2 and 3 relevant "
+        "items "
+        "with the gains 2, 7 and 10 up to there. The ideal list has the gains 5, 3, 2, 2, 1, which are 8, 10 and 13 up "
+        "to these ranks. c and e are not found and add 0.",
+        "((1 + 2)/(2 + 8) + (2 + 7)/(3 + 10) + (3 + 10)/(5 + 13)) / 5",
+    ),
+    "P-plus": _of_one_list(
+        "P-plus",
+        "The best item of the list is a, at rank 3. d and a are relevant up to there: at ranks 2 and 3, there are 1 "
+        "and 2 "
+        "relevant items with the gains 2 and 7. The ideal list has the gains 8 and 10 up to these ranks.",
+        "((1 + 2)/(2 + 8) + (2 + 7)/(3 + 10)) / 2",
+    ),
     "muAP": _of_one_list(
         "muAP",
         "The positive grades are 1, 2, 3 and 5. AP with each of them as the threshold: (1/2 + 2/3 + 3/5) / 5 = 53/150 "
@@ -239,6 +254,19 @@ EXAMPLES: Mapping[str, Example] = {
         "with 7/32. A user reaches a if d does not satisfy, and b if neither does.",
         "1/2 * 3/32 + 1/3 * 29/32 * 31/32 + 1/5 * 29/32 * 1/32 * 7/32",
     ),
+    "nERR": _of_one_list(
+        "nERR@3",
+        "The highest grade is 5, so a grade g satisfies with probability (2^g - 1) / 32. The first three ranks of the "
+        "list have d (3/32) and a (31/32), those of the ideal list a, b (7/32) and one of c and d (3/32).",
+        "(1/2 * 3/32 + 1/3 * 29/32 * 31/32) / (31/32 + 1/2 * 1/32 * 7/32 + 1/3 * 1/32 * 25/32 * 3/32)",
+    ),
+    "BPM": _of_one_list(
+        "BPM@5",
+        "The highest grade of the solution is 5, so the gains of the first three ranks are 0, 2/5 and 1. Their sum is "
+        "at "
+        "least T = 1 at rank 3, where the user stops.",
+        "(0 + 2/5 + 1) / 3",
+    ),
     "RBPresidual": _of_one_list(
         "RBPresidual(p=0.5)",
         "Only x, at rank 4, is not judged. It could add 0.5⁴, and all items after the sixth rank 0.5⁶.",
@@ -247,8 +275,15 @@ EXAMPLES: Mapping[str, Example] = {
     "RBO": _of_one_list(
         "RBO(p=0.5)",
         "The ideal list is a, b, d, c, e: of c and d, which tie, the one that the list has comes first. The first 1, "
+        "2, ... 5 ranks of both share 0, 0, 2, 2 and 3 items, the first 6 also 3. At depth 6 the ideal list has ended: "
+        "it is supposed to go on to share 3/5 of its items.",
+        "0.5 * (0.5**2 * 2/3 + 0.5**3 * 2/4 + 0.5**4 * 3/5 + 0.5**5 * (3 + 3/5)/6) + 0.5**6 * 3/5",
+    ),
+    "Compat": _of_one_list(
+        "Compat(p=0.5,depth=list)",
+        "The ideal list is a, b, d, c, e: of c and d, which tie, the one that the list has comes first. The first 1, "
         "2, ... 6 ranks of both share 0, 0, 2, 2, 3 and 3 items. Those of the ideal list and itself share 1, 2, 3, 4, "
-        "5 and, as it ends there, 5.",
+        "5 and, as it ends there, 5. Without depth=list, both sums go on to depth 1000.",
         "(0.5**2 * 2/3 + 0.5**3 * 2/4 + 0.5**4 * 3/5 + 0.5**5 * 3/6) "
         "/ (1 + 0.5 + 0.5**2 + 0.5**3 + 0.5**4 + 0.5**5 * 5/6)",
     ),

@@ -154,9 +154,9 @@ IR_MEASURES_ASCENDING: Names = {
     "RR@{k}": "RR@{k}",
     "Judged": "Judged",
     "Judged@{k}": "Judged@{k}",
-    "Compat": "RBO",
-    "Compat(p=0.8)": "RBO(p=0.8)",
-    "Compat(normalize=False)": "RBO(normalise=no)",
+    "Compat": "Compat(depth=list)",
+    "Compat(p=0.8)": "Compat(p=0.8,depth=list)",
+    "Compat(normalize=False)": "Compat(normalise=no,depth=list)",
 }
 """Names of the measures that it computes with tools that order ties by ascending item id. `Judged` is equal only
 without negative grades."""
@@ -183,6 +183,8 @@ IR_MEASURES_CONTINUATION: Names = {
     "INST(min_rel=1,max_rel=3)": "INST(min_rel=1,max_rel=3)",
     "INSQ(max_rel=3)": "INSQ(max_rel=3)",
     "INSQ(T=2.5,min_rel=1,max_rel=4)": "INSQ(T=2.5,min_rel=1,max_rel=4)",
+    "BPM(max_rel=3)@{k}": "BPM(max_rel=3)@{k}",
+    "BPM(T=2.5,min_rel=1,max_rel=4)@{k}": "BPM(T=2.5,min_rel=1,max_rel=4)@{k}",
     "SDCG(max_rel=3)@{k}": "SDCG(max_rel=3)@{k}",
     "SDCG(dcg='log2',min_rel=1,max_rel=4)@{k}": "SDCG(min_rel=1,max_rel=4)@{k}",
     "NERR8(max_rel=4)@{k}": "NERR8(max_rel=4)@{k}",
@@ -282,6 +284,15 @@ SKLEARN_BINARY: Names = {
 }
 """Equal without ties."""
 
+NTCIREVAL: Names = {
+    "Q-measure": "Q",
+    "Q@{k}": "Q@{k}",
+    "P-plus": "P-plus",
+    "nERR@{k}": "nERR(gain=linear)@{k}",
+    "AP@{k}": "AP(denominator=min)@{k}",
+}
+"""With the gains 1, 2, 3, ... of the levels (`-g 1:2:3`) and beta = 1."""
+
 VERSION_10 = ("iprec_at_recall", "11pt_avg")
 """trec_eval's names that are read as in version 10, which rounds to the nearest rank (``reach=nearest``)."""
 
@@ -299,6 +310,7 @@ PEERS: Mapping[str, Names] = {
     },
     "ranx": {**RANX, **RANX_BPREF, **RANX_FUNCTIONS},
     "ndeval, pyndeval": NDEVAL,
+    "NTCIREVAL": NTCIREVAL,
     "scikit-learn": {**SKLEARN_GRADED, **SKLEARN_BINARY},
 }
 """All compared names, by tool."""
@@ -347,8 +359,10 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     ),
     "Rprec": (
         "All of these divide by R, also if the list is shorter.",
-        "RecTools' `r_precision=True` is capped recall, `R(denominator=min)@k`. recommenders averages only over users "
-        "with at least one hit.",
+        "RecTools' `r_precision=True` and R-precision@K of work on extreme classification are capped recall, "
+        "`R(denominator=min)@k`. `r_precision_at_k` of recommenders is `Rprec@k`, averaged only over users with at "
+        "least "
+        "one hit.",
     ),
     "P": (
         "All of these divide by k, also if the list is shorter. LensKit, and torchmetrics with `adaptive_k`, divide by "
@@ -436,7 +450,25 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     "ERR": (
         "gdeval, which ir_measures calls, always uses 4 as the highest grade: `highest=4`. It prints five decimals.",
     ),
-    "RBO": ("ir_measures calls it Compat. It orders ties in run scores by ascending item id; without ties it agrees.",),
+    "RBO": (
+        NOWHERE,
+        "It is the RBO of `scorer overlap`, of the list and the ideal list. Up to version 1.0, RBO was "
+        "`Compat(depth=list)`.",
+    ),
+    "Compat": (
+        "The sums of ir_measures end with the longer of both lists (`depth=list`), so that unjudged items at the end "
+        "of a list may raise its score. Those of the authors' program go to depth 1000, as here. The name is refused "
+        "without a depth.",
+        "ir_measures orders ties in run scores by ascending item id; without ties it agrees.",
+    ),
+    "Q": ("NTCIREVAL takes the gain of each level: `-g 1:3:7` is `gain=exp`, other gains are a map.",),
+    "P-plus": ("As for Q.",),
+    "nERR": (
+        "NTCIREVAL stops with probability gain / (highest gain + 1): `gain=linear` for `-g 1:2:3`, and the default "
+        "here "
+        "for `-g 1:3:7`.",
+    ),
+    "BPM": (*CWL, "cwl_eval has costs for items, and a dynamic model. In ir_measures each item costs 1, as here."),
     "INST": (
         *CWL,
         "cwl_eval accepts T below 0.5, with which its user may go on with a probability above 1. Here T is at least "

@@ -75,10 +75,10 @@ def mean_r_precision(grades: Grades, ranking: Ranking, cutoffs: Cutoffs, **param
     return total / len(cutoffs)
 
 
-def r_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
-    """Rprec: precision at R."""
+def r_precision(grades: Grades, ranking: Ranking, k: int | None, rel: float | str = "positive") -> float:
+    """Rprec: precision at R, of a list that is cut at rank k."""
     wanted = relevant_items(grades, rel)
-    return counted(ranking, wanted, len(wanted)) / len(wanted) if wanted else UNDEFINED
+    return counted(ranking[:k], wanted, len(wanted)) / len(wanted) if wanted else UNDEFINED
 
 
 # --- Sets -------------------------------------------------------------------------------------------------------------
@@ -449,7 +449,13 @@ def rank_biased_residual(grades: Grades, ranking: Ranking, _: None, p: float = 0
 
 
 def expected_reciprocal_rank(
-    grades: Grades, ranking: Ranking, k: int | None, highest: float | str = "solution", *, highest_of_all: float = 0.0
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    highest: float | str = "solution",
+    gain: str = "exp",
+    *,
+    highest_of_all: float = 0.0,
 ) -> float:
     """ERR: the sum over the ranks of the probability to stop there, divided by the rank."""
     wanted = relevant_items(grades, "positive")
@@ -460,25 +466,120 @@ def expected_reciprocal_rank(
     ranks = first_ranks(ranking, wanted)
     for rank, item in enumerate(ranking if k is None else ranking[:k], 1):
         if rank in ranks:
-            satisfied = 2 ** (min(grades[item], top) - top) - 2**-top  # 2**top may be too large
+            grade = min(grades[item], top)
+            # 2**top may be too large
+            satisfied = 2 ** (grade - top) - 2**-top if gain == "exp" else grade / (top + 1)
             total += reading * satisfied / rank
             reading *= 1 - satisfied
     return total
 
 
-def rank_biased_overlap(grades: Grades, ranking: Ranking, _: None, p: float = 0.95, normalise: str = "yes") -> float:
-    """RBO, from the sets of the first d items for each depth d."""
-    wanted = relevant_items(grades, "positive")
-    if not wanted:
+def normalised_err(grades: Grades, ranking: Ranking, k: int | None, **parameters: Any) -> float:
+    """nERR: ERR divided by that of the best list."""
+    best = expected_reciprocal_rank(grades, best_first(grades), k, **parameters)
+    return expected_reciprocal_rank(grades, ranking, k, **parameters) / best
+
+
+def ideal_in_the_order_of(ranking: Ranking, grades: Grades) -> list[str]:
+    """The relevant items by descending grade; of equal ones, those of the list first, in its order."""
+    where = {item: ranking.index(item) if item in ranking else len(ranking) for item in grades}
+    return sorted(relevant_items(grades, "positive"), key=lambda item: (-grades[item], where[item]))
+
+
+def rank_biased_overlap(grades: Grades, ranking: Ranking, _: None, p: float = 0.95) -> float:
+    """RBO: the sum of the agreement at each depth, seen or supposed, depth by depth, to a depth without weight."""
+    ideal = ideal_in_the_order_of(ranking, grades)
+    if not ideal or not ranking:
+        return 0.0 if ideal else UNDEFINED
+    short, long = sorted((list(ranking), ideal), key=len)
+    end, longer_end = len(short), len(long)
+
+    def shared(d: int) -> int:
+        return len(set(short[:d]) & set(long[:d]))
+
+    def agreement(d: int) -> float:
+        supposed = shared(end) * (d - end) / end if d > end else 0.0
+        return (shared(d) + supposed) / d
+
+    total = sum((1 - p) * p ** (d - 1) * agreement(d) for d in range(1, longer_end + 1))
+    return total + agreement(longer_end) * p**longer_end
+
+
+def compatibility(
+    grades: Grades,
+    ranking: Ranking,
+    _: None,
+    p: float = 0.95,
+    normalise: str = "yes",
+    depth: float | str = 1000.0,
+) -> float:
+    """Compat, from the sets of the first d items for each depth d."""
+    ideal = ideal_in_the_order_of(ranking, grades)
+    if not ideal:
         return UNDEFINED
-    where = {item: ranking.index(item) if item in ranking else len(ranking) for item in wanted}
-    ideal = sorted(wanted, key=lambda item: (-grades[item], where[item]))
-    depth = max(len(ranking), len(ideal))
+    last = max(len(ranking), len(ideal)) if depth == "list" else int(depth)
 
     def overlap(one: Ranking) -> float:
-        return sum(p ** (d - 1) * len(set(one[:d]) & set(ideal[:d])) / d for d in range(1, depth + 1))
+        both, first, second, total = 0, set[str](), set[str](), 0.0
+        for d in range(1, last + 1):
+            first |= set(one[d - 1 : d])
+            second |= set(ideal[d - 1 : d])
+            if d <= max(len(one), len(ideal)):
+                both = len(first & second)
+            total += p ** (d - 1) * both / d
+        return total
 
-    return overlap(ranking) / (overlap(ideal) if normalise == "yes" else sum(p**d for d in range(depth)))
+    return overlap(ranking) / (overlap(ideal) if normalise == "yes" else sum(p**d for d in range(last)))
+
+
+def blended_ratios(grades: Grades, ranking: Ranking, beta: float, gain: str | GainMap) -> dict[int, float]:
+    """The ratio of Sakai at the rank of each relevant item: (items + beta gains) / (rank + beta gains of the best)."""
+    wanted = relevant_items(grades, "positive")
+    values = {item: gain_of(gain)(grades[item]) for item in wanted}
+    best = sorted(values.values(), reverse=True)
+    ratios: dict[int, float] = {}
+    for number, rank in enumerate(first_ranks(ranking, wanted), 1):
+        gained = sum(values[item] for item in set(ranking[:rank]) & wanted)
+        ratios[rank] = (number + beta * gained) / (rank + beta * sum(best[:rank]))
+    return ratios
+
+
+def q_measure(
+    grades: Grades, ranking: Ranking, k: int | None, beta: float = 1.0, gain: str | GainMap = "linear"
+) -> float:
+    """Q: the sum of the ratios, divided by R, or by k if that is lower."""
+    wanted = len(relevant_items(grades, "positive"))
+    ratios = blended_ratios(grades, ranking[:k], beta, gain)
+    return sum(ratios.values()) / min(wanted, k or wanted) if wanted else UNDEFINED
+
+
+def p_plus(grades: Grades, ranking: Ranking, _: None, beta: float = 1.0, gain: str | GainMap = "linear") -> float:
+    """P-plus: the mean of the ratios up to the first item with the highest grade of the list."""
+    wanted = relevant_items(grades, "positive")
+    found = [grades[item] for item in ranking if item in wanted]
+    if not wanted or not found:
+        return 0.0 if wanted else UNDEFINED
+    end = next(rank for rank, item in enumerate(ranking, 1) if grades.get(item) == max(found))
+    ratios = blended_ratios(grades, ranking[:end], beta, gain)
+    return sum(ratios.values()) / len(ratios)
+
+
+def bejeweled_player(
+    grades: Grades,
+    ranking: Ranking,
+    k: int,
+    T: float = 1.0,  # noqa: N803 (as the measure has it)
+    min_rel: float = 0.0,
+    max_rel: float | str = "solution",
+    *,
+    highest_of_all: float = 0.0,
+) -> float:
+    """BPM: the user stops once the gains reach T."""
+
+    def goes_on(_: int, __: float, so_far: float) -> float:
+        return float(so_far < T)
+
+    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
 
 
 def scaled_gain(highest_of_all: float, min_rel: float, max_rel: float | str) -> Gain:
@@ -955,6 +1056,11 @@ ORACLES: dict[str, Callable[..., float]] = {
     "RBP": rank_biased_precision,
     "ERR": expected_reciprocal_rank,
     "RBO": rank_biased_overlap,
+    "Compat": compatibility,
+    "Q": q_measure,
+    "P-plus": p_plus,
+    "nERR": normalised_err,
+    "BPM": bejeweled_player,
     "INST": inst,
     "INSQ": insq,
     "SDCG": scaled_dcg,
@@ -990,7 +1096,7 @@ ORACLES: dict[str, Callable[..., float]] = {
     "NumNonrelJudgedRet": number_judged_not_relevant,
 }
 
-OF_THE_WHOLE_SOLUTION = ("ERR", "INST", "INSQ", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11")
+OF_THE_WHOLE_SOLUTION = ("ERR", "nERR", "BPM", "INST", "INSQ", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11")
 """The measures that depend on the highest grade of the whole solution; their oracles take it as `highest_of_all`."""
 
 

@@ -451,9 +451,9 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
     from scorer.store.store import Store
 
     challenge, (chosen,) = open_challenge(folder, track)
-    with wrong_call("--measure"):
-        by = measure_of(chosen, measure)
     with Store.open(challenge.database_address, create=False) as store:
+        with wrong_call("--measure"):
+            by = measure_of(store.read(lambda view: Now.of(view, chosen).declared), measure)
         task = store.read(lambda view: teams_task(view, chosen, names, by))
         basis = store.read(lambda view: Now.of(view, chosen).public.basis)
         queries = store.read(lambda view: view.queries(basis.solution).ids) if slices and basis else ()

@@ -161,6 +161,7 @@ def match(
     query_once: bool = False,
     list_length: int | None = None,
     missing: Missing = "zero",
+    needs_lists: bool = True,
     ties: Ties = "trec",
     tie_bounds: bool = False,
     pool: Executor | None = None,
@@ -171,8 +172,9 @@ def match(
     The parts are the submission's rows in parts of whole lists, as one part or as `whole_lists` and `by_query` make
     them; each is released after it has been matched, by the threads of the pool if there is one. `problems` receives
     the reasons to reject the submission; if there are any, the result must not be used. `notes` receives what the
-    participant should know although the submission is scored. With `query_once`, a second row for a query is a
-    problem. Only `list_length` ranks of each list count; None: all. With `tie_bounds`, the result has `extremes`.
+    participant should know although the submission is scored. A second row for a query is a problem with `query_once`,
+    no row at all with `needs_lists`. Only `list_length` ranks of each list count; None: all. With `tie_bounds`, the
+    result has `extremes`.
 
     Returns the judged items found, sorted by query (in the solution's order) and rank, and the numbers of queries,
     lists and items. Raises ScatteredError where the rows of a query are in several parts, LimitError for too many
@@ -189,7 +191,10 @@ def match(
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
     problems.extend(seen.problems)
     lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
-    check_queries(solution, seen.answered, lengths.size, missing, problems, notes, seen.unknown)
+    if lengths.size:
+        check_queries(solution, seen.answered, missing, problems, notes, seen.unknown)
+    elif not problems:
+        (problems if needs_lists else notes).add(0, "the file has no rows")
     if seen.excluded:  # in all lists, so that the number shows nothing about the queries of the solution
         be = "is" if seen.excluded == 1 else "are"
         notes.add(0, f"{counted(seen.excluded, 'item')} {be} excluded, and removed before ranks are assigned")
@@ -293,10 +298,9 @@ class _Matches:
         groups = [found.tied for found in self.found if found.tied is not None]
         if self.found and not groups:
             return FoundItems(query, rank, entry)
-        before, size = (
-            np.concatenate([nothing, *(getattr(tied, name) for tied in groups)]) for name in ("before", "size")
-        )
-        return FoundItems(query, rank, entry, Tied(before, size))
+        parts = [(tied.before, tied.size, *tied.with_copies) for tied in groups]
+        columns = (np.concatenate([nothing, *(part[column] for part in parts)]) for column in range(4))
+        return FoundItems(query, rank, entry, Tied(*columns))
 
 
 def _match_part(
@@ -364,14 +368,19 @@ def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedIt
 
 
 def _rank_by_grade(query: Ints, grade: Floats, tied: Tied, ties: Ties) -> Ints:
-    """Ranks with the highest grade of each tie group first or last; unjudged items are below all grades."""
-    by_grade = np.lexsort((-grade, tied.before, query))
-    before, of_query = tied.before[by_grade], query[by_grade]
+    """Ranks with the highest grade of each tie group first or last, then with all rows of an item that is listed twice;
+    unjudged items are below all grades.
+    """
+    rows, copies = tied.with_copies
+    by_grade = np.lexsort((copies, -grade, tied.before, query))
+    before, of_query, end = tied.before[by_grade], query[by_grade], np.cumsum(copies[by_grade])
     new = np.append(True, (before[1:] != before[:-1]) | (of_query[1:] != of_query[:-1]))[: query.size]
-    indices = np.arange(query.size)
-    nth = np.empty_like(indices)
-    nth[by_grade] = indices - np.maximum.accumulate(np.where(new, indices, 0))
-    return tied.before + 1 + nth if ties == "best" else tied.before + tied.size - nth
+    rank, indices = np.empty_like(query), np.arange(query.size)
+    first = np.maximum.accumulate(np.where(new, indices, 0))
+    rank[by_grade] = (
+        1 + before + (indices - first if ties == "best" else rows[by_grade] - end + (end - copies[by_grade])[first])
+    )
+    return rank
 
 
 FEW_OF_ITEMS = 100
@@ -529,7 +538,6 @@ def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> str
 def check_queries(
     solution: Solution,
     answered: Bools,
-    lists: int,
     missing: Missing,
     problems: Findings,
     notes: Findings,
@@ -537,9 +545,6 @@ def check_queries(
 ) -> None:
     """Report queries without a list, and unknown ones like known ones, unless the file has other problems."""
     if problems:
-        return
-    if not lists:
-        problems.add(0, "the file has no rows")
         return
     lacking = np.flatnonzero(~answered)
     known = solution.queries
@@ -600,6 +605,9 @@ ALL_EQUAL = "all run scores are equal"
 """Begins the note about a run whose lists have no order but that of ties."""
 
 
+RISING = "the run scores of each list rise, as distances and ranks do; higher scores rank first: negate them"
+
+
 @dataclass(slots=True)
 class Order:
     """What the batches of a submission say about the order of its lists."""
@@ -630,6 +638,13 @@ class Order:
             yield batch
         if tag != "*" and self.score is None:
             raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
+
+    def look(self, lists: RankedDicts) -> None:
+        """Look at lists in memory."""
+        if lists.run_score.size:
+            self.score, self.is_tied = float(lists.run_score[0]), bool((lists.run_score == lists.run_score[0]).all())
+            self.has_several = bool((lists.length > 1).any())
+            self.note = Problem(0, RISING) if lists.rises else None
 
     def check(self, ties: Ties, notes: Findings) -> None:
         """Report ranks that contradict the run scores, and run scores that are all equal."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, compress, pairwise
 from typing import Any
 
@@ -339,8 +339,20 @@ def _by_id(
     first = _first_occurrences(lists, order, code, len(ids), rank, notes)
     entry = solution.ids.entries(number[query], solution.ids.item_codes(ids)[code[order]])
     found = first & (entry != UNKNOWN)
-    tied = None if tied is None else tied.where(kept).where(found)
+    if tied is not None:
+        is_relevant = solution.ideal.tie_rank[entry[found]] > 0
+        tied = _with_copies(lists, np.flatnonzero(kept), code[order], found, is_relevant)
     return FoundItems(number[query[found]], rank[found], entry[found], tied), int((~first).sum())
+
+
+def _with_copies(lists: RankedLists, position: Ints, code: Ints, found: Bools, is_relevant: Bools) -> Tied:
+    """Return the tie groups of the found items: a further row of a relevant item is none of the items of its group."""
+    tied = lists.tie_groups(position)
+    group = position - lists.ranks()[1][position] + 1 + tied.before
+    _, row, copies = np.unique(np.stack([group, code]), axis=1, return_inverse=True, return_counts=True)
+    tied = Tied(tied.before, tied.size, tied.size, copies[row.reshape(-1)]).where(found)
+    further = np.bincount(group[found], (tied.with_copies[1] - 1) * is_relevant, minlength=lists.order.size)
+    return replace(tied, size=tied.size - further.astype(np.int64)[group[found]])
 
 
 def _first_occurrences(lists: RankedLists, order: Ints, code: Ints, ids: int, rank: Ints, notes: Findings) -> Bools:
@@ -456,6 +468,13 @@ class RankedDicts:
     def line(self) -> Ints:
         """[list]: its place in the dict, from 1."""
         return np.arange(1, self.length.size + 1)
+
+    @property
+    def rises(self) -> bool:
+        """Whether each list is in rising order of its run scores, in ten places or more: fewer may be by chance."""
+        begins = np.bincount(np.cumsum(self.length), minlength=self.run_score.size + 1)[1:-1] > 0
+        steps = np.diff(self.run_score)[~begins]
+        return steps.size >= 10 and bool((steps > 0).all())
 
     def items(self, which: Bools) -> tuple[pa.StringArray, Ints]:
         """Return the ids of the items in the lists for which `which` is true, and the line of each."""

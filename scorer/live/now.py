@@ -14,7 +14,7 @@ from scorer.live.phases import Phases, folded_phases, has_preliminary_queries, p
 from scorer.live.quotas import Picks, picks
 from scorer.live.rules import TrackInForce, is_committed, list_digest, with_rules
 from scorer.live.teams import Merges, merges
-from scorer.scoring.outcomes import Rules
+from scorer.scoring.outcomes import RENAMED_GENERATION, Rules
 from scorer.settings.rules import split_of
 from scorer.settings.tables import Moment, Viewer, Visibility
 from scorer.settings.tracks import Track, public_lists
@@ -50,8 +50,11 @@ class Now:
         """The track, which has the settings of challenge.toml, at the moment of a snapshot."""
         key = ("now", track.name, id(track))  # the value keeps the track, so that no other one gets this id
         if key not in view.derived:
-            view.derived[key] = cls(view, track)
-        now: Now = view.derived[key]
+            first = next((event.body for event in view.events(track.name) if event.kind == "basis"), None)
+            is_earlier = first is not None and first["generations"].get("measures") in range(RENAMED_GENERATION)
+            declared = TrackInForce.of(track, has_earlier_names=True) if is_earlier else track
+            view.derived[key] = track, cls(view, declared)
+        now: Now = view.derived[key][1]
         return now
 
     def by(self, rules: Track, basis: Basis | None) -> Now:

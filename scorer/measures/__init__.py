@@ -10,7 +10,7 @@ from __future__ import annotations
 from scorer.measures import binary, diversity, gain, graded, user_models
 from scorer.measures.kinds import Aggregation, Kind, Measure
 from scorer.measures.matched import Cutoff, Parameter, Value
-from scorer.measures.names import Registry
+from scorer.measures.names import EarlierNames, Registry
 from scorer.measures.trec_eval import SETS
 
 FAMILIES = (binary, gain, graded, user_models, diversity)
@@ -24,6 +24,7 @@ DEFAULT = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 """The measures of an evaluation that names none."""
 
 registry = Registry(KINDS, SETS)
+earlier = EarlierNames(KINDS, SETS)
 parse = registry.parse
 parse_one = registry.parse_one
 
@@ -37,6 +38,7 @@ __all__ = [
     "Measure",
     "Parameter",
     "Value",
+    "earlier",
     "parse",
     "parse_one",
     "registry",

@@ -49,10 +49,11 @@ def r_precision_at(matched: Matched, z: int, *, rel: Relevant = "positive") -> F
 
 
 @kind(name="Rprec", aliases={"R-precision": {}})
-def r_precision(matched: Matched, *, rel: Relevant = "positive") -> Floats:
-    """Precision at R, the number of relevant items of the query."""
+def r_precision(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
+    """Precision at R, the number of relevant items of the query; with a cut-off, of the hits up to rank k only."""
     wanted = matched.relevant_items(rel)
-    return ratio(matched.count(matched.found.relevant(rel), wanted), wanted, wanted > 0)
+    depth = wanted if k is None else np.minimum(wanted, k)
+    return ratio(matched.count(matched.found.relevant(rel), depth), wanted, wanted > 0)
 
 
 @kind(name="RprecMult")

@@ -1,4 +1,4 @@
-"""Discounted cumulated gain, and the variants of trec_eval."""
+"""Discounted cumulated gain, the variants of trec_eval, and the blended ratio of NTCIREVAL."""
 
 from __future__ import annotations
 
@@ -264,6 +264,52 @@ def binary_gain(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     hits, wanted = matched.found.relevant(rel), matched.relevant_items(rel)
     others = hits.rank - hits.position_in_query()
     return ratio(matched.total(hits, 1 / np.log2(2 + others)), wanted, wanted > 0)
+
+
+Blend = Annotated[float, About(least=0, most=1e6)]
+
+
+@_experimental(name="Q", aliases={"Q-measure": {}})
+def q_measure(matched: Matched, k: int | None, *, beta: Blend = 1.0, gain: Gain = "linear") -> Floats:
+    """The mean, over the query's relevant items, of the blend of precision and cumulated gain at the rank of each."""
+    wanted = matched.relevant_items()
+    found, blended = _blended_ratios(matched, beta, gain)
+    inside = np.ones(len(found), dtype=bool) if k is None else found.rank <= k
+    sums = matched.total(found.where(inside), blended[inside])
+    return ratio(sums, wanted if k is None else np.minimum(wanted, k), wanted > 0)
+
+
+@_experimental(name="P-plus", aliases={"P+": {}})
+def p_plus(matched: Matched, *, beta: Blend = 1.0, gain: Gain = "linear") -> Floats:
+    """The mean of the blend of precision and cumulated gain at the relevant items up to the best one of the list."""
+    found, blended = _blended_ratios(matched, beta, gain)
+    best = np.zeros(matched.queries)
+    np.maximum.at(best, found.query, found.grade)
+    preferred = found.where(found.grade == best[found.query])
+    preferred = preferred.where(preferred.position_in_query() == 1)
+    last = matched.total(preferred, preferred.rank.astype(np.float64))
+    inside = found.rank <= last[found.query]
+    items = matched.total(found.where(inside))
+    sums = matched.total(found.where(inside), blended[inside])
+    return ratio(sums, np.maximum(items, 1), matched.relevant_items() > 0)
+
+
+def _blended_ratios(matched: Matched, beta: float, gain: Gain) -> tuple[JudgedItems, Floats]:
+    """The relevant items of the lists, and the blended ratio at the rank r of each: (C + beta G) / (r + beta G*).
+
+    C is the number of relevant items so far, G their gain, and G* that of the ideal list. Both sides are divided by the
+    highest gain, so that they cannot exceed the floating-point numbers.
+    """
+    shares = share_of_best(matched, gain)
+    with np.errstate(over="ignore"):
+        highest = highest_gains(matched, absolute_gains(gain))
+    found, ideal = matched.found.relevant(), by_gain(matched.ideal.relevant(), shares)
+    rank = 1 / np.minimum(np.maximum(highest, 1), 1e300)[found.query]
+    weight = beta * np.minimum(highest, 1)[found.query]
+    position = found.position_in_query()
+    gained = cumulative(position, shares(found))
+    possible = RankSums(ideal, shares(ideal)).at(found.query, found.rank)
+    return found, (position * rank + weight * gained) / (found.rank * rank + weight * possible)
 
 
 class RankSums:

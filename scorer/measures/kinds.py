@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, partial
+from importlib import import_module
 from pkgutil import resolve_name
 from typing import Any, Literal
 
@@ -274,6 +275,21 @@ class Measure:
             for parameter, value in self._pairs()
         )
         return Measure(self.kind, self.cutoff, tuple(parameters))
+
+    def to_ir_measures(self) -> Any:
+        """Return the measure as one of ir_measures, for its functions and for ``pt.Experiment`` of PyTerrier.
+
+        Ties are ordered by descending item id, and a query for which the measure is undefined scores 0. Raises
+        MeasureError for a measure of subtopics, or that is no mean, and ImportError without ir_measures.
+        """
+        if self.kind.aggregation != "mean" or self.kind.subtopics:
+            raise MeasureError(f"{self} is no mean over queries with one grade for each item, as ir_measures takes it")
+
+        def scores(qrels: Any, run: Any) -> list[tuple[str, float]]:
+            queries, matched = Matched.of_columns(qrels, run)
+            return list(zip(queries, np.nan_to_num(self(matched)).tolist(), strict=True))
+
+        return import_module("ir_measures").define(scores, str(self), support_cutoff=False)
 
     def __repr__(self) -> str:
         return f"<Measure {self}>"

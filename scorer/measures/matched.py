@@ -100,10 +100,21 @@ class Tied:
     before: Ints
     """[item]: the number of items of the list before the group."""
     size: Ints
-    """[item]: the number of items in the group, unjudged items included; 1 for an item that does not tie."""
+    """[item]: the number of items in the group, also unjudged ones. Further rows of a relevant item are after it."""
+    rows: Ints | None = None
+    """[item]: the number of rows of the group; None: as many as items."""
+    copies: Ints | None = None
+    """[item]: the number of rows of the item in the group; None: one."""
+
+    @property
+    def with_copies(self) -> tuple[Ints, Ints]:
+        """[item]: the rows of its group, and its own."""
+        copies = np.ones_like(self.size) if self.copies is None else self.copies
+        return self.size if self.rows is None else self.rows, copies
 
     def where(self, selected: Bools | Ints) -> Tied:
-        return Tied(self.before[selected], self.size[selected])
+        columns = (self.before, self.size, self.rows, self.copies)
+        return Tied(*(None if column is None else column[selected] for column in columns))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -277,6 +288,28 @@ class Matched:
     """[query]: whether the submission has a list, even an empty one; None where nobody needs to know."""
     extremes: tuple[Matched, Matched] | None = None
     """The same lists with every tie group in its worst and in its best order; None unless requested."""
+
+    @classmethod
+    def of_columns(cls, qrels: Any, run: Any) -> tuple[list[str], Matched]:
+        """Return the judged queries, and the match of the columns that ir_measures has; ties by descending id."""
+        graded: dict[str, dict[str, float]] = {}
+        for query, item, grade in zip(qrels["query_id"], qrels["doc_id"], qrels["relevance"], strict=True):
+            graded.setdefault(query, {})[item] = float(grade)
+        lists: dict[str, list[tuple[float, str]]] = {query: [] for query in graded}
+        for query, item, score in zip(run["query_id"], run["doc_id"], run["score"], strict=True):
+            lists.setdefault(query, []).append((score, item))
+        ideal_rows, rows = [], []
+        for number, (query, grades) in enumerate(graded.items()):
+            ideal_rows += [(number, grade) for grade in sorted(grades.values(), reverse=True)]
+            ranked = enumerate(sorted(lists[query], reverse=True), 1)
+            rows += [(number, rank, grades[item]) for rank, (_, item) in ranked if item in grades]
+        numbers, grade = np.array(ideal_rows, dtype=np.float64).reshape(-1, 2).T
+        ideal = JudgedItems.ideal(numbers.astype(np.int64), grade)
+        tie_ranks = dict(zip(ideal_rows, ideal.tie_rank.tolist(), strict=True))
+        tie_rank = np.array([tie_ranks[number, grade] for number, _, grade in rows], dtype=np.int64)
+        numbers, rank, grade = np.array(rows, dtype=np.float64).reshape(-1, 3).T
+        found = JudgedItems(numbers.astype(np.int64), rank.astype(np.int64), grade, tie_rank)
+        return [*graded], cls(found, ideal, np.array([len(lists[query]) for query in graded]))
 
     @property
     def queries(self) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scorer.errors import MeasureError
 from scorer.measures.kinds import AMBIGUOUS, Kind, Measure, combination
@@ -36,6 +36,9 @@ _PLUS = re.compile(
 """What separates the terms of a combination: a plus outside of parentheses, before a name or before a weight."""
 
 _TERM = re.compile(r"\s* (?: (?P<weight> [^*()@]+? ) \s* \* )? \s* (?P<name> [^*]+? ) \s*", re.VERBOSE)
+
+_WITH_CUTOFFS = re.compile(r"(.+?)[._][0-9].*")
+"""A name with cut-offs in trec_eval's spelling: ``ndcg_cut.1,4``."""
 
 _CUTOFF = ("cutoff", "recall")
 """ir_measures' parameters that are the cut-off: ``AP(cutoff=10)`` is ``AP@10``."""
@@ -183,16 +186,17 @@ def _parameters(text: str | None) -> dict[str, str]:
     return parameters
 
 
+MeasureNames = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
+"""Measures, by name or as objects; or a dict from any name to a measure."""
+
 _Meaning = tuple[Kind, Mapping[str, Value]]
 """A kind, and the parameters that a name of it sets."""
-
-_COSTS = "weighs gains against the effort of reading, which solutions do not have; INST is similar, with equal efforts"
 
 REFUSED: Mapping[str, str] = {
     "runid": "is the tag of a run, not a measure",
     "relstring": "is text, not a number; `scorer trec_eval -m relstring` prints it",
     **TREC_LEFT_OUT,
-    **dict.fromkeys(("BPM", "IFT"), _COSTS),
+    "IFT": "weighs gains against the effort of reading, which solutions lack; INST is similar, with equal efforts",
     "TBG": "needs the time that each item takes to read; RBP is similar, with time counted in items",
     "UMeasure": "needs the length of the text of each item; nDCG is similar, with a discount by rank",
     "rank_biased_precision": "is a function of ranx, whose name as a measure has a value of p; write rbp.95",
@@ -257,24 +261,57 @@ class Registry:
         """
         return _only(text, self._read(text, cutoffs))
 
-    def named(self, text: str) -> dict[str, Measure]:
-        """Return the measures that `text` names, each by its name in the spelling of `text`.
+    def named(self, text: str, tool: str = "") -> dict[str, Measure]:
+        """Return the measures that `text` names, each by its name in the spelling of `text`; or means in a tool.
 
         `text` may be a name of trec_eval, pytrec_eval, ir_measures or ranx. A name that one of them reads as another
         measure is refused, unless it has the parameter that decides: MeasureError then has a line for each meaning,
         with what to write. Where `text` names several measures, the key of each has its own cut-off: ``P_5`` and
         ``P_10`` for ``P_5,10``. The keys of a set are the names that it lists.
         """
-        return self._read(text, decided=True)
+        return self._read(text, decided=not tool, tool=tool)
 
-    def named_one(self, text: str) -> Measure:
+    def named_one(self, text: str, tool: str = "") -> Measure:
         """Return the measure that `text` names, as `named` reads it; text that names several is an error too."""
-        return _only(text, self.named(text))
+        return _only(text, self.named(text, tool))
 
     listed = staticmethod(listed_names)
 
-    def _read(self, text: str, cutoffs: Sequence[int] = (), *, decided: bool = False) -> dict[str, Measure]:
-        """Return the measures that `text` names, by name; with `decided`, a name of several meanings is refused."""
+    def requested(self, measures: MeasureNames) -> dict[str, Measure]:
+        """Return measures by their requested names.
+
+        Text may list several names. A name of several measures gives each a name with its own cut-off. One with default
+        cut-offs counts only if no other name gives them: ``ndcg_cut`` and ``ndcg_cut.1,4`` are two measures, as in
+        pytrec_eval. Raises MeasureError for an unknown name, and for an object that is no measure.
+        """
+        if isinstance(measures, Mapping):
+            return {name: self.of_object(each) or self.named_one(_text(each)) for name, each in measures.items()}
+        listed = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
+        given: list[tuple[str, Measure | None]] = []
+        for each in listed:
+            measure = self.of_object(each)
+            given += [(str(each), measure)] if measure else [(name, None) for name in listed_names(_text(each))]
+        cut = {_key(name[1]) for name in (_WITH_CUTOFFS.fullmatch(name) for name, _ in given) if name}
+        found: dict[str, Measure] = {}
+        for name, measure in given:
+            if measure is not None:
+                found[name] = measure
+            elif _key(name) not in self._families or _key(name) not in cut:
+                found |= self.named(name)
+        return found
+
+    def of_object(self, measure: object) -> Measure | None:
+        """Return the measure that an object is, or that its text is in ir_measures; None for anything else."""
+        if type(measure).__module__.partition(".")[0] == "ir_measures":
+            return self.named_one(str(measure), "ir_measures")
+        return measure if isinstance(measure, Measure) else None
+
+    def _read(
+        self, text: str, cutoffs: Sequence[int] = (), *, decided: bool = False, tool: str = ""
+    ) -> dict[str, Measure]:
+        """Return the measures that `text` names, by name; with `decided`, a name of several meanings is refused, and
+        with `tool`, it is that of the tool.
+        """
         text = text.strip()
         if "*" in text or _PLUS.search(text):
             return {text: self._combined(text, cutoffs, decided=decided)}
@@ -291,6 +328,8 @@ class Registry:
             name: kind.measure(cutoff, {**fixed, **settings})
             for name, cutoff in self._cutoffs(spelling, kind, cut, cutoffs).items()
         }
+        if tool:
+            measures = {name: _meant_by(tool, each, {**fixed, **settings}) for name, each in measures.items()}
         if decided and spelling.joint in ("", "@"):
             for measure in measures.values():
                 _check_decided(text, measure, {**fixed, **settings})
@@ -323,7 +362,8 @@ class Registry:
             value = parameters.get(name, "").strip().casefold()
             if name in parameters and (value in kinds or "*" in kinds):
                 meaning = self._find(kinds.get(value, kinds.get("*", "")))
-                if name not in {parameter.name for parameter in meaning[0].parameters}:
+                taken = meaning[0].parameters
+                if not any(name in (parameter.name, *parameter.about.also) for parameter in taken):
                     del parameters[name]
         return meaning, parameters
 
@@ -357,6 +397,35 @@ class Registry:
             raise MeasureError(message) from None
 
 
+def _text(measure: object) -> str:
+    """The name of a measure, which may be another object by mistake."""
+    if callable(measure) and not isinstance(measure, type):
+        name = getattr(measure, "__name__", "name")
+        raise MeasureError(f"found the function {name}; make it a measure, as in scorer.measure({name}, {name!r})")
+    if not isinstance(measure, str):
+        raise MeasureError(
+            f"found {quoted(repr(measure))}, an object of type {type(measure).__name__}, as a measure; give its name "
+            "instead, as in str(measure)"
+        )
+    return measure
+
+
+class EarlierNames(Registry):
+    """Reads names as version 1.0 did, for tracks that it has recorded: RBO and Compat were the sums over the lists."""
+
+    def _meant(self, spelling: Spelling, cutoffs: Sequence[int]) -> tuple[_Meaning, dict[str, str]]:
+        if _key(spelling.name) in ("rbo", "compat", "compatibility") and "depth" not in spelling.parameters:
+            spelling = replace(spelling, name="Compat", parameters={**spelling.parameters, "depth": "list"})
+        return super()._meant(spelling, cutoffs)
+
+
+def in_version_1_0(name: str) -> str:
+    """Return the name that version 1.0 had for a measure, given that of now."""
+    return re.sub(
+        r"Compat\((?:([^()]*),)?depth=list\)", lambda found: f"RBO({found[1] or ''})".removesuffix("()"), name
+    )
+
+
 def _key(name: str) -> str:
     """The name without what spellings may vary: case, hyphens, underscores and spaces."""
     return re.sub(r"[-_\s]", "", name.casefold())
@@ -370,6 +439,14 @@ def _only(text: str, measures: Mapping[str, Measure]) -> Measure:
         names = ", ".join(map(str, measures.values()))
         raise MeasureError(f"{quoted(text)} names {len(measures)} measures ({names}); expected one")
     return next(iter(measures.values()))
+
+
+def _meant_by(tool: str, measure: Measure, settings: Mapping[str, Value]) -> Measure:
+    """The measure that a tool means by the name of one, which gives or sets `settings`."""
+    meant = [
+        each.meant(measure) for each in measure.kind.unlike if each.tool == tool and each.parameter not in settings
+    ]
+    return next(filter(None, meant), measure)
 
 
 def _check_decided(text: str, measure: Measure, settings: Mapping[str, Value]) -> None:

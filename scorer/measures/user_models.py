@@ -14,6 +14,7 @@ from scorer.measures.gain import LOG_2, ROUNDING, Gains, best_grades, discounts,
 from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import (
     About,
+    Bools,
     Floats,
     Ints,
     JudgedItems,
@@ -90,34 +91,105 @@ def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
 @kind(name="ERR", unlike=(Unlike("ir_measures", "highest", _gdeval_err),), closed_form=False)
 def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highest = "solution") -> Floats:
     """The expected reciprocal of the rank at which a user stops who is more likely to stop at better items."""
-    top = float(matched.ideal.grade.max(initial=0.0)) if highest == "solution" else highest
-    hits = matched.found.relevant().top(k)
+    return ratio(_stops(matched, matched.found.top(k), highest, "exp"), 1, best_grades(matched) > 0)
+
+
+StopGain = Literal["exp", "linear"]
+
+
+@kind(name="nERR", closed_form=False)
+def normalised_err(matched: Matched, k: int | None, *, gain: StopGain = "exp", highest: Highest = "solution") -> Floats:
+    """The expected reciprocal rank of the list, divided by that of the ideal list."""
+    found, best = (_stops(matched, hits.top(k), highest, gain) for hits in (matched.found, matched.ideal))
+    return ratio(found, np.where(best > 0, best, 1), best_grades(matched) > 0)
+
+
+def _stops(matched: Matched, hits: JudgedItems, highest: float | Literal["solution"], gain: StopGain) -> Floats:
+    """[query]: the expected reciprocal of the rank at which a user stops."""
+    top, hits = _top_grade(matched, highest), hits.relevant()
     grade = np.minimum(hits.grade, top)
-    satisfied = np.exp2(grade - top) * -np.expm1(-LOG_2 * grade)
+    satisfied = grade / (top + 1) if gain == "linear" else np.exp2(grade - top) * -np.expm1(-LOG_2 * grade)
     position = hits.position_in_query()
     reading = np.where(position == 1, 1, np.roll(cumulative(position, 1 - satisfied, np.multiply), 1))
-    return ratio(matched.total(hits, reading * satisfied / hits.rank), 1, best_grades(matched) > 0)
+    return matched.total(hits, reading * satisfied / hits.rank)
 
 
-@kind(name="RBO", aliases={"Compat": {}, "Compatibility": {}}, closed_form=False)
-def rank_biased_overlap(matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes") -> Floats:
+def _top_grade(matched: Matched, given: float | Literal["solution"]) -> float:
+    return float(matched.ideal.grade.max(initial=0.0)) if given == "solution" else given
+
+
+Extrapolated = Annotated[float, About(least=0.001, most=0.9999)]
+
+
+@kind(
+    name="RBO",
+    aliases={"RBO_ext": {}},
+    redirected={"depth": {"list": "Compat"}, "normalise": {"*": "Compat"}, "normalize": {"*": "Compat"}},
+    closed_form=False,
+)
+def rank_biased_overlap(matched: Matched, *, p: Extrapolated = 0.95) -> Floats:
+    """The overlap of the list with the ideal list, extrapolated to lists without an end."""
+    found, wanted = matched.found.relevant(), matched.relevant_items()
+    ranks = found.rank, _ideal_ranks(found)
+    scores = extrapolated_overlap(found.query, ranks, (matched.retrieved, wanted.astype(np.int64)), p)
+    return ratio(scores, 1, wanted > 0)
+
+
+def extrapolated_overlap(query: Ints, ranks: tuple[Ints, Ints], lengths: tuple[Ints, Ints], p: float) -> Floats:
+    """[query]: the RBO-ext of two lists, equation 32 of Webber, Moffat and Zobel; 0 where they share no item.
+
+    `query` and the two `ranks` are those of the items that both lists have, [item]; `lengths` are [query].
+    """
+    shorter, longer = np.maximum(np.minimum(*lengths), 1), np.maximum(np.maximum(*lengths), 1)
+    depths, depth = np.arange(1, int(longer.max(initial=0)) + 1), np.maximum(*ranks)
+    weights, power = np.cumsum(np.append(0, p**depths / depths)), np.power(p, np.arange(depths.size + 1))
+
+    def total(values: Floats | Bools | None = None) -> Floats:
+        return np.asarray(np.bincount(query, values, minlength=longer.size), dtype=np.float64)
+
+    seen, early = total(weights[longer[query]] - weights[depth - 1]), total(depth <= shorter[query])
+    below = (power[shorter] - power[longer]) * p / (1 - p) - shorter * (weights[longer] - weights[shorter])
+    agreement = (total() - early) / longer + early / shorter
+    scores = (1 - p) / p * (seen + early / shorter * below) + agreement * power[longer]
+    return np.asarray(np.clip(scores, 0, 1), dtype=np.float64)
+
+
+Depth = Annotated[float | Literal["list"], About(least=1, most=1e6)]
+
+
+def _as_long_as_the_lists(measure: Measure) -> Measure:
+    return measure.changed(depth="list")
+
+
+@kind(
+    name="Compat",
+    aliases={"Compatibility": {}},
+    unlike=(Unlike("ir_measures", "depth", _as_long_as_the_lists),),
+    closed_form=False,
+)
+def compatibility(
+    matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes", depth: Depth = 1000.0
+) -> Floats:
     """The overlap of the list with the ideal list at every depth, with more weight at the top."""
     ideal, found = matched.ideal.relevant(), matched.found.relevant()
     wanted = matched.relevant_items()
-    depth = np.maximum(matched.retrieved, wanted.astype(np.int64))
-    ranks = np.arange(1, int(depth.max(initial=0)) + 1)
+    if depth == "list":
+        last = np.maximum(matched.retrieved, wanted.astype(np.int64))
+    else:
+        last = np.full(matched.queries, int(depth))
+    ranks = np.arange(1, int(last.max(initial=0)) + 1)
     weights = np.cumsum(np.append(0, p ** (ranks - 1.0) / ranks))
 
     def agreement(query: Ints, first: Ints) -> Floats:
         """[query]: the sum of the weights of items that are in both lists from rank `first` on."""
-        shares = np.maximum(weights[depth[query]] - weights[first - 1], 0)
+        shares = np.maximum(weights[last[query]] - weights[np.minimum(first, last[query] + 1) - 1], 0)
         return np.asarray(np.bincount(query, shares, minlength=matched.queries), dtype=np.float64)
 
     shared = agreement(found.query, np.maximum(found.rank, _ideal_ranks(found)))
     if normalise == "yes":
         best = agreement(ideal.query, ideal.rank)
     else:
-        best = np.cumsum(np.append(0, p ** (ranks - 1.0)))[depth]
+        best = np.cumsum(np.append(0, p ** (ranks - 1.0)))[last]
     return ratio(shared, np.where(best > 0, best, 1), wanted > 0)
 
 
@@ -154,7 +226,7 @@ def depth(k: int | None) -> int:
 
 def scaled(matched: Matched, min_rel: float, max_rel: float | Literal["solution"]) -> Gains:
     """Return the gains of grades on the scale from `min_rel`, which has gain 0, to `max_rel`, which has gain 1."""
-    top = float(matched.ideal.grade.max(initial=0.0)) if max_rel == "solution" else max_rel
+    top = _top_grade(matched, max_rel)
 
     def gains(hits: JudgedItems) -> Floats:
         if top <= min_rel:  # the limit for a scale of no length
@@ -283,3 +355,16 @@ def nearly_err_11(
         return goal_reading(np.asarray(rank + 2 * T)) * (1 - gain)
 
     return expected_gain(matched, k, continuation, min_rel, max_rel)
+
+
+@kind(name="BPM", closed_form=False)
+def bejeweled_player(
+    matched: Matched,
+    k: int,
+    *,
+    T: Annotated[float, About(least=0.001, most=1e6, also={"t": {}})] = 1.0,  # noqa: N803 (the name in ir_measures)
+    min_rel: MinRel = 0.0,
+    max_rel: MaxRel = "solution",
+) -> Floats:
+    """The mean gain of the items up to the one at which the total gain reaches T, or up to rank k."""
+    return expected_gain(matched, k, lambda _, gain: (np.cumsum(gain, axis=1) < T).astype(np.float64), min_rel, max_rel)

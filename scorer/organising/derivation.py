@@ -31,6 +31,7 @@ from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, commitments, r
 from scorer.live.now import Now, PublishedLog, submissions_of
 from scorer.live.phases import DATES, folded_phases
 from scorer.live.rules import changed_names, rules_of_settings
+from scorer.measures.names import in_version_1_0
 from scorer.organising.bundles import challenge_in, manifest_text, opened_database, store_members, write_new
 from scorer.organising.public import (
     BOARDS,
@@ -468,6 +469,7 @@ def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Veri
     """Whether two documents have the same values; what only one of them has is not verified."""
     statement = f"{name.removeprefix(PUBLIC)}: the derived file has the values of the published one"
     read = _table if name.endswith(".csv") else parsed_json
+    derived = in_version_1_0(derived) if scorer == "1.0.0" else derived
     versions = f"; scorer {printed(scorer)} wrote it, and CHANGELOG.md says what differs in {__version__}"
     was, now = read(published), read(derived.encode())
     needed = now.get("columns", [])[:RANKING]

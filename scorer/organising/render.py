@@ -33,7 +33,7 @@ from scorer.live.names import as_public
 from scorer.live.now import Now, published_log
 from scorer.live.rules import TrackInForce
 from scorer.live.timeline import timeline
-from scorer.measures import Measure, parse
+from scorer.measures import Measure
 from scorer.options import Split
 from scorer.organising.phases import check_preliminary
 from scorer.organising.restore import check_published
@@ -245,7 +245,7 @@ def measure_of(track: Track, name: str | None) -> Measure:
 
     Raises MeasureError if the measure is unknown, means several, or its aggregate is not a mean.
     """
-    chosen = (track.primary_measure,) if name is None else parse(name, track.cutoffs)
+    chosen = (track.primary_measure,) if name is None else track.measures_named(name)
     if len(chosen) > 1:
         raise MeasureError(f"{name} means {', '.join(map(str, chosen))}; name one measure")
     need_mean(chosen[0])

@@ -14,6 +14,7 @@ from scorer.errors import ScorerError, need
 from scorer.measures.kinds import Measure, kind
 from scorer.measures.matched import About, Bools, Floats, Ints, ratio
 from scorer.measures.names import Registry
+from scorer.measures.user_models import extrapolated_overlap
 from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of, stable_order
 from scorer.wording import counted, html_table, quoted
 
@@ -143,24 +144,21 @@ def rank_biased_overlap(
 ) -> Floats:
     """The share of items that both lists have, averaged over all depths, with more weight at the top."""
     lists = lists.top(k)
+    if estimate == "ext":
+        lengths = lists.first_length, lists.second_length
+        return ratio(extrapolated_overlap(lists.query, (lists.first, lists.second), lengths, p), 1, lists.in_both)
     shared, shorter, longer = lists.total(), np.maximum(lists.shorter, 1), np.maximum(lists.longer, 1)
     full = np.maximum(longer + shorter - shared.astype(np.int64), 1)
     depths = np.arange(1, int(full.max(initial=0)) + 1)
     weights = np.cumsum(np.append(0, p**depths / depths))
     seen = lists.total(weights[longer[lists.query]] - weights[lists.depth - 1])
     power = np.power(p, np.arange(depths.size + 1))
-    if estimate == "ext":
-        early = lists.total((lists.depth <= lists.shorter[lists.query]).astype(np.float64))
-        below = (power[shorter] - power[longer]) * p / (1 - p) - shorter * (weights[longer] - weights[shorter])
-        agreement = (shared - early) / longer + early / shorter
-        values = (1 - p) / p * (seen + early / shorter * below) + agreement * power[longer]
-    else:
-        rest = -np.log(1 - p)  # the sum of the weights of all depths
-        lowest = (1 - p) / p * (seen + shared * (rest - weights[longer]))
-        missed = shorter * (weights[full] - weights[shorter]) + longer * (weights[full] - weights[longer])
-        missed += shared * (rest - weights[full])
-        residual = power[shorter] + power[longer] - power[full] - (1 - p) / p * missed
-        values = {"min": lowest, "max": lowest + residual, "res": residual}[estimate]
+    rest = -np.log(1 - p)  # the sum of the weights of all depths
+    lowest = (1 - p) / p * (seen + shared * (rest - weights[longer]))
+    missed = shorter * (weights[full] - weights[shorter]) + longer * (weights[full] - weights[longer])
+    missed += shared * (rest - weights[full])
+    residual = power[shorter] + power[longer] - power[full] - (1 - p) / p * missed
+    values = {"min": lowest, "max": lowest + residual, "res": residual}[estimate]
     return ratio(np.clip(values, 0, 1), 1, lists.in_both)
 
 

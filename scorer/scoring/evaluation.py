@@ -7,17 +7,18 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, wraps
 from numbers import Number, Real
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, get_args, overload
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, get_args, overload
 
 import numpy as np
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need
-from scorer.files import shown
+from scorer.files import is_regular, shown
 from scorer.lists import Counts
 from scorer.lists.formats import shortest
-from scorer.lists.match import excluded_note
+from scorer.lists.match import Order, excluded_note
 from scorer.lists.ranked_lists import RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
@@ -26,6 +27,7 @@ from scorer.lists.slices import Listed, Slice, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT, Measure, parse, registry
 from scorer.measures.matched import Bools
+from scorer.measures.names import MeasureNames
 from scorer.options import (
     MISSING,
     NOTHING_RELEVANT,
@@ -42,7 +44,7 @@ from scorer.options import (
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains, split_masks
 from scorer.scoring.submission import score, score_parts
 from scorer.scoring.unjudged import mean_bounds
-from scorer.wording import DECIMALS, Tabular, counted, quoted
+from scorer.wording import DECIMALS, Tabular, counted, quoted, suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,6 +83,8 @@ def several(source: Source) -> Several | None:
     firsts: dict[bool, object] = {}
     known: dict[tuple[type, type], bool | None] = {}  # a run may have many queries, all alike
     for name, value in source.items():
+        if isinstance(value, set | frozenset):
+            raise _error(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
         element = _first_element(value)
         kind = (type(value), type(element))
         if kind not in known:
@@ -220,8 +224,16 @@ def takes_options(function: Function) -> Function:
     signature = inspect.signature(function)
     *own, _ = signature.parameters.values()
     shared = inspect.signature(Options).parameters.values()
-    vars(function)["__signature__"] = signature.replace(parameters=[*own, *shared])
-    return function
+    shown = signature.replace(parameters=[*own, *shared])
+
+    @wraps(function)
+    def called(*args: Any, **named: Any) -> Any:
+        for name in named.keys() - shown.parameters.keys():
+            raise TypeError(f"{function.__name__}() has no parameter {name!r}{suggestion(name, shown.parameters)}")
+        return function(*args, **named)
+
+    vars(called)["__signature__"] = shown
+    return cast("Function", called)
 
 
 @dataclass(frozen=True, eq=False)
@@ -287,6 +299,20 @@ class Evaluation(Tabular, Mapping[str, float]):
         of the list.
         """
         return mean_bounds(self._request.names, self._scored.matched, self._request.rules, self._inside, reach)
+
+    def intervals(self) -> dict[str, tuple[float, float]]:
+        """For each measure that is a mean, the ends of its 95 % interval, as boards have it; NaN where undefined."""
+        from scorer.scoring.statistics import resampling  # noqa: PLC0415 (scipy is slow to load)
+
+        ends = {}
+        for name, measure in self._request.names.items():
+            scores = self._scores[self._rows[name], self._inside]
+            scores = scores[~np.isnan(scores)][np.newaxis]
+            if measure.kind.aggregation == "mean" and scores.size:
+                draws = None if measure.bounded else resampling.resampled_means(scores)
+                found = resampling.mean_intervals(scores) if draws is None else resampling.percentile_intervals(draws)
+                ends[name] = float(found[0, 0]), float(found[0, 1])
+        return ends
 
     @property
     def queries(self) -> int:
@@ -369,7 +395,8 @@ class Evaluation(Tabular, Mapping[str, float]):
         if name in self._rows:
             return self._rows[name]
         try:
-            meant = (name,) if isinstance(name, Measure) else parse(name) if isinstance(name, str) else ()
+            known = registry.of_object(name)
+            meant = (known,) if known else parse(name) if isinstance(name, str) else ()
         except MeasureError:
             meant = ()
         wanted = [measure.at_threshold(self._request.options.rel) for measure in meant]
@@ -492,41 +519,7 @@ SubmissionsByName = (
 )
 """Several submissions, each of which is a path, a table, a dict by query, or rows."""
 
-MeasureNames = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
-"""Measures, by name or as objects; or a dict from any name to a measure."""
-
-
-def measures_named(measures: MeasureNames) -> dict[str, Measure]:
-    """The measures by their requested names.
-
-    Text may list several names. A name of several measures gives each a name with its own cut-off.
-
-    Raises MeasureError for an unknown name, and for an object that is neither a name nor a Measure.
-    """
-    if isinstance(measures, Mapping):
-        return {
-            name: measure if isinstance(measure, Measure) else registry.named_one(_name(measure))
-            for name, measure in measures.items()
-        }
-    listed = measures if isinstance(measures, Iterable) and not isinstance(measures, str) else [measures]
-    requested: dict[str, Measure] = {}
-    for measure in listed:
-        if isinstance(measure, Measure):
-            requested[str(measure)] = measure
-            continue
-        for name in registry.listed(_name(measure)):
-            requested |= registry.named(name)
-    return requested
-
-
-def _name(measure: object) -> str:
-    """The name of a measure, which may come from another tool's object by mistake."""
-    if not isinstance(measure, str):
-        raise MeasureError(
-            f"found {quoted(repr(measure))}, an object of type {type(measure).__name__}, as a measure; give its name "
-            "instead, as in str(measure)"
-        )
-    return measure
+measures_named = registry.requested
 
 
 @overload
@@ -679,7 +672,10 @@ _kept_request = lru_cache(maxsize=64, typed=True)(_request)
 def score_source(solution: Solution, source: Source, rules: Rules, called: str = "") -> Scored:
     """Score one submission; messages call a file by its path, or `called`. Raises SubmissionError."""
     if isinstance(source, str | os.PathLike):
-        where, outcome = called or shown(source), score(solution, source, rules, threads=os.cpu_count() or 1)
+        where = called or shown(source)
+        if rules.scores_nothing and is_regular(source) and not Path(source).stat().st_size:
+            return score_source(solution, {}, rules)
+        outcome = score(solution, source, rules, threads=os.cpu_count() or 1)
     else:
         where, outcome = IN_MEMORY, _score_table(solution, source, rules)
     if isinstance(outcome, Failed):
@@ -691,10 +687,14 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
 
 def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
-    problems, notes, outcome = Findings(), Findings(), None
+    problems, notes, outcome, order = Findings(), Findings(), None, Order()
     with reported(problems):
         # Dicts are matched as they are, but for rules that need all ids.
         needs_ids = any(part is not None for part in (solution.candidates, solution.excluded, rules.list_length))
         dicts = None if needs_ids else RankedDicts.of(source, solution)
-        outcome = score_parts(solution, [dicts or [memory.ranked(source, problems)]], rules, problems, notes)
+        if dicts is not None:
+            order.look(dicts)
+        part = dicts or [*order.of([memory.ranked(source, problems)], "*")]
+        outcome = score_parts(solution, [part], rules, problems, notes)
+        order.check(rules.ties, notes)
     return Rejected(problems) if problems or outcome is None else outcome

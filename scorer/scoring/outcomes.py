@@ -22,6 +22,7 @@ from scorer.lists import Counts
 from scorer.measures import Aggregation, Measure
 from scorer.measures.gain import ROUNDING
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Subtopics, Tied, ranges
+from scorer.measures.names import in_version_1_0
 from scorer.options import SELF, Missing, NothingRelevant, Split, Ties, Unjudged
 from scorer.wording import quoted
 
@@ -33,8 +34,11 @@ if TYPE_CHECKING:
 MATCHING_GENERATION = 1
 """Increase when the same file, solution and matching rules give another match; stored results are then made again."""
 
-MEASURE_GENERATION = 2
+MEASURE_GENERATION = 3
 """Increase when a measure gives another score for the same match; stored means are then computed again."""
+
+RENAMED_GENERATION = 3
+"""The first generation in which names mean what they mean now; tracks with an earlier result keep `EarlierNames`."""
 
 _OF_FILES = ("list_length", "missing", "ties", "solution_format", "submission_format")
 """The rules that digests begin with, in this order."""
@@ -83,6 +87,11 @@ class Rules:
         )
 
     @property
+    def scores_nothing(self) -> bool:
+        """Whether a submission without a list scores 0, as in other tools, and is not rejected."""
+        return (self.missing, self.nothing_relevant) == ("zero", "zero")
+
+    @property
     def matching_digest(self) -> str:
         """SHA-256 in hexadecimal: equal for rules that match alike. Measures are computed from the stored match."""
         kept = (*_OF_FILES, "unjudged", "candidates", *(["exclude"] if self.exclude is not None else []))
@@ -94,7 +103,7 @@ class Rules:
         if self.candidates is not None or self.exclude is not None:
             return ""
         kept = (*_OF_FILES, "nothing_relevant", "unjudged")
-        names = [measure.full for measure in self.measures]
+        names = [in_version_1_0(measure.full) for measure in self.measures]
         return _digest([1, names, *(getattr(self, name) for name in kept)])
 
 

@@ -194,6 +194,7 @@ def score_parts(
         query_once=query_once,
         list_length=rules.list_length,
         missing=rules.missing,
+        needs_lists=not rules.scores_nothing,
         ties=rules.ties,
         tie_bounds=rules.tie_bounds,
         pool=pool,

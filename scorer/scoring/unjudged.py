@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 
 from scorer.measures import Measure
-from scorer.measures.gain import above_threshold, absolute_gains, discounts
+from scorer.measures.gain import above_threshold, absolute_gains, best_grades, discounts
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, cumulative, is_relevant, ranges
 from scorer.options import JUDGED_BOUNDS, JudgedBounds
 from scorer.scoring.outcomes import Rules
 
-_GROWING = ("P", "Hits", "RR", "Success", "SetP", "SetSuccess", "ERR", "DCG")
-"""A better grade of a listed item never lowers them, and other items of the query do not change them."""
+_GROWING = ("P", "Hits", "RR", "Success", "SetP", "SetSuccess", "ERR", "DCG", "RBP")
+"""A better grade of a listed item never lowers them, and other items of the query do not change them; but for RBP with
+shares as gains, see `_of_shares`."""
 
 _RATIOS = ("AP", "R", "SetR", "nDCG")
 """A sum over the list, divided by what the relevant items of the query allow."""
@@ -138,7 +139,9 @@ def _bounds(lists: _Lists, measure: Measure, reach: JudgedBounds) -> tuple[Float
     if lists.top <= 0 or not is_relevant(np.array(lists.top), measure.threshold):
         return (scores := measure(lists.matched)), scores
     bounds: tuple[Floats, Floats] | None
-    if measure.kind.name in _GROWING:
+    if measure.settings.get("gain") == "share" and measure.threshold == "positive":
+        bounds = _of_shares(lists, measure, reach)
+    elif measure.kind.name in _GROWING:
         worst, best = lists.filled()
         bounds = measure(worst), measure(best)
     elif measure.kind.name in _RATIOS:
@@ -151,6 +154,22 @@ def _bounds(lists: _Lists, measure: Measure, reach: JudgedBounds) -> tuple[Float
         return None
     possible = (lists.matched.relevant_items(measure.threshold) > 0) | (reach == "any") | (lists.count > 0)
     return np.where(possible, bounds[0], np.nan), np.where(possible, bounds[1], np.nan)
+
+
+def _of_shares(lists: _Lists, measure: Measure, reach: JudgedBounds) -> tuple[Floats, Floats]:
+    """[query]: the lowest and the highest RBP with shares of the highest grade as gains.
+
+    An item with the highest grade of the solution lowers the shares of the others. In the highest score, unjudged items
+    have the highest grade of the query instead.
+    """
+    inside = lists.rank <= (measure.cutoff if isinstance(measure.cutoff, int) else lists.rank)
+    p = float(str(measure.settings["p"]))
+    own = np.where(inside, (1 - p) * p ** (lists.rank - 1.0), 0)
+    scores = np.nan_to_num(measure(lists.matched))
+    lowered = scores * best_grades(lists.matched) / lists.top
+    lowest = lowered if reach == "any" else scores.copy()
+    np.minimum.at(lowest, lists.query, lowered[lists.query] + own)
+    return lowest, scores + np.bincount(lists.query, own, scores.size)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

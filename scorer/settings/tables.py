@@ -72,10 +72,8 @@ class Overall(SettingsTable):
 
 def measure_column(track: Track, name: str) -> int | None:
     """The place of a measure among those of a track, the first one without a name; None where it has no means."""
-    from scorer.measures import parse  # noqa: PLC0415 (whoever verifies a document needs no arrays)
-
     measures = track.all_measures
-    wanted = parse(name, track.cutoffs) if name else measures[:1]
+    wanted = track.measures_named(name) if name else measures[:1]
     return next((at for at, each in enumerate(measures) if (each,) == wanted and each.kind.aggregation == "mean"), None)
 
 

@@ -17,7 +17,7 @@ from scorer import options
 from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
-from scorer.measures import Measure, parse
+from scorer.measures import Measure, earlier, parse
 from scorer.settings.rules import (
     AUTO,
     FULL_DECIMALS,
@@ -282,7 +282,7 @@ class Track(SettingsTable):
     """
 
     not_keys: ClassVar[frozenset[str]] = frozenset(
-        {"root", "name", "overall", "metadata", "visibility", "publish_submissions"}
+        {"root", "name", "overall", "metadata", "visibility", "publish_submissions", "has_earlier_names"}
     )
     checks: ClassVar = {
         "name": lambda name, _: (
@@ -365,16 +365,22 @@ class Track(SettingsTable):
     """Who sees what; the challenge declares it for all tracks."""
     publish_submissions: bool = True
     """Whether the public archive has the submissions; the challenge declares it for all tracks."""
+    has_earlier_names: bool = False
+    """Whether names of measures mean what they meant in version 1.0, by which the track was recorded first."""
+
+    def measures_named(self, name: str) -> tuple[Measure, ...]:
+        """The measures that a name means in this track, with its cut-offs. Raises MeasureError."""
+        return (earlier.parse if self.has_earlier_names else parse)(name, self.cutoffs)
 
     @cached_property
     def primary_measure(self) -> Measure:
         """The measure that the board ranks by."""
-        return parse(self.primary, self.cutoffs)[0]
+        return self.measures_named(self.primary)[0]
 
     @cached_property
     def all_measures(self) -> tuple[Measure, ...]:
         """The primary measure, then the others in the order of the file, each once."""
-        others = (measure for name in self.measures for measure in parse(name, self.cutoffs))
+        others = (measure for name in self.measures for measure in self.measures_named(name))
         return tuple(dict.fromkeys((self.primary_measure, *others)))
 
     @property

@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 
 import scorer.measures
 from scorer.errors import MeasureError, ScorerError
-from scorer.measures import KINDS, Kind, Measure, parse, parse_one, registry
+from scorer.measures import KINDS, Kind, Measure, earlier, parse, parse_one, registry
 from scorer.measures.matched import Given
+from scorer.measures.names import in_version_1_0
 from tests.strategies import examples, matched, measures
 
 every_kind = pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
@@ -146,7 +147,10 @@ def test_a_measure_that_needs_cutoffs_takes_those_of_the_track(text: str, expect
         ("success_1,5,10", "Success@1 Success@5 Success@10"),
         ("R_cap@5", "R(denominator=min)@5"),
         ("RBP(p=0.8)@10", "RBP(p=0.8)@10"),
-        ("Compat(p=0.9)", "RBO(p=0.9)"),
+        ("Compatibility(p=0.9)", "Compat(p=0.9)"),
+        ("RBO_ext(p=0.9)", "RBO(p=0.9)"),
+        ("RBO(p=0.9,depth=list)", "Compat(p=0.9,depth=list)"),
+        ("RBO(normalize=False)", "Compat(normalise=no)"),
         ("nDCG(dcg='log2')@10", "nDCG@10"),
         ("nDCG(gains={1: 3.5, 2: 9})@10", "nDCG(gain={1:3.5,2:9})@10"),
         ("ndcg.1=3.5,2=9", "nDCG(gain={1:3.5,2:9})"),
@@ -156,6 +160,10 @@ def test_a_measure_that_needs_cutoffs_takes_those_of_the_track(text: str, expect
         ("precision@5,10-l1.5", "P(rel=1.5)@5 P(rel=1.5)@10"),
         ("P_10 -l 2", "P(rel=2)@10"),
         ("ap@10", "AP@10"),
+        ("Q-measure@10", "Q@10"),
+        ("p+(beta=2)", "P-plus(beta=2)"),
+        ("0.5*P-plus+0.5*AP", "0.5*P-plus+0.5*AP"),
+        ("Rprec@10", "Rprec@10"),
     ],
 )
 def test_lists_of_cutoffs_and_the_spellings_of_other_tools(spelling: str, expected: str) -> None:
@@ -226,6 +234,38 @@ def test_bounds_and_closed_forms_can_depend_on_parameters() -> None:
         assert str(error.value).startswith(f"{name}: ")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("RBO", "Compat(depth=list)"),
+        ("r-b_o( P=0.9 )", "Compat(p=0.9,depth=list)"),
+        ("Compatibility(normalize=False)", "Compat(normalise=no,depth=list)"),
+        ("0.5*RBO+0.5*Compat", "0.5*Compat(depth=list)+0.5*Compat(depth=list)"),
+        ("Compat(depth=1000)", "Compat"),
+        ("RBO_ext", "RBO"),
+        ("AP@10", "AP@10"),
+    ],
+)
+def test_names_of_version_1_0(text: str, expected: str) -> None:
+    """RBO and Compat were both the sums over the lists; with a depth, and under another name, they are those of now."""
+    assert " ".join(map(str, earlier.parse(text))) == expected
+
+
+@pytest.mark.parametrize(
+    ("column", "earlier_column"),
+    [
+        ("Compat(depth=list)", "RBO"),
+        ("preliminary Compat(p=0.8,depth=list)", "preliminary RBO(p=0.8)"),
+        ("0.5*Compat(depth=list)+0.5*AP", "0.5*RBO+0.5*AP"),
+        ("Compat", "Compat"),
+        ("nDCG@10", "nDCG@10"),
+    ],
+)
+def test_columns_of_version_1_0(column: str, earlier_column: str) -> None:
+    """Boards that version 1.0 has published are compared by the names that columns had then."""
+    assert in_version_1_0(column) == earlier_column
+
+
 # --- Refused ----------------------------------------------------------------------------------------------------------
 
 
@@ -235,7 +275,7 @@ def test_bounds_and_closed_forms_can_depend_on_parameters() -> None:
         ("Rp", "Rp needs a cut-off, as in Rp@10"),
         ("MARp", "MARp needs cut-offs, as in MARp@5,10"),
         ("IPrec", "IPrec needs a level of recall, as in IPrec@0.1"),
-        ("Rprec@10", "Rprec takes no cut-off"),
+        ("SetP@10", "SetP takes no cut-off"),
         ("P@", 'cut-offs are numbers, as in P@5,10; found ""'),
         ("P@5,,10", 'cut-offs are numbers, as in P@5,10; found ""'),
         ("P@ten", 'cut-offs are numbers, as in P@5,10; found "ten"'),
@@ -249,7 +289,7 @@ def test_bounds_and_closed_forms_can_depend_on_parameters() -> None:
         ("IPrec@1.5", "IPrec takes a number from 0 to 1 as the level of recall; found 1.5"),
         ("P(relevance=1)@5", 'P has no parameter "relevance"; it takes rel'),
         ("P(cutoff=1)@5", '"P(cutoff=1)@5": the cut-off is given twice'),
-        ("Rprec(cutoff=1)", 'Rprec has no parameter "cutoff"; it takes rel'),
+        ("SetP(cutoff=1)", 'SetP has no parameter "cutoff"; it takes rel'),
         ("set_F.1,2", '"set_F.1,2": set_F takes 1 of beta; found 2'),
         ("rbp.p=0.8,1=0.5", 'RBP takes share or binary or linear as gain; found "{1:0.5}"'),
         (

@@ -49,6 +49,7 @@ PERFECT_BELOW_ONE = {
     "DCG": "is not normalised",
     "ERR": "the user is never certain to stop",
     "RBP": "the list ends before the user does",
+    "BPM": "the user reads on until the total gain is reached",
     "INST": "the list ends before the user does",
     "INSQ": "the list ends before the user does",
     "SDCG": "is divided by k best items, also for fewer items",
@@ -71,6 +72,7 @@ PERFECT_BELOW_ONE = {
 PERFECT_BELOW_ONE_WITH_CUTOFF = {
     "R": "k ranks cannot hold more than k items",
     "AP": "is divided by all relevant items",
+    "Rprec": "is divided by all relevant items",
     "GMAP": "is made of AP",
     "muAP": "is made of AP",
 }
@@ -103,7 +105,8 @@ over_all_variants = examples(15)
 
 def values_tried(parameter: Parameter) -> tuple[Value, ...]:
     """All words that a parameter takes, two numbers if it takes numbers, and a map of gains if it takes one."""
-    numbers = (0.5, min(2.0, parameter.about.most)) if parameter.numeric else ()
+    least, most = parameter.about.least, parameter.about.most
+    numbers = (max(0.5, least), max(min(2.0, most), least)) if parameter.numeric else ()
     maps = (((0.3, 5.0), (1.0, 0.5), (2.0, 3.0)),) if parameter.mapped else ()
     return (*parameter.words, *numbers, *maps)
 
@@ -367,16 +370,76 @@ def test_items_after_the_cutoff_change_no_score(solution: Solution, submission: 
         assert not differing(measures, scores_of(measures, matched(solution, longer)), expected)
 
 
+RAISED_BY_UNJUDGED_ITEMS = {
+    "RBO": "supposes that the list goes on to agree as far as it is known, which unjudged items change",
+    "Accuracy": "is the share of pairs of a relevant and another item that are in order",
+    "MeanNDCG": "is a mean over the ranks of the list",
+    "MeanNDCNG": "is a mean over the ranks of the list",
+    "Rndcg": "also has the nDCG of the whole list, if it is long enough",
+    "NumRet": "counts the items of the list",
+    "Unjudged": "counts unjudged items",
+    "RBPresidual": "counts unjudged items",
+}
+"""By definition."""
+
+
+def is_raised_by_unjudged_items(measure: Measure) -> bool:
+    """Whether unjudged items at the end of a list may raise a score, by the definition of the measure."""
+    values = parameters_of(measure)
+    of_lists = values.get("depth") == "list"
+    rewarded = measure.kind.name == "Utility" and (float(str(values["other"])) > 0 or float(str(values["rest"])) < 0)
+    at_cutoff = measure.cutoff is not None and measure.kind.name in ("MeanNDCG", "MeanNDCNG")
+    return (measure.kind.name in RAISED_BY_UNJUDGED_ITEMS and not at_cutoff) or of_lists or rewarded
+
+
+def with_tail(solution: Solution, submission: Submission, *tail: str) -> Submission:
+    """The lists of all queries, each with these items at its end."""
+    return {query: [*submission.get(query, []), *tail] for query in solution}
+
+
+@over_all_variants
+@given(solution=solutions(), submission=submissions(), tail=st.lists(st.sampled_from("-+*/"), min_size=1, unique=True))
+def test_unjudged_items_at_the_end_never_raise_a_score(
+    solution: Solution, submission: Submission, tail: list[str]
+) -> None:
+    """So nobody gains by a longer list of items that nobody judged, except where the definition says so."""
+    measures = [measure for measure in ALL_VARIANTS if not is_raised_by_unjudged_items(measure)]
+
+    before = scores_of(measures, matched(solution, submission))
+    after = scores_of(measures, matched(solution, with_tail(solution, submission, *tail)))
+    assert not [str(measure) for measure, higher in zip(measures, after > before + 1e-12, strict=True) if higher.any()]
+
+
+@pytest.mark.parametrize(
+    ("name", "grades", "ranking"),
+    [
+        ("RBO", {"a": 1, "b": 1, "c": 2}, "a"),
+        ("Compat(depth=list)", {"a": 1}, "xa"),
+        ("Accuracy", {"a": 1}, "xa"),
+        ("MeanNDCG", {"a": 1}, "xa"),
+        ("MeanNDCNG", {"a": 1}, "xa"),
+        ("Rndcg", {"a": 1}, "xa"),
+        ("NumRet", {"a": 1}, "a"),
+        ("Unjudged@3", {"a": 1}, "a"),
+        ("RBPresidual", {"a": 1}, "a"),
+        ("Utility(other=1)", {"a": 1}, "a"),
+    ],
+)
+def test_which_scores_unjudged_items_at_the_end_raise(name: str, grades: dict[str, float], ranking: str) -> None:
+    """Each exception is one."""
+    assert is_raised_by_unjudged_items(parse_one(name))
+    assert score(name, grades, [*ranking, "-"]) > score(name, grades, [*ranking])
+
+
 @over_all_variants
 @given(solution=solutions(), submission=submissions())
 def test_unjudged_items_at_the_end_change_only_the_length(solution: Solution, submission: Submission) -> None:
     """Unjudged items at the end change only scores that depend on the length of the list."""
-    longer = {query: [*submission.get(query, []), "x", "y"] for query in solution}
     knowing = (
         *("SetP", "SetF", "SetAP", "MeanNDCG", "MeanNDCNG", "RBO", "Judged", "NumRet", "Accuracy"),
         *("Rndcg", "Utility", "Unjudged", "RBPresidual"),
     )
-    by_length = {"min", "k", "full"}  # with these, a score without a cut-off depends on the length
+    by_length = {"min", "k", "full", "list"}  # with these, a score without a cut-off depends on the length
     measures = [
         measure
         for measure in ALL_VARIANTS
@@ -385,7 +448,8 @@ def test_unjudged_items_at_the_end_change_only_the_length(solution: Solution, su
     ]
 
     expected = scores_of(measures, matched(solution, submission))
-    assert not differing(measures, scores_of(measures, matched(solution, longer)), expected)
+    longer = matched(solution, with_tail(solution, submission, "x", "y"))
+    assert not differing(measures, scores_of(measures, longer), expected)
 
 
 @every_kind
@@ -659,6 +723,50 @@ def test_phi_equals_scipys_interpolation(whisker: Whisker, queries: list[list[fl
 
     np.testing.assert_allclose(curves(seen.found), expected, rtol=1e-9, atol=1e-9)
     assert curves.defined.tolist() == [oracles.relevance(grades, whisker) is not None for grades in queries]
+
+
+NTCIR = {"a": 3.0, "b": 2.0, "c": 1.0, "d": 2.0, "e": 1.0, "f": 0.0}
+
+
+@pytest.mark.parametrize(
+    ("gain", "q", "q_at_3", "with_beta_10", "p_plus", "nerr_at_3", "nerr"),
+    [
+        ("linear", 0.4857142857, 0.3095238095, 0.4916363399, 0.5595238095, 0.35, 0.4391173343),
+        ("exp", 0.4608585859, 0.2361111111, 0.4643261434, 0.4953703704, 0.2351254480, 0.3698218574),
+        ("binary", 0.5166666667, 0.3888888889, 0.5377192982, 0.6388888889, None, None),
+        ("{1:2,2:3,3:10}", 0.4536168705, 0.2116959064, 0.4548555036, 0.4844231792, None, None),
+    ],
+)
+def test_measures_of_ntcireval(
+    gain: str,
+    q: float,
+    q_at_3: float,
+    with_beta_10: float,
+    p_plus: float,
+    nerr_at_3: float | None,
+    nerr: float | None,
+) -> None:
+    """The outputs of NTCIREVAL's formulas for the list x, b, c, a, y, f, d, with the gains -g 1:2:3 and so on."""
+    names = [f"Q(gain={gain})", f"Q(gain={gain})@3", f"Q(beta=10,gain={gain})", f"P+(gain={gain})"]
+    expected = [q, q_at_3, with_beta_10, p_plus]
+    if nerr is not None and nerr_at_3 is not None:
+        names += [f"nERR(gain={gain})@3", f"nERR(gain={gain})"]
+        expected += [nerr_at_3, nerr]
+
+    assert [score(name, NTCIR, [*"xbcayfd"]) for name in names] == pytest.approx(expected, abs=5e-11)
+
+
+def test_q_without_gains_is_average_precision() -> None:
+    """With beta = 0 the blended ratio is the precision."""
+    assert score("Q(beta=0)", NTCIR, [*"xbcayfd"]) == pytest.approx(score("AP", NTCIR, [*"xbcayfd"]), rel=1e-14)
+    capped = score("AP(denominator=min)@3", NTCIR, [*"xbcayfd"])
+    assert score("Q(beta=0)@3", NTCIR, [*"xbcayfd"]) == pytest.approx(capped, rel=1e-14)
+
+
+@pytest.mark.parametrize(("k", "expected"), [(1, 0.0), (2, 1 / 5), (4, 3 / 5), (5, 3 / 5), (9, 3 / 5)])
+def test_r_precision_with_a_cutoff(k: int, expected: float) -> None:
+    """The hits up to rank min(R, k), divided by R, as recommenders has it."""
+    assert score(f"Rprec@{k}", NTCIR, [*"xbcayfd"]) == expected
 
 
 @pytest.mark.parametrize(("day", "expected"), [((100, 80, 90, 15, 10), 0.969360), ((100, 20, 90, 15, 10), 0.935004)])

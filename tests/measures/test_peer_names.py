@@ -169,7 +169,8 @@ def test_what_the_refusal_of_an_ambiguous_name_says_to_write_is_read() -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["ERR@20", "IPrec@0.35", "SetF(beta=2.0)", "RBP(rel=1)", "RBP@95", "rbp@95", "MRR,ERR@20", "ERR@20,10"]
+    "name",
+    ["ERR@20", "IPrec@0.35", "SetF(beta=2.0)", "RBP(rel=1)", "RBP@95", "rbp@95", "Compat", "MRR,ERR@20", "ERR@20,10"],
 )
 def test_our_own_name_is_refused_where_another_tool_means_another_measure(name: str) -> None:
     """What the message says is read, and `parse`, for the names of challenges, still reads the name."""
@@ -217,6 +218,20 @@ def test_keys_are_the_names_as_requested(text: str, keys: list[str]) -> None:
     assert text == "set" or len(named) == len(keys)
     for key, measure in named.items():
         assert registry.named(key) == {key: measure}
+
+
+@pytest.mark.parametrize(
+    ("names", "keys"),
+    [
+        (["ndcg_cut", "ndcg_cut.1,4"], ["ndcg_cut.1", "ndcg_cut.4"]),
+        (["P_5", "map", "P"], ["P_5", "map"]),
+        ("recip_rank,P,P.1", ["recip_rank", "P.1"]),
+        (["success", "P.5"], ["success_1", "success_5", "success_10", "P.5"]),
+    ],
+)
+def test_default_cutoffs_are_only_for_names_without_others(names: Any, keys: list[str]) -> None:
+    """As in pytrec_eval, and with the options -m of trec_eval, a name with cut-offs decides those of its family."""
+    assert list(scorer.evaluate({"q": {"a": 1}}, {"q": ["a"]}, names)) == keys
 
 
 def test_keys_of_families_are_the_names_that_trec_eval_prints() -> None:

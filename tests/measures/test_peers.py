@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -36,7 +37,7 @@ from docs.peers import (
     TREC_EVAL_PARAMETERS,
     filled,
 )
-from scorer.errors import SolutionError, SubmissionError
+from scorer.errors import MeasureError, SolutionError, SubmissionError
 from scorer.measures import parse, parse_one
 from tests.strategies import examples, number
 
@@ -231,10 +232,49 @@ def test_compat_of_negative_run_scores(ir_measures: Any) -> None:
     judgements: Qrels = {"q": {"a": 1, "b": 1, "c": 1}}
     runs = {shift: {"q": {"b": shift - 1.0, "x": shift - 2.0, "a": shift - 3.0}} for shift in (10, 0)}
     peer = {shift: calculated(ir_measures, judgements, run, ["Compat(p=0.8)"])[1] for shift, run in runs.items()}
-    got = {shift: one(judgements, run, "RBO(p=0.8)") for shift, run in runs.items()}
+    got = {shift: one(judgements, run, "Compat(p=0.8,depth=list)") for shift, run in runs.items()}
 
     assert [rounded(each["Compat(p=0.8)"]) for each in peer.values()] == [0.7486, 0.3388]
     assert [rounded(score) for score in got.values()] == [0.7486, 0.7486]
+
+
+def authors_compatibility(grades: Mapping[str, int], ranking: list[str], p: float = 0.95) -> float:
+    """As the program of Clarke, Vtyurina and Smucker computes it, to depth 1000."""
+    ideal = sorted(
+        (item for item in grades if grades[item] > 0),
+        key=lambda item: (-grades[item], ranking.index(item) if item in ranking else len(ranking)),
+    )
+
+    def overlap(one: list[str]) -> float:
+        weights = [p**d / (d + 1) for d in range(1000)]
+        return sum(weights[d] * len({*one[: d + 1]} & {*ideal[: d + 1]}) for d in range(1000))
+
+    return overlap(ranking) / overlap(ideal)
+
+
+@settings(repeatable, max_examples=number(20))
+@given(
+    grades=st.dictionaries(st.sampled_from(ITEMS), st.integers(0, 3), min_size=1).filter(
+        lambda each: any(each.values())
+    ),
+    ranking=st.lists(st.sampled_from(ITEMS + JUNK), min_size=1, unique=True),
+)
+def test_compatibility_of_its_authors(grades: Mapping[str, int], ranking: list[str]) -> None:
+    """Compat goes to depth 1000, for lists of any length."""
+    expected = authors_compatibility(grades, ranking)
+
+    assert one({"q": grades}, {"q": ranking}, "Compat(depth=1000)") == pytest.approx(expected, abs=EXACT)
+
+
+def test_a_list_that_begins_with_an_unjudged_item(ir_measures: Any) -> None:
+    """The sums go on after the end of the list: 1 - p / -ln(1 - p). Those of ir_measures end with it."""
+    judgements: Qrels = {"q": {"a": 1}}
+    run = untied({"q": ["x", "a"]})
+
+    assert rounded(one(judgements, run, "Compat(depth=1000)")) == rounded(1 - 0.95 / -math.log(0.05)) == 0.6829
+    assert rounded(calculated(ir_measures, judgements, run, ["Compat"])[1]["Compat"]) == 0.322
+    assert rounded(one(judgements, run, "Compat(depth=list)")) == 0.322
+    assert one(judgements, run, "RBO") == pytest.approx(0.95 / 2)
 
 
 def calculated(ir_measures: Any, judgements: Qrels, run: Run, names: Any) -> tuple[Scores, Mapping[str, float]]:
@@ -600,6 +640,19 @@ def test_t11_nothing_relevant(pytrec_eval: Any, ranx: Any, sklearn: Any) -> None
     assert math.isnan(ours(judgements, run, ["nDCG"], nothing_relevant="skip")[0]["nDCG"]["q"])
 
 
+def test_ties_in_other_functions_of_scikit_learn(sklearn: Any) -> None:
+    """They give each item the last rank of its tie, and a sample without labels has LRAP 1; the page says so."""
+    judgements, tied = {"q": {"a": 1, "b": 0}}, {"q": {"a": 0.5, "b": 0.5}}
+
+    assert sklearn.average_precision_score([1, 0], [0.5, 0.5]) == 0.5
+    assert sklearn.label_ranking_average_precision_score([[1, 0]], [[0.5, 0.5]]) == 0.5
+    assert sklearn.label_ranking_average_precision_score([[0, 0]], [[0.5, 0.4]]) == 1
+    assert one(judgements, tied, "AP", ties="expected") == 0.75
+    assert sklearn.roc_auc_score([1, 0], [0.5, 0.5]) == 0.5
+    with pytest.raises(MeasureError, match="no formula is known"):
+        one(judgements, tied, "Accuracy", ties="expected")
+
+
 def test_t12_two_gains_at_once(ir_measures: Any) -> None:
     """T12: nDCG with two gains at once equals nDCG of ir_measures with one gain at a time.
 
@@ -846,3 +899,76 @@ def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:
     assert one(SHORT, run, "IPrec(reach=up)@0.3") == peer
     assert one(SHORT, run, "IPrec(reach=exact)@0.3") == peer
     assert one(SHORT, run, "iprec_at_recall_0.30") == one(SHORT, run, "IPrec(reach=nearest)@0.3") == 1
+
+
+# Objects of ir_measures ----------------------------------------------------------------------------------------------
+
+
+def test_measures_of_ir_measures_are_taken_with_their_meaning(ir_measures: Any) -> None:
+    """Also those whose text has another meaning here; the names are the texts, and the object is a key, too."""
+    judgements, run = {"1": {"a": 1, "b": 2, "c": 0}}, untied({"1": ["x", "b", "a"]})
+    measures = [
+        *(ir_measures.nDCG @ 10, ir_measures.RR @ 2, ir_measures.P(rel=2) @ 5, ir_measures.IPrec @ 0.35),
+        *(ir_measures.SetF(beta=2.0), ir_measures.Compat, ir_measures.RBP(rel=1), ir_measures.NumRet(rel=1)),
+    ]
+    peer = ir_measures.calc_aggregate(measures, judgements, run)
+    result = scorer.evaluate(judgements, run, measures)
+
+    assert [*result] == [str(measure) for measure in measures]
+    assert {measure: result[measure] for measure in measures} == pytest.approx(peer, abs=1e-9)
+    assert scorer.evaluate(judgements, run, ir_measures.ERR @ 20).variants == {"ERR@20": "ERR(highest=4)@20"}
+    assert scorer.evaluate(judgements, run, {"mine": ir_measures.Compat}).variants["mine"].endswith("depth=list)")
+
+
+OWN = (
+    "MARp@5,10",
+    "muAP",
+    "NDCNG@5",
+    "nDCGphi",
+    "AP",
+    "nDCG(gain=exp)@3",
+    "ERR(highest=solution)@5",
+    "INST",
+    "0.5*AP+0.5*RR",
+)
+
+
+@settings(repeatable, max_examples=number(20))
+@given(judgements=qrels(), run=tied_runs())
+def test_measures_in_ir_measures(ir_measures: Any, judgements: Qrels, run: Run) -> None:
+    """The numbers of `evaluate`, query by query; 0 where a measure is undefined. An unknown query counts nowhere."""
+    judgements = {query: grades for query, grades in judgements.items() if grades}
+    measures = {name: parse_one(name).to_ir_measures() for name in OWN}
+    found = ir_measures.calc([*measures.values()], judgements, run)
+    got, _ = ours(judgements, run, [*OWN])
+
+    for name, measure in measures.items():
+        scores = {each.query_id: each.value for each in found.per_query if each.measure == measure}
+        assert scores == pytest.approx({query: np.nan_to_num(got[name][query]) for query in scores}, abs=EXACT), name
+        assert scores.keys() == judgements.keys()
+
+
+@pytest.mark.parametrize("name", ["NumQ", "GMAP", "alpha-nDCG@5"])
+def test_a_measure_that_ir_measures_cannot_have(name: str) -> None:
+    """A sum over queries, a geometric mean, and grades for subtopics."""
+    with pytest.raises(MeasureError, match=f"{name} is no mean over queries with one grade for each item"):
+        parse_one(name).to_ir_measures()
+
+
+def test_measures_in_an_experiment_of_pyterrier() -> None:
+    """`pt.Experiment` has them as columns, with the means of `evaluate`."""
+    pyterrier = pytest.importorskip("pyterrier")
+    frame = pd.DataFrame(
+        [("q1", "a", 1.0), ("q1", "b", 2.0), ("q2", "x", 2.0), ("q2", "c", 1.0)], columns=["qid", "docno", "score"]
+    ).assign(rank=[1, 0, 0, 1], query="text")
+    graded = pd.DataFrame([("q1", "a", 2), ("q1", "b", 1), ("q2", "c", 1)], columns=["qid", "docno", "label"])
+    names = ["MARp@5,10", "muAP", "NDCNG@5"]
+    table = pyterrier.Experiment(
+        [pyterrier.Transformer.from_df(frame)],
+        frame[["qid", "query"]].drop_duplicates(),
+        graded,
+        [parse_one(name).to_ir_measures() for name in names],
+    )
+
+    means = scorer.evaluate(graded, frame, names)
+    assert table[names].iloc[0].to_dict() == pytest.approx(dict(means), abs=EXACT)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 
 import scorer
+from scorer.options import UNJUDGED
 from tests import strategies
 from tests.commands import Terminal
 from tests.measures.test_measures import ALL_VARIANTS, differing, oracle_scores, scores_of
@@ -110,6 +114,40 @@ def test_sums_and_geometric_means() -> None:
     assert scorer.evaluate(SOLUTION, LISTS, "num_q", missing="skip")["num_q"] == 3
     per_query = scorer.evaluate(SOLUTION, LISTS, "gm_map", True).by_query()
     assert per_query["q1"]["gm_map"] == pytest.approx(ap[0])
+
+
+@pytest.mark.parametrize("nothing", [{}, [], {"q1": {}}, pd.DataFrame({"query": [], "item": [], "score": []})])
+def test_a_submission_without_a_list_scores_zero_as_in_other_tools(nothing: Any) -> None:
+    """If queries without relevant items score 0, too; otherwise it is an error, unless a list is empty."""
+    result = scorer.evaluate(SOLUTION, nothing, ["RR", "num_ret"], nothing_relevant="zero", per_query=True)
+
+    assert dict(result) == {"RR": 0.0, "num_ret": 0.0}
+    assert {each["RR"] for each in result.by_query().values()} == {0.0}
+    if len(nothing) == 0:
+        assert result.notes.lines() == ["the file has no rows"]
+        for options in ({}, {"nothing_relevant": "zero", "missing": "reject"}, {"missing": "skip"}):
+            with pytest.raises(scorer.SubmissionError, match="the file has no rows"):
+                scorer.evaluate(SOLUTION, nothing, "RR", **options)  # type: ignore[call-overload]
+
+
+def test_an_empty_file_scores_zero_as_in_other_tools(terminal: Terminal, tmp_path: Path) -> None:
+    """With the same option; otherwise it is an error."""
+    (tmp_path / "qrels").write_text("q1 0 a 1\n", encoding="utf-8")
+    (tmp_path / "run").touch()
+    call = ("evaluate", tmp_path / "qrels", tmp_path / "run", "-m", "AP", "--format", "csv")
+
+    answer = terminal.run(*call, "--nothing-relevant", "zero")
+    assert (answer.code, answer.out.splitlines()[1].split(",")[1]) == (0, "0.0")
+    assert terminal.run(*call).code == 1
+
+
+def test_dropping_unjudged_items_drops_those_with_a_negative_grade() -> None:
+    """As trec_eval -J does, and as the text of the option says."""
+    solution = {"q": {"a": 1.0, "b": -1.0, "c": 0.0}}
+
+    assert scorer.evaluate(solution, {"q": ["b", "x", "a"]}, "RR", unjudged="drop")["RR"] == 1.0
+    assert scorer.evaluate(solution, {"q": ["c", "x", "a"]}, "RR", unjudged="drop")["RR"] == 0.5
+    assert "negative grade" in UNJUDGED.values["drop"]
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import json
 import pickle
 import pydoc
 import re
@@ -27,7 +28,8 @@ import scorer
 from scorer.lists.reading.memory import Table
 from scorer.measures import DEFAULT
 from scorer.scoring.evaluation import several
-from tests.commands import command
+from tests.commands import command, here
+from tests.seeded_challenge import SETTINGS, write_challenge
 
 SOLUTION = {"q1": {"d1": 2.0, "d2": 1.0}, "q2": {"d3": 1.0}, "q3": {"d4": 0.0}}
 LISTS = {"q1": ["d2", "d1"], "q2": ["d9", "d3"]}
@@ -665,7 +667,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a dict of numbers": (lambda: evaluate(SOLUTION, {"q1": 1}), "expected a dict whose values are dicts"),
     "a dict of None": (lambda: evaluate(SOLUTION, {"q1": None}), "expected a dict whose values are dicts"),
     "columns as a dict": (
-        lambda: evaluate(SOLUTION, {"query": ["q1"], "item": ["d1"], "score": [1.0]}),
+        lambda: evaluate(SOLUTION, {"query": ["q1"], "item": ["d1"], "value": [1.0]}),
         'found "1.0" as the id of the item',
     ),
     "bytes": (lambda: evaluate(SOLUTION, b"q1 Q0 d1 1 1 t\n"), "found a bytes; expected a path"),
@@ -721,7 +723,23 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "one run to compare": (lambda: compare(SOLUTION, {"a": LISTS}, "AP"), "expected at least two"),
     "lists to compare": (lambda: compare(SOLUTION, LISTS, "AP"), 'submission "q1"'),
     "no runs to compare": (lambda: compare(SOLUTION, None, "AP"), "found a NoneType; expected a dict"),
-    "no measure to compare": (lambda: compare(SOLUTION, {"a": LISTS, "b": LISTS}, []), "name one measure"),
+    "no measure to compare": (lambda: compare(SOLUTION, {"a": LISTS, "b": LISTS}, []), "found no measure"),
+    "a set of items": (
+        lambda: evaluate(SOLUTION, {"q1": {"d1", "d2"}}),
+        'found a set (as "q1"), which has no order; give a list of items by rank',
+    ),
+    "a function as a measure": (
+        lambda: evaluate(SOLUTION, LISTS, [max]),
+        "found the function max; make it a measure, as in scorer.measure(max, 'max')",
+    ),
+    "a row of four in a submission": (
+        lambda: evaluate(SOLUTION, [("q1", "d1", 1.0, "1")]),
+        "found a row of 4; expected a query, an item and a score",
+    ),
+    "a row of four in the order of TREC": (
+        lambda: evaluate([("q1", "0", "d1", 1)], LISTS),
+        "found a row of 4; expected a query, an item and a grade",
+    ),
     "a number as a name to compare": (
         lambda: compare(SOLUTION, {1: LISTS, 2: LISTS}, "AP"),
         'found "1" as the name of a submission',
@@ -753,3 +771,123 @@ def test_a_wrong_call_is_one_clear_error(
     with pytest.raises((scorer.ScorerError, ValueError), match=re.escape(message)):
         call()
     assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (
+            lambda: evaluate(SOLUTION, LISTS, "AP", perquery=True),
+            "evaluate() has no parameter 'perquery' (did you mean per_query?)",
+        ),
+        (
+            lambda: compare(SOLUTION, {"a": LISTS, "b": LISTS}, "AP", resample=9),
+            "compare() has no parameter 'resample' (did you mean resamples?)",
+        ),
+        (lambda: evaluate(SOLUTION, LISTS, "AP", depth=9), "evaluate() has no parameter 'depth'"),
+    ],
+)
+def test_a_wrong_keyword_names_the_nearest_parameter(call: Callable[[], object], message: str) -> None:
+    """And the function that was called, not a class of the library."""
+    with pytest.raises(TypeError) as error:
+        call()
+    assert str(error.value) == message
+
+
+# Dicts of columns, and subtopics
+
+
+def test_a_dict_of_columns_is_a_table() -> None:
+    """As Hugging Face gives it, with the usual names of columns; lists of arrays, too."""
+    solution = {"query-id": ["q", "q", "p"], "corpus-id": ["a", "b", "c"], "score": [1, 0, 2]}
+    run = {"query": ["q", "q", "p"], "item": ["b", "a", "c"], "score": np.array([2.0, 1.0, 3.0])}
+
+    assert dict(evaluate(solution, run, "RR")) == {"RR": 0.75}
+    assert evaluate({"query": {"item": 1}}, {"query": ["item", "score"]}, "RR")["RR"] == 1
+
+
+def test_subtopics_in_dicts_and_rows() -> None:
+    """Query -> item -> subtopic -> grade, or rows of query, item, grade and subtopic, are as dicts with these names."""
+    rows = [("q", "a", 1, "1"), ("q", "a", 1, "2"), ("q", "b", 1, "2"), ("q", "c", 1, "3")]
+    named = [dict(zip(("query", "item", "grade", "subtopic"), row, strict=True)) for row in rows]
+    nested: dict[str, dict[str, dict[str, int]]] = {"q": {}}
+    for _, item, grade, subtopic in rows:
+        nested["q"].setdefault(item, {})[subtopic] = grade
+    names, lists = ["alpha-nDCG@3", "StRecall@1", "AP-IA"], {"q": ["b", "a", "c"]}
+
+    results = [dict(evaluate(solution, lists, names)) for solution in (named, rows, nested)]
+    assert results[0] == results[1] == results[2]
+    assert results[0]["StRecall@1"] == 1 / 3
+
+
+# Notes on the order of lists in memory
+
+TEN = {f"q{query}": {f"d{item}": (query + item) % 3 for item in range(8)} for query in range(3)}
+DISTANCES = "the run scores of each list rise, as distances and ranks do; higher scores rank first: negate them"
+
+
+def test_equal_run_scores_in_memory_have_a_note() -> None:
+    """As in files: the order is only that of the ties."""
+    equal = {query: dict.fromkeys(items, 0.5) for query, items in TEN.items()}
+    frame = pd.DataFrame(
+        [(query, item, 0.5) for query in equal for item in equal[query]], columns=["qid", "docno", "score"]
+    )
+
+    for run in (equal, frame, [tuple(row) for row in frame.to_numpy()]):
+        (note,) = evaluate(TEN, run, "AP").notes.lines()
+        assert note.startswith("all run scores are equal (0.5), so only the rule for ties orders the lists")
+    assert evaluate(TEN, equal, "AP", ties="expected").notes.lines() == []
+
+
+def test_run_scores_that_rise_in_each_list_have_a_note() -> None:
+    """In a dict in the order of its items, as of a search by distance; a few that rise may do so by chance."""
+    rising = {query: {item: float(place) for place, item in enumerate(items)} for query, items in TEN.items()}
+    falling = {query: {item: -score for item, score in items.items()} for query, items in rising.items()}
+
+    assert evaluate(TEN, rising, "AP").notes.lines() == [DISTANCES]
+    assert evaluate(TEN, falling, "AP").notes.lines() == []
+    assert evaluate(TEN, {**falling, "q0": rising["q0"]}, "AP").notes.lines() == []
+    assert len(evaluate(TEN, {"q0": rising["q0"]}, "AP").notes.lines()) == 1  # on the missing queries
+
+
+def test_ranks_in_a_frame_that_contradict_its_run_scores_have_a_note() -> None:
+    """As in files: distances, and rank and score swapped. Other columns of this name change nothing."""
+    rows = [(query, item, place, 0.1 * place) for query in TEN for place, item in enumerate(TEN[query], 1)]
+    frame = pd.DataFrame(rows, columns=["qid", "docno", "rank", "score"])
+
+    (note,) = evaluate(TEN, frame, "AP").notes.lines()
+    assert note.startswith("the run scores rise with the rank, as distances do; negate distances")
+    (note,) = evaluate(TEN, frame.set_axis(["qid", "docno", "score", "rank"], axis=1), "AP").notes.lines()
+    assert "the two look swapped" in note
+    for fine in (frame.assign(score=-frame["score"]), frame.assign(rank="first"), frame.drop(columns="rank")):
+        assert evaluate(TEN, fine, "AP").notes.lines() == []
+
+
+# Intervals and several measures
+
+
+def test_the_intervals_of_a_run_are_those_of_a_board(tmp_path: Path) -> None:
+    """Of means only; equal to the numbers of leaderboard.json, for measures in [0, 1] and others."""
+    write_challenge(tmp_path, SETTINGS.replace("decimals = 3", "decimals = 6"))
+    assert here("run", tmp_path).code == 0
+    board = json.loads((tmp_path / "site" / "main" / "leaderboard.json").read_text(encoding="utf-8"))
+
+    for row in board["rows"]:
+        (file,) = (tmp_path / "submissions" / "main").glob(f"*{row['team']}.txt")
+        result = evaluate(tmp_path / "solutions" / "main.txt", file, ["MARp@5,10", "DCG", "num_ret"])
+        low, high = result.intervals()["MARp@5,10"]
+        assert (round(low, 6), round(high, 6)) == (row["low"], row["high"])
+        assert [*result.intervals()] == ["MARp@5,10", "DCG"]
+        assert result.intervals()["DCG"][0] < result["DCG"] < result.intervals()["DCG"][1]
+
+
+def test_several_measures_are_compared_at_once() -> None:
+    """The first is the comparison; each is that of the measure on its own, with the name that was requested."""
+    other = {query: [*reversed(items)] for query, items in LISTS.items()}
+    runs = {"a": LISTS, "b": other}
+    comparison = compare(SOLUTION, runs, ["AP", "ndcg_cut.5,10"])
+
+    assert [*comparison.by_measure] == ["AP", "ndcg_cut.5", "ndcg_cut.10"]
+    for name, each in comparison.by_measure.items():
+        assert each.to_dict() == compare(SOLUTION, runs, name).to_dict()
+    assert comparison.to_dict() == comparison.by_measure["AP"].to_dict()

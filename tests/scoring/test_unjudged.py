@@ -65,6 +65,10 @@ EXACT = (
     "P(rel=2)@2",
     "AP(rel=2)",
     "nDCG(rel=2)@3",
+    "RBP(p=0.8)",
+    "RBP(p=0.5)@2",
+    "RBP(p=0.8,rel=2)",
+    "RBP(p=0.8,gain=linear)",
 )
 """Measures whose bounds are reached where each query has a relevant item that is judged."""
 
@@ -138,7 +142,7 @@ def test_bounds_are_those_of_all_judgements(
 def test_bounds_without_a_known_way_are_left_out() -> None:
     """No bounds of a measure whose way is unknown, with ties by grade, or where unjudged items are removed."""
     grades, run = {"q": {"a": 1, "b": 0}}, {"q": ["b", "c", "a"]}
-    measures = ["AP", "Rprec", "Bpref", "RBP", "AP(denominator=hits)"]
+    measures = ["AP", "Rprec", "Bpref", "RBPresidual", "AP(denominator=hits)"]
 
     bounds = scorer.evaluate(grades, run, measures).unjudged_bounds()
     assert list(bounds) == ["AP"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -9,6 +10,7 @@ import shutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import create_engine, text
@@ -16,7 +18,9 @@ from sqlalchemy import create_engine, text
 from scorer.board.reports.leaderboard import to_json
 from scorer.errors import StoreError
 from scorer.live.entry import submissions
+from scorer.measures import earlier
 from scorer.organising.render import boards
+from scorer.scoring.outcomes import Rules
 from scorer.settings.loading import read_challenge
 from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import Store
@@ -31,6 +35,7 @@ from tests.strangers import members
 SCHEMA_1 = Path(__file__).parent / "schema_1"
 SCHEMA_4 = Path(__file__).parent / "schema_4"
 SCHEMA_5 = Path(__file__).parent / "schema_5"
+RELEASE_1_0 = Path(__file__).parent / "release_1_0"
 BACKUP = "schema-1.db.schema-1.backup"
 
 
@@ -52,7 +57,7 @@ LATER = ("low", "high", "rank from", "rank to", "tier")
 """Columns that the releases which wrote the expected boards did not have."""
 
 
-def rendered(folder: Path, track: str) -> dict[str, object]:
+def rendered(folder: Path, track: str) -> dict[str, Any]:
     """The board of a track as it is in the site."""
     board = json.loads((folder / "site" / track / "leaderboard.json").read_text())
     columns = [name for name in board["columns"] if name not in LATER]
@@ -259,6 +264,57 @@ def test_a_database_of_schema_5_has_the_log_that_it_had(
 
     assert not (folder / "site" / "log-texts.jsonl").exists()
     assert (folder / "schema-5.db.schema-5.backup").is_file()
+
+
+def test_names_of_measures_keep_their_meaning_in_a_track_of_version_1_0(tmp_path: Path, terminal: Terminal) -> None:
+    """RBO and Compat were the sums over the lists: their columns have the parameter, and the same numbers.
+
+    That is so from one run to the next, and also after a file is scored that came later. In a new challenge, the same
+    names mean what they mean now.
+    """
+    folder, new = tmp_path / "challenge", tmp_path / "new"
+    for copied in (folder, new):
+        shutil.copytree(RELEASE_1_0, copied)
+        for part in ("solutions", "submissions"):
+            shutil.copytree(SCHEMA_4 / part, copied / part)
+    (new / "release-1.0.db").unlink()
+    wanted = json.loads((RELEASE_1_0 / "expected-main.json").read_text())
+
+    for command in ("render", "run", "run"):
+        assert terminal.run(command, folder).code == 0
+        board = rendered(folder, "main")
+        assert [[*row.values()] for row in board["rows"]] == [[*row.values()] for row in wanted["rows"]]
+    assert board["columns"][3:8] == [
+        "Compat(depth=list)",
+        "Compat(p=0.8,depth=list)",
+        "Compat(normalise=no,depth=list)",
+        "0.5*Compat(depth=list)+0.5*AP",
+        "AP",
+    ]
+    river_mill = next((folder / "submissions" / "main").glob("*river-mill.txt"))
+    shutil.copy(river_mill, river_mill.with_name("20110425T000000Z-later.txt"))
+    assert "main: 0 scored, 6 known" in terminal.run("run", folder).err
+    scores = {row["team"]: row["Compat(depth=list)"] for row in rendered(folder, "main")["rows"]}
+    assert scores["later"] == scores["river-mill"] == 0.1909
+    compared = terminal.run(
+        "compare", "river-mill", "popular", "--challenge", folder, "--track", "main", "-m", "RBO(p=0.8)"
+    ).out
+    assert compared.startswith("Compat(p=0.8,depth=list)")
+
+    assert terminal.run("run", new).code == 1  # one of the files is invalid
+    columns = rendered(new, "main")["columns"][3:8]
+    assert columns == ["Compat", "RBO(p=0.8)", "Compat(normalise=no)", "0.5*RBO+0.5*AP", "AP"]
+    assert rendered(new, "main")["rows"] != rendered(folder, "main")["rows"]
+
+
+def test_digests_of_schema_1_keep_the_name_of_a_measure() -> None:
+    """Results of schema 1 are found by a digest of the names that measures had then."""
+    measures = (*earlier.parse("Compat(p=0.8)"), *earlier.parse("0.5*RBO+0.5*AP"))
+    names = ["RBO(p=0.8,normalise=yes)", "0.5*RBO(p=0.95,normalise=yes)+0.5*AP(denominator=R,rel=positive)"]
+    settings = [None, "zero", "trec", None, None, "skip", "nonrelevant"]
+
+    wanted = hashlib.sha256(json.dumps([1, names, *settings]).encode()).hexdigest()
+    assert Rules(measures).version_1_digest == wanted
 
 
 @pytest.mark.parametrize("version", [2, 3])

@@ -22,10 +22,11 @@ from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
 from scorer.board.site.templates import environment_of, render_template, source
 from scorer.lists.solution import Solution, Source
+from scorer.measures.names import MeasureNames
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, ReportForm
 from scorer.scoring.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks, json_text, report_document
 from scorer.scoring.analysis.compare import Comparison, run_tasks
-from scorer.scoring.evaluation import Keywords, MeasureNames, measures_named, takes_options
+from scorer.scoring.evaluation import Keywords, measures_named, takes_options
 from scorer.wording import quoted
 
 STYLES = ("style.css", "report.css")

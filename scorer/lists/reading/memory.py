@@ -8,6 +8,8 @@ attributes, as in ir_measures and ir_datasets.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from itertools import chain
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, runtime_checkable
@@ -71,11 +73,15 @@ Source = ListsByQuery | ByQuery | Frame | ArrowTable | Iterable[Any]
 def graded(source: Source, findings: Findings) -> Graded:
     """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
     source = _by_query(source)
-    if not isinstance(source, Mapping):
+    if not isinstance(source, Mapping) or _is_of_columns(source, tables.SOLUTION):
         return tables.graded(_table(source, tables.SOLUTION), {}, findings)
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
         raise UnreadableError("expected a dict of dicts: query -> item -> grade")
+    if any(isinstance(next(iter(listed.values()), None), Mapping) for listed in lists):
+        pairs = ((query, *item) for query, items in source.items() for item in items.items())
+        rows = ((query, item, grade, name) for query, item, grades in pairs for name, grade in grades.items())
+        return tables.graded(_table(rows, tables.SOLUTION), {}, findings)
     return Graded(
         query=_ids(source, "query"),
         line=np.arange(1, len(lists) + 1, dtype=np.int64),
@@ -89,8 +95,13 @@ def graded(source: Source, findings: Findings) -> Graded:
 def ranked(source: Source, findings: Findings) -> Ranked:
     """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
     source = _by_query(source)
-    if not isinstance(source, Mapping):
-        return tables.ranked(_table(source, tables.SUBMISSION), {}, findings)
+    if not isinstance(source, Mapping) or _is_of_columns(source, tables.SUBMISSION):
+        table = _table(source, tables.SUBMISSION)
+        rows, ranks = tables.ranked(table, {}, findings), tables.places(table.column_names, "rank", {})
+        if len(ranks) != 1 or rows.run_score is None or len(rows.item) < table.num_rows:
+            return rows
+        stated = tables.whole_column(table, ranks[0])
+        return replace(rows, note=tables.contradiction(rows.query, stated, rows.run_score, rows.line))
     lists = _lists(source)
     scored = [isinstance(listed, Mapping) for listed in lists]
     if any(scored) and not all(scored):
@@ -128,6 +139,17 @@ def _by_query(source: Any) -> Any:
     return listed
 
 
+def _is_of_columns(source: Mapping[str, Any], wanted: tuple[str, ...]) -> bool:
+    """Whether this is a dict of columns, as Hugging Face gives it, and not one by query."""
+    columns = [*source.values()]
+    is_list = all(isinstance(column, list) or getattr(column, "ndim", 0) == 1 for column in columns)
+    with suppress(UnreadableError):
+        return (
+            is_list and len({*map(len, columns)}) == 1 and bool(tables.needed_places([*map(str, source)], wanted, {}))
+        )
+    return False
+
+
 def _lists(source: ListsByQuery) -> list[Any]:
     lists = list(source.values())
     kinds = (Mapping, Sequence, np.ndarray)
@@ -139,10 +161,15 @@ def _lists(source: ListsByQuery) -> list[Any]:
 
 
 def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
-    if _is_frame(source):
+    if isinstance(source, Mapping) or hasattr(source, "iloc"):
         # The columns of a frame may hold anything, so Arrow does not convert them.
-        places = tables.needed_places([*map(str, source.columns)], wanted, {})
-        return _converted({column: source.iloc[:, at] for column, at in places.items()})
+        by_name = isinstance(source, Mapping)
+        columns = [*source.values()] if by_name else [source.iloc[:, at] for at in range(len(source.columns))]
+        names = [*map(str, source if by_name else source.columns)]
+        places, ranks = tables.needed_places(names, wanted, {}), tables.places(names, "rank", {})
+        if "score" in places and len(ranks) == 1 and np.asarray(columns[ranks[0]]).dtype.kind in "iuf":
+            places["rank"] = ranks[0]
+        return _converted({column: columns[at] for column, at in places.items()})
     if isinstance(source, ArrowTable):
         try:
             return pa.RecordBatchReader.from_stream(source).read_all()
@@ -168,7 +195,7 @@ def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequ
     first: tuple[str, ...] = ()
     read: list[tuple[Any, ...]] = []
     for line, row in enumerate(rows, 1):
-        kind = (type(row), *row) if isinstance(row, Mapping) else type(row)
+        kind = (type(row), *row) if isinstance(row, Mapping) else (type(row), len(row)) if _is_plain(row) else type(row)
         if kind not in known:
             try:
                 known[kind] = _getter(row, wanted)
@@ -178,16 +205,22 @@ def _row_columns(rows: Iterable[Any], wanted: tuple[str, ...]) -> dict[str, Sequ
         first = first or names
         if names != first:
             raise UnreadableError(f"found a row of {', '.join(names)}; expected {', '.join(first)}, as above", line)
-        if kind in (tuple, list) and len(row) != 3:
+        if _is_plain(row) and len(row) != len(names):
             raise UnreadableError(f"found a row of {len(row)}; expected a query, an item and a {wanted[2]}", line)
         read.append(get(row))
     return dict(zip(first or wanted[:3], zip(*read, strict=True) if read else ((), (), ()), strict=True))
+
+
+def _is_plain(row: object) -> bool:
+    return type(row) in (tuple, list)
 
 
 def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
     """Return the columns of a row, and the function that reads them from all rows of its kind."""
     fields = getattr(row, "_fields", ())
     if isinstance(row, tuple | list) and not fields:
+        if len(row) == 4 and "subtopic" in wanted and not isinstance(row[2], str):
+            return (*wanted[:3], "subtopic"), itemgetter(0, 1, 2, 3)
         return wanted[:3], itemgetter(0, 1, 2) if len(row) == 3 else tuple
     if isinstance(row, Mapping):
         names = list(row)

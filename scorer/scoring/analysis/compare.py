@@ -107,6 +107,9 @@ class Comparison(Tabular):
     """For each submission, notes about it, such as unknown queries."""
     slices: Mapping[str, Comparison] = field(default_factory=dict)
     """By label, the comparison on the queries of a slice, for `scorer compare --slices`."""
+    by_measure: Mapping[str, Comparison] = field(default_factory=dict)
+    """By name, the comparison on each measure of a list; this one is that on the first. Nothing is adjusted for their
+    number."""
 
     @property
     def separates(self) -> bool:
@@ -216,14 +219,14 @@ WORDS = Words("measure", "measures", "submission", "submissions", "query", "quer
 def compare(
     solution: Source | Solution,
     runs: Mapping[str, Source],
-    measure: str | Measure,
+    measure: str | Measure | Sequence[str | Measure],
     *,
     resamples: int = RESAMPLES,
     seed: int = SEED,
     all_pairs: bool = False,
     **options: Unpack[Keywords],
 ) -> Comparison:
-    """Compare submissions on one measure.
+    """Compare submissions on one measure, or on each of a list.
 
     Parameters
     ----------
@@ -232,7 +235,7 @@ def compare(
     runs
         At least two submissions by name, each as for `evaluate`.
     measure
-        One measure whose aggregate is a mean, as in "nDCG@10".
+        One measure whose aggregate is a mean, as in "nDCG@10"; or a list of them, for `Comparison.by_measure`.
     resamples
         How many resamples the bootstrap draws.
     seed
@@ -268,9 +271,12 @@ def compare(
     Comparison(MAP: a=1.0000, b=0.5000; queries=2)
     """
     submissions = _several(runs)
-    name, chosen = one_measure(measure)
-    (task,), notes = run_tasks(solution, submissions, {name: chosen}, **options)
-    return replace(compared(task, Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)), notes=notes)
+    settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
+    chosen = dict([one_measure(measure)]) if isinstance(measure, str | Measure) else measures_named(measure)
+    tasks, notes = run_tasks(solution, submissions, chosen, **options)
+    names = {str(each): name for name, each in reversed(chosen.items())}
+    results = {names[task.name]: replace(compared(task, settings), notes=notes) for task in tasks}
+    return replace(next(iter(results.values())), by_measure=results)
 
 
 def _several(runs: Mapping[str, Source]) -> Several:
