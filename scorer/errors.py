@@ -168,6 +168,11 @@ class Findings:
         self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:SHOWN]
         self.count += others.count
 
+    def without(self, *beginnings: str) -> Findings:
+        """Return the findings without those that begin with one of the texts."""
+        kept = [problem for problem in self.shown if not problem.text.startswith(beginnings)]
+        return Findings(kept, self.count - len(self.shown) + len(kept))
+
     def __bool__(self) -> bool:
         return self.count > 0
 

@@ -39,6 +39,7 @@ from scorer.cli.parameters import (
 )
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import is_regular, shown
+from scorer.lists import READ_AS
 from scorer.wording import TABLES, aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -281,6 +282,8 @@ def _scored(
             continue
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error
+        if graded.read_as and not results:
+            print_message(f"{printable(shown(solution))}: {READ_AS}{graded.read_as}")
         print_message(*swapped_note(graded, solution, path), *result.notes.lines(shown(path)))
         print_message(*_tie_bounds(graded, path, measures, settings, result))
         results.append((path, result))

@@ -16,6 +16,9 @@ ALIKE = "in Unicode's form NFC and without invisible characters, "
 DECIMALS = "ids of queries are written as decimals: "
 """These parts of messages identify them in stored results: boards hide what they say until final scores are shown."""
 
+READ_AS = "without a header, read as "
+"""Begins the line on how a file without a header is read."""
+
 NO_QUERY_KNOWN = "none of its queries is known"
 
 _SETTING = re.compile(r"[,;](?: or)? name it with --submission-format .* in challenge\.toml")

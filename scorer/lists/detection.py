@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -25,6 +25,7 @@ from scorer.lists.formats import (
     trec,
     vlnet,
 )
+from scorer.lists.formats.layouts import EXAMPLES, WHITE, Layout, fields, is_number
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -94,6 +95,11 @@ FOREIGN: Mapping[str, str] = {
 }
 """What a file is that no format recognises, by the beginning of its first line."""
 
+LAYOUTS: Mapping[str, Callable[[Block, Mapping[str, str]], Layout | None]] = {
+    module.NAME: module.layout for module in (delimited, letor, trec, vlnet)
+}
+"""The layout of a submission without a header, by the name of the format."""
+
 COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str]]] = {
     module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited)
 }
@@ -134,6 +140,23 @@ class DetectedFormat:
         """Return the names of the columns that are read from a submission, by what they are for, if they have names."""
         read = COLUMNS_READ.get(self.format.NAME)
         return {} if read is None else read(head, self.options)
+
+    def layout(self, head: Block) -> Layout | None:
+        """Return the layout of a submission; None for a format whose values have names. Raises UnreadableError."""
+        layout = LAYOUTS.get(self.format.NAME)
+        return None if layout is None else layout(head, self.options)
+
+    def has_lists(self, head: Block) -> bool:
+        """Whether each query of a submission has one line, with a mark between its items."""
+        layout = self.layout(head)
+        return layout is not None and layout.has_lists
+
+    def solution_layout(self, head: Block) -> str:
+        """Return the layout of a solution without a header, for people; empty for any other one."""
+        if self.format in (trec, vlnet, letor):
+            return str(self.format.SOLUTION)
+        layout = delimited.layout(head, self.options, is_solution=True) if self.format is delimited else None
+        return "" if layout is None or layout.has_header else f"{layout}"
 
     @contextmanager
     def _choosing(self) -> Iterator[None]:
@@ -241,13 +264,23 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
     if foreign := _foreign(found):
         raise UnreadableError(foreign, first.first_line)
-    columns = f"delimited:query=Q,item=I,{'grade=G' if setting == 'solution_format' else 'score=S'}"
+    columns = _columns(lines or [found], "grade" if setting == "solution_format" else "score")
     closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
     raise UnreadableError(
         f"the format cannot be detected from {quoted(found)}; the closest layouts are {closest}; "
         f"{_hint(setting, f'NAME, as in {columns}')}",
         first.first_line,
     )
+
+
+def _columns(lines: Sequence[str], number: str) -> str:
+    """Return how the columns of a table are named that begins with these lines: by names, or by positions."""
+    mark = next((mark for mark in "\t,;" if mark in lines[0]), WHITE)
+    rows = fields(lines, mark)
+    blank = "delimiter=blank," if mark == WHITE else ""
+    if len(rows) > 1 and not any(map(is_number, rows[0])) and any(map(is_number, rows[1])):
+        return f"delimited:{blank}query=Q,item=I,{number}={number[0].upper()}"
+    return f"delimited:header=no,query=1,item=2,{number}=3{' (or rank=3)' if number == 'score' else ''}"
 
 
 def _foreign(line: str) -> str:
@@ -271,7 +304,7 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
         for example in getattr(known, kind).split(" or ")
     ]
     if "SUBMISSION" in kinds:
-        layouts += [(example, delimited.NAME) for example in delimited.HEADERLESS_EXAMPLES]
+        layouts += [(example, delimited.NAME) for example in EXAMPLES]
     marks = WORD.sub("w", line[:SHAPE])
     return sorted(layouts, key=lambda layout: -SequenceMatcher(None, WORD.sub("w", layout[0]), marks).ratio())[:2]
 
@@ -281,7 +314,8 @@ def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -
     if not lines or re.match(LFS, lines[0]):  # its lines look like those of a run without scores
         return None
     for format_ in FORMATS.values():
-        if one_block <= (format_ in DOCUMENTS) and format_.recognises(lines):
+        are_known = delimited.recognises_solution if (format_, setting) == (delimited, "solution_format") else None
+        if one_block <= (format_ in DOCUMENTS) and (are_known or format_.recognises)(lines):
             return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 

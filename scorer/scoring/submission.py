@@ -17,6 +17,7 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
+from scorer.lists import READ_AS
 from scorer.lists.detection import opened
 from scorer.lists.match import (
     Order,
@@ -122,9 +123,15 @@ def _score_file(
             order = Order()
             rows = read_batches(detected.ranked(head), blocks, problems, pool, limits)
             batches = order.of(rows, detected.options.get("tag", "*"))
-            once = detected.is_vlnet
-            outcome = score_parts(solution, parted(batches), rules, problems, notes, once, pool, limits)
+            layout = detected.layout(head)
+            has_lists = layout is not None and layout.has_lists
+            if layout is not None and has_lists and solution.mark_in_items(layout.between):
+                found = f"ids of items have {quoted(layout.between)}, which separates items here ({layout})"
+                problems.add(0, f'{found}; write lists in brackets, as in ["d1", "d2"], or a run of TREC')
+            outcome = score_parts(solution, parted(batches), rules, problems, notes, has_lists, pool, limits)
             order.check(rules.ties, notes)
+            if layout is not None and not layout.has_header:
+                notes.add(0, f"{READ_AS}{layout}")
     except InaccessibleError:
         raise
     except UnreadableError as error:

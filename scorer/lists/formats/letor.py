@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
+from scorer.lists.formats.layouts import Layout
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, pc, take, text_lengths, texts
 from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, rows_of
@@ -43,7 +44,11 @@ def recognises(lines: list[str]) -> bool:
 def _is_table_row(line: str) -> bool:
     columns = line.split("\t")
     vector = columns[2].split() if len(columns) == 4 else []
-    return len(vector) > 1 and all(re.fullmatch(r"[-+.0-9eE]+", value) for value in vector)
+    return (
+        len(vector) > 1
+        and len(f"{columns[0]} {columns[1]}".split()) == 2
+        and all(re.fullmatch(r"[-+.0-9eE]+", value) for value in vector)
+    )
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
@@ -59,6 +64,11 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
             "feature vectors have no order; name the feature to rank by, as in --submission-format letor:feature=1"
         )
     return partial(_read, Ranked, _is_table(head), feature)
+
+
+def layout(_head: Block, _options: Mapping[str, str]) -> Layout:
+    """Return the layout of a submission."""
+    return Layout(("label", "qid:query", "features", "# item"))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

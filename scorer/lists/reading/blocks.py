@@ -433,12 +433,12 @@ class Words:
         return take(padded, np.where(self.lengths > place, self._start + place, len(padded) - 1))
 
 
-def sample(content: bytes) -> list[str]:
+def sample(content: bytes, most: int = SAMPLE_LINES) -> list[str]:
     """Return the first lines that are not blank."""
     visible = VISIBLE.search(content)
     start = content.rfind(b"\n", 0, visible.start() if visible else len(content)) + 1
     lines = content[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
-    return [line.strip("\r\n") for line in islice(filter(str.strip, lines), SAMPLE_LINES)]
+    return [line.strip("\r\n") for line in islice(filter(str.strip, lines), most)]
 
 
 def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
