@@ -25,7 +25,7 @@ from scorer.lists.formats import (
     trec,
     vlnet,
 )
-from scorer.lists.formats.layouts import EXAMPLES, WHITE, Layout, fields, is_number
+from scorer.lists.formats.layouts import EXAMPLES, LISTS, WHITE, Layout, fields, is_number
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -48,7 +48,7 @@ from scorer.lists.reading.blocks import (
 )
 from scorer.lists.reading.tables import AmbiguousError
 from scorer.options import Role
-from scorer.wording import printable, quoted
+from scorer.wording import printable, quoted, shortened, texts_of
 
 
 class Format(Protocol):
@@ -87,16 +87,11 @@ DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
 """Those whose files are read as one block, because their lines cannot be read one by one."""
 
 LFS = r"version https://git-lfs\.github\.com"
-FOREIGN: Mapping[str, str] = {
-    LFS: "a pointer of Git LFS, not the file itself; fetch that with git lfs pull",
-    r"<": "a page in HTML or XML, not the file itself; download the file, as by the link to its raw content",
-    r"[{\[(]\s*('|\()": "a value printed by Python; write it as JSON, with json.dump",
-    r"[{\[]": 'JSON of no known form; expected {"query": {"item": number}}, two levels deep, or an object a line',
-}
-"""What a file is that no format recognises, by the beginning of its first line."""
-
 LAYOUTS: Mapping[str, Callable[[Block, Mapping[str, str]], Layout | None]] = {
-    module.NAME: module.layout for module in (delimited, letor, trec, vlnet)
+    delimited.NAME: delimited.layout,
+    letor.NAME: lambda *_: Layout(("label", "qid:query", "features", "# item")),
+    trec.NAME: trec.layout,
+    vlnet.NAME: lambda *_: Layout(LISTS, ":", ","),
 }
 """The layout of a submission without a header, by the name of the format."""
 
@@ -262,7 +257,7 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
         return detected
     # White space beyond ASCII is blank here only: the readers would take it as an id.
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
-    if foreign := _foreign(found):
+    if foreign := _foreign([found, *lines[1:]]):
         raise UnreadableError(foreign, first.first_line)
     columns = _columns(lines or [found], "grade" if setting == "solution_format" else "score")
     closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
@@ -283,10 +278,18 @@ def _columns(lines: Sequence[str], number: str) -> str:
     return f"delimited:header=no,query=1,item=2,{number}=3{' (or rank=3)' if number == 'score' else ''}"
 
 
-def _foreign(line: str) -> str:
-    """What a file is that begins with a line and is of no format, as a message; empty for any other file."""
-    what = (what for pattern, what in FOREIGN.items() if re.match(pattern, line.strip(), re.IGNORECASE))
-    return next((f"found {quoted(line)}: {each}" for each in what), "")
+def _foreign(lines: Sequence[str]) -> str:
+    """What a file is that begins with these lines and is of no format, as a message; empty for any other file."""
+    line = lines[0] if lines else ""
+    known = (what for form, what in texts_of(__file__)["files"].items() if re.match(form, line.strip(), re.IGNORECASE))
+    return next((f"found {quoted(shortened(line, 30))}: {what}" for what in chain(_answers(lines), known)), "")
+
+
+def _answers(lines: Sequence[str]) -> Iterator[str]:
+    """Yield what a file in JSON is that begins with these lines, if its form is another tool's."""
+    if lines and lines[0].lstrip().startswith(("{", "[")):
+        text = "\n".join(lines)
+        yield from (what for form, what in texts_of(__file__)["answers"].items() if re.search(form, text))
 
 
 def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
@@ -311,7 +314,8 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
 
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
-    if not lines or re.match(LFS, lines[0]):  # its lines look like those of a run without scores
+    # The lines of a pointer of Git LFS look like those of a run without scores.
+    if not lines or re.match(LFS, lines[0]) or any(_answers(lines)):
         return None
     for format_ in FORMATS.values():
         are_known = delimited.recognises_solution if (format_, setting) == (delimited, "solution_format") else None
@@ -338,7 +342,7 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
         lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:
             checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
-            return "" if recognised(lines, "submission_format") else _foreign(lines[0] if lines else "")
+            return "" if recognised(lines, "submission_format") else _foreign(lines)
     except InaccessibleError:
         return ""
     except UnreadableError as error:

@@ -44,7 +44,7 @@ def recognises(lines: list[str]) -> bool:
     if not lines or recognises_solution(lines):
         return bool(lines)
     found = layouts.layout_of(lines)
-    return found is not None and (len(found.columns) < len(layouts.QRELS) or found.has_blanks)
+    return found is not None and (len(found.columns) < len(layouts.QRELS) or found.mark == "\t")
 
 
 def recognises_solution(lines: list[str]) -> bool:
@@ -113,20 +113,17 @@ def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
     places_of = partial(_places, wanted=wanted, options=options)
     if "header" in options:
         return Header.by_position(head, _delimiters(options), places_of)
-    if "rank" not in wanted:
-        return _levels(head, options) or Header.of(head, partial(_delimiter, options=options), places_of)
+    if "rank" not in wanted and layouts.are_levels(sample(head.content)) and not options:
+        return Header(0, layouts.WHITE, layouts.LEVELS, places_of(layouts.LEVELS))
     lines = sample(head.content)
-    if not options and _delimiter(lines[0], {}) is None and (found := layouts.layout_of(lines, head)) is not None:
+    if (
+        "rank" in wanted
+        and not options
+        and _delimiter(lines[0], {}) is None
+        and (found := layouts.layout_of(lines, head)) is not None
+    ):
         return Header(0, found.mark, found.columns, places_of(found.columns), found.between)
-    header = Header.of(head, partial(_delimiter, options=options), places_of)
-    return replace(header, between=header.mark_between(head)) if "items" in header.places else header
-
-
-def _levels(head: Block, options: Mapping[str, str]) -> Header | None:
-    """Return the columns of NTCIR's judgements, without a header; None for any other file."""
-    if options or not layouts.are_levels(sample(head.content)):
-        return None
-    return Header(0, layouts.WHITE, layouts.LEVELS, _places(layouts.LEVELS, tables.SOLUTION, {}))
+    return Header.of(head, partial(_delimiter, options=options), places_of).with_mark(head)
 
 
 def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> Mapping[str, int]:
@@ -137,7 +134,7 @@ def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str,
 
 
 def _graded(header: Header, block: Block, findings: Findings) -> Graded:
-    return tables.graded_rows(*header.rows(block, findings), findings)
+    return tables.graded_rows(*header.rows(block, findings), findings, header.between)
 
 
 def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
@@ -181,16 +178,18 @@ class Header:
         counts = {mark: {*map(len, layouts.fields(lines, mark))} for mark in delimiters}
         mark = next((mark for mark, number in counts.items() if len(number) == 1 and max(number) > 1), delimiters[0])
         names = [*map(str, range(1, max(counts[mark]) + 1))]
-        header = cls(0, mark, names, places_of(names))
-        return replace(header, between=header.mark_between(head)) if "items" in header.places else header
+        return cls(0, mark, names, places_of(names)).with_mark(head)
 
-    def mark_between(self, head: Block) -> str:
-        """Return what separates the items in the column of lists of a file. Raises UnreadableError."""
+    def with_mark(self, head: Block) -> Header:
+        """Return the header with what separates items in a column of lists, if there is one. Raises UnreadableError."""
+        if not (lists := self.places.keys() & {"items", "relevant"}):
+            return self
         rows = layouts.fields(sample(head.content, layouts.MOST)[self.line > 0 :], self.delimiter)
         rows = [row for row in rows if len(row) == len(self.names)]
-        queries, cells = ([row[self.places[name]] for row in rows] for name in ("query", "items"))
+        queries, cells = ([row[self.places[name]] for row in rows] for name in ("query", *lists))
         are_scattered = len({*queries}) < len(queries)
-        return tables.mark_between([*filter(None, cells)], are_scattered=are_scattered, are_lists=True)
+        mark = tables.mark_between([*filter(None, cells)], are_scattered=are_scattered, are_lists=True)
+        return replace(self, between=mark)
 
     @classmethod
     def of(

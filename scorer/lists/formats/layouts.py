@@ -49,8 +49,6 @@ class Layout:
     """The mark between columns."""
     between: str = ""
     """What separates the items of a list, as `mark_between` returns it."""
-    has_blanks: bool = False
-    """Whether ids have blanks, between tabs."""
     has_header: bool = False
 
     @property
@@ -145,7 +143,7 @@ def _between_tabs(lines: Sequence[str]) -> Layout | None:
     rows = fields(lines, "\t")
     for columns in (RANKS, RANKS_AND_SCORES):
         if {*map(len, rows)} == {len(columns)} and _count(rows, 2) and all(is_number(row[-1]) for row in rows):
-            return Layout(columns, "\t", has_blanks=any(" " in column for row in rows for column in row))
+            return Layout(columns, "\t")
     return None
 
 

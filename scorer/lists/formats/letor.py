@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
-from scorer.lists.formats.layouts import Layout
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, pc, take, text_lengths, texts
 from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, rows_of
@@ -64,11 +63,6 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
             "feature vectors have no order; name the feature to rank by, as in --submission-format letor:feature=1"
         )
     return partial(_read, Ranked, _is_table(head), feature)
-
-
-def layout(_head: Block, _options: Mapping[str, str]) -> Layout:
-    """Return the layout of a submission."""
-    return Layout(("label", "qid:query", "features", "# item"))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

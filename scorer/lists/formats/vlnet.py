@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, shortest
-from scorer.lists.formats.layouts import LISTS, Layout
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, pc, text_lengths
 from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, rows_of
@@ -57,11 +56,6 @@ def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
 def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     """Read the lines of a submission; items are listed by rank."""
     return _ranked
-
-
-def layout(_head: Block, _options: Mapping[str, str]) -> Layout:
-    """Return the layout of a submission."""
-    return Layout(LISTS, ":", ",")
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

@@ -56,6 +56,8 @@ def only_file(content: bytes) -> IO[bytes]:
 
 def _only(names: list[str]) -> int:
     """Return the position of the only name that is no left-over. Raises ArchiveError."""
+    if "[Content_Types].xml" in names:
+        raise ArchiveError("found an Excel workbook; save it as CSV")
     files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
     if len(files) == 1 and len(names) <= MOST:
         return files[0]
@@ -235,6 +237,8 @@ def _reason(error: BaseException) -> str:
             return "no permission to read it"
         case EOFError():
             return "the compressed file is cut short; send the whole file"
+        case gzip.BadGzipFile() if "Not a gzipped file" in str(error):
+            return "other bytes follow the compressed content; compress the file again"
         case gzip.BadGzipFile() | zlib.error():
             return f"the compressed file is damaged ({error}); compress it again"
         case OSError():

@@ -37,8 +37,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "rank": ("rank", "position", "place"),
     "score": ("score", "run_score", "sim", "similarity", "prediction", "rating"),
     "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score", "rating"),
-    "items": ("items", "item_ids", "prediction", "predictions", "recommendations"),
-    "flag": ("flag", "preliminary"),
+    "items": (
+        *("items", "item_ids", "prediction", "predictions", "recommendations"),
+        *("results", "references", "documents"),
+    ),
+    "scores": ("scores", "similarities"),
+    "distances": ("distances",),
+    "relevant": ("relevant", "positive_passages", "positive_docs", "positive_ids", "positives", "labels", "documents"),
+    "flag": ("flag", "preliminary", "usage"),
     "subtopic": ("subtopic", "subtopic_id"),
     "iteration": ("iteration",),
 }
@@ -55,14 +61,18 @@ TOOLS: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (
     ({"grade": "grade"}, ("score",)),  # one table for both: the score is the run score
     ({"score": "score"}, ("rating",)),  # LensKit: the rating is the grade
     ({"score": "prediction"}, ("rating",)),  # Recommenders: the same
+    ({"query": "topic_id", "items": "references"}, ("topic",)),  # TREC RAG: the topic is a text
+    ({"query": "query_id", "relevant": "positive_passages"}, ("query",)),  # Tevatron: the query is a text
 )
 """Columns by their exact names, which only together are a known tool's, and its columns that are something else."""
 
 OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
 """The options that choose a column by its name, as in ``delimited:query=session``: any but the iteration."""
 
-SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration")
-SUBMISSION = ("query", "item", "score", "rank", "items")
+SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration", "relevant")
+SUBMISSION = ("query", "item", "score", "rank", "items", "scores", "distances")
+SIGNS = {"scores": 1, "distances": -1}
+"""The numbers next to a list of items, and their sign as run scores."""
 
 RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 
@@ -110,8 +120,11 @@ def places(
 
 
 def has_lists(names: Sequence[str], options: Mapping[str, str]) -> bool:
-    """Whether each row has a list of items, and not one item."""
-    return "items" in options or (not places(names, "item", options) and bool(places(names, "items", options)))
+    """Whether each row has a list of items, or of relevant items, and not one item."""
+    if "items" in options or "relevant" in options:
+        return True
+    lists = places(names, "items", options) or places(names, "relevant", options)
+    return bool(lists) and not places(names, "item", options)
 
 
 def place(
@@ -137,16 +150,19 @@ def place(
 def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
     """Return the positions in `names` of the columns to read. Raises UnreadableError without one."""
     number = order_by(names, options) if "rank" in wanted else "grade"
-    lists = "items" in wanted and has_lists(names, options)
-    found = {}
-    for column in ("query", "items") if lists else ("query", "item", number):
+    lists = "items" if "items" in wanted else "relevant"
+    found: dict[str, int] = {}
+    for column in ("query", lists) if has_lists(names, options) else ("query", "item", number):
         at = place(names, column, options)
+        if at is None and column == number != "grade" and len(names) == len(found):
+            return {"query": found["query"], "items": found["item"]}
         if at is None:
             several = (column,) if column != number else ("score", "rank") if "rank" in wanted else ("grade",)
             known = ", ".join(name for number in several for name in COLUMNS[number])
             raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {known}")
         found[column] = at
-    also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
+    others = ["flag", "subtopic", "iteration", *(SIGNS if "items" in found else ())]
+    also = {column: place(names, column, options) for column in others if column in wanted}
     return {**found, **{column: at for column, at in also.items() if at is not None}}
 
 
@@ -293,7 +309,8 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
 ID_IN_LIST = re.compile(r"""'([^']*)'|"([^"]*)"|([^][(){}'",\s]+)""")
 """An id in a list of Python or JSON, with or without quotes."""
 
-FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+FLAGS = {"1": True, "true": True, "yes": True, "public": True}
+FLAGS |= {"0": False, "false": False, "no": False, "private": False}
 """The values of a flag, in lower case."""
 
 A_FLAG = "1 (preliminary) or 0"
@@ -320,8 +337,16 @@ def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> R
     return ranked_rows(_columns(table, SUBMISSION, options), _row_numbers(table), findings)
 
 
-def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
-    """Return the rows of a solution, each with its line; invalid rows are reported and left out."""
+def graded_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Graded:
+    """Return the rows of a solution, each with its line; invalid rows are reported and left out.
+
+    `mark` is as for `ranked_rows`; the items of a list have the grade 1.
+    """
+    if "relevant" in held:
+        flag = _flags(held["flag"], line, findings) if "flag" in held else None
+        rows = _listed_rows({**held, "items": held["relevant"]}, line, findings, mark)
+        flag = flag if flag is None else flag[np.isin(line, rows.line)]
+        return Graded(rows.query, rows.line, flag, rows.lengths, rows.item, np.ones(len(rows.item)))
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     grade = _numbers(_without_levels(held["grade"]), "grade", line, findings)
     flag = _flags(held["flag"], line, findings) if "flag" in held else None
@@ -389,7 +414,23 @@ def _listed_rows(held: Columns, line: Ints, findings: Findings, mark: str | None
     lists = keep(lists, sound)
     lengths = integers(pc.list_value_length(lists))
     item = id_texts(pc.list_flatten(lists), "items", np.repeat(line[sound], lengths), findings)
-    return Ranked(keep(query, sound), line[sound], lengths, item, run_score=None)
+    by = next((column for column in SIGNS if column in held), None)
+    scores = None if by is None else SIGNS[by] * _listed_numbers(keep(held[by], sound), lengths, line[sound], findings)
+    return Ranked(keep(query, sound), line[sound], lengths, item, scores)
+
+
+def _listed_numbers(column: pa.Array, lengths: Ints, line: Ints, findings: Findings) -> Floats:
+    """Return the numbers next to lists of so many items; lists with another number of them are reported."""
+    cells = column.to_pylist()
+    lists = [(list_in(f"[{(cell or '').strip('[]')}]", "") or []) if is_text(column.type) else cell for cell in cells]
+    counts = np.array([len(each or ()) for each in lists], dtype=np.int64)
+    report_wrong(column, counts != lengths, line, findings, "the scores; expected one for each item")
+    if (counts != lengths).any():
+        return np.zeros(int(lengths.sum()))
+    value = numbers(texts(str(number) for each in lists for number in each or ()))
+    wrong = np.flatnonzero(np.isnan(value))
+    findings.add_each(np.repeat(line, lengths)[wrong], lambda _: "found a score that is no finite number")
+    return value
 
 
 IN_BRACKETS, ONE_A_LINE = "[", "\n"
@@ -470,10 +511,12 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
             is_digits = is_number if name == "iteration" else pa.types.is_integer
             if not (is_text(column.type) or is_digits(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
-        elif name == "items":
+        elif name in ("items", "relevant", *SIGNS):
             inner = column.type.value_type if is_list(column.type) else None
-            if not (is_text(inner or column.type) or (inner and pa.types.is_integer(inner))):
-                raise UnreadableError(f"{found}; expected lists of text or whole numbers as ids")
+            known = is_number if name in SIGNS else pa.types.is_integer
+            if not (is_text(inner or column.type) or (inner and known(inner))):
+                expected = "numbers" if name in SIGNS else "text or whole numbers as ids"
+                raise UnreadableError(f"{found}; expected lists of {expected}")
         elif name == "flag":
             if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
                 raise UnreadableError(f"{found}; expected {A_FLAG} as the flag")
