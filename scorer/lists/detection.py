@@ -86,7 +86,8 @@ FORMATS: dict[str, Format] = {
 DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
 """Those whose files are read as one block, because their lines cannot be read one by one."""
 
-LFS = r"version https://git-lfs\.github\.com"
+NO_LISTS = r"version https://git-lfs\.github\.com|404: Not Found$"
+"""The first lines of files that look like lists: a pointer of Git LFS, and an answer of GitHub."""
 LAYOUTS: Mapping[str, Callable[[Block, Mapping[str, str]], Layout | None]] = {
     delimited.NAME: delimited.layout,
     letor.NAME: lambda *_: Layout(("label", "qid:query", "features", "# item")),
@@ -314,8 +315,7 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
 
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
-    # The lines of a pointer of Git LFS look like those of a run without scores.
-    if not lines or re.match(LFS, lines[0]) or any(_answers(lines)):
+    if not lines or re.match(NO_LISTS, lines[0]) or any(_answers(lines)):
         return None
     for format_ in FORMATS.values():
         are_known = delimited.recognises_solution if (format_, setting) == (delimited, "solution_format") else None

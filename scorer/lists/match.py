@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,7 +18,17 @@ import pyarrow as pa
 
 from scorer.errors import Findings, Problem
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, NO_QUERY_KNOWN, Counts
+from scorer.lists import (
+    ALIKE,
+    DECIMALS,
+    EQUAL_SCORES,
+    FEW_KNOWN,
+    ITEMS_DIFFER,
+    NO_LIST,
+    NO_QUERY_KNOWN,
+    SCORES_NOTHING,
+    Counts,
+)
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
 from scorer.lists.reading.arrow import coded, fingerprints, keep, plain_spelling, run_starts, take, texts
 from scorer.lists.reading.blocks import Block, LimitError, Ranked, UnreadableError
@@ -399,10 +410,12 @@ class Membership:
     """The judged items of all lists whose items are or were held."""
     looked_up: int = 0
     """Held items that are in the solution."""
-    outside: Findings = field(default_factory=Findings)
-    """Held items that are not in the solution: their ids, quoted."""
+    outside: list[str] = field(default_factory=list)
+    """Ids of some held items that are not in the solution."""
     strangers: Findings = field(default_factory=Findings)
     """Items that are not candidates."""
+    examples: list[str] = field(default_factory=list)
+    """Ids of some items that are not candidates."""
     alike: int = 0
     """Items that are not in the solution, but would be in Unicode's form NFC."""
 
@@ -428,6 +441,7 @@ class Membership:
         if solution.candidate_set is not None:
             item = _items(lists, length, every)
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
+            members.examples = take(lists.items, stranger[:EXAMPLES]).to_pylist()
             members.strangers.add_each(
                 lists.line_of(stranger),
                 lambda at: (
@@ -463,6 +477,7 @@ class Membership:
         self.held += other.held
         self.strangers.extend(other.strangers)
         self.alike += other.alike
+        self.examples = (self.examples + other.examples)[:EXAMPLES]
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
             self._look_up()
 
@@ -474,10 +489,10 @@ class Membership:
         return self.judged - self.held_judged + self.looked_up
 
     def _look_up(self) -> None:
-        for ids, line in self.held:
+        for ids, _ in self.held:
             known = self.solution.ids.item_codes(ids) != UNKNOWN
             self.looked_up += int(known.sum())
-            self.outside.add_each(line[~known], partial(_name, take(ids, np.flatnonzero(~known))))
+            self.outside += take(ids, np.flatnonzero(~known)[:EXAMPLES]).to_pylist()
         self.held.clear()
 
 
@@ -488,10 +503,6 @@ def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:
     with the number of ranked items and with the number of judged items that the lists could hold.
     """
     return np.asarray((known * FEW_OF_ITEMS < items) & (known * FEW_OF_JUDGED < possible))
-
-
-def _name(ids: pa.StringArray, at: int) -> str:
-    return quoted(ids[at].as_py())
 
 
 def _items(lists: RankedLists, length: Ints, which: Bools) -> Ints:
@@ -526,6 +537,25 @@ def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> str
     return f"{found}{f', and {which.size - 1:,} more' if which.size > 1 else ''}; write whole numbers"
 
 
+SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "upper and lower case": str.casefold,
+    "zeros at the beginning": lambda name: name.lstrip("0"),
+    "the end .0": lambda name: name.removesuffix(".0"),
+    "a prefix": lambda name: re.split("[:_/-]", name, maxsplit=1)[-1],
+    "a suffix": lambda name: re.split("[_.#-]", name, maxsplit=1)[0],
+}
+"""What ids may differ in, and what they are without it."""
+
+
+def difference(unknown: Sequence[str], known: Sequence[str]) -> str:
+    """Return an unknown id and a known one, and what they differ in if that is found."""
+    for what, plain in SPELLINGS.items():
+        by_plain = {plain(name): name for name in reversed(known)}
+        if (found := next((name for name in unknown if plain(name) in by_plain), None)) is not None:
+            return f"found {quoted(found)}, expected {quoted(by_plain[plain(found)])}: they differ in {what}"
+    return f"found {quoted(unknown[0])}, expected ids as {quoted(known[0])}"
+
+
 def check_queries(
     solution: Solution,
     answered: Bools,
@@ -548,6 +578,8 @@ def check_queries(
     alike = alike or _written_as_decimals(unknown, known)
     if lacking.size == answered.size:
         expected = alike or "check that the file is a submission for this track"
+        if not alike and unknown and len(known):
+            expected = f"{difference(sorted(unknown), known.to_pylist())}; {expected}"
         problems.add(0, f"{NO_QUERY_KNOWN}; {expected}")
         return
     if alike:
@@ -614,11 +646,17 @@ class Order:
     """Whether a list has several items."""
     query: pa.StringScalar | None = None
     """That of the last row with items."""
+    tied: int = 0
+    """Items next to an item with the same run score, of all `items`."""
+    items: int = 0
 
     def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
         """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
         for batch in batches:
             self.note = self.note or batch.note
+            self.items += len(batch.item)
+            if batch.run_score is not None:
+                self.tied += _next_to_equal(batch, batch.run_score)
             if self.is_tied and len(batch.item):
                 scores = batch.run_score
                 self.score = float(scores[0]) if self.score is None and scores is not None else self.score
@@ -641,6 +679,20 @@ class Order:
             )
         elif self.note is not None:
             notes.add(self.note.line, self.note.text)
+        elif self.tied and ties == "trec":
+            found = f"{self.tied:,} of {counted(self.items, 'item')} ({self.tied / self.items:.1%})"
+            notes.add(
+                0, f"{EQUAL_SCORES}{found} are next to one with the same; the rule for ties orders them, by item id"
+            )
+
+
+def _next_to_equal(batch: Ranked, score: Floats) -> int:
+    """Return how many items have the run score of the item before or after them in their list."""
+    same = score[1:] == score[:-1]
+    if same.any():
+        starts = run_starts(batch.query)[1:] if batch.lengths is None else np.cumsum(batch.lengths)[:-1]
+        same[starts[(starts > 0) & (starts <= same.size)] - 1] = False
+    return int((np.append(same, False) | np.append(False, same)).sum())
 
 
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
@@ -653,14 +705,19 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
     if few_known:
         # The number would tell a team which items are judged for queries that are hidden.
         found = f"{FEW_KNOWN}{counted(items, 'item')} is in the solution"
-        outside = next((f" (for example, {problem.text} is not)" for problem in members.outside), "")
+        outside = next((f" (for example, {quoted(name)} is not)" for name in members.outside), "")
         notes.add(0, f"{found}{outside}; check that the ids are those of this track")
+        if members.outside:
+            notes.add(0, f"{ITEMS_DIFFER}{difference(members.outside, members.solution.items.to_pylist())}")
     if members.alike:
         notes.add(0, f"{ALIKE}{counted(members.alike, 'more item')} would be in the solution")
     if members.strangers:
         count, shown = members.strangers.count, members.strangers.shown[:EXAMPLES]
         verb = "is not a candidate item" if count == 1 else "are not candidate items"
         total = Problem(0, f"{count:,} of its {counted(items, 'item')} {verb}; check the ids")
+        if count == items and members.solution.candidates is not None:
+            example = difference(members.examples, members.solution.candidates.to_pylist())
+            total = Problem(0, f"{SCORES_NOTHING}none of its {counted(items, 'item')} is a candidate item; {example}")
         notes.extend(Findings([total, *shown], 1 + len(shown)))
     return few_known
 

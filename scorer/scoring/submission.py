@@ -117,10 +117,9 @@ def _score_file(
 ) -> Scored | Rejected:
     problems, notes = Findings(), Findings()
     exceeded: Mapping[str, int] = {}
-    outcome, read = None, None if digest is None else hashlib.sha256()
+    outcome, read, order = None, None if digest is None else hashlib.sha256(), Order()
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
-            order = Order()
             rows = read_batches(detected.ranked(head), blocks, problems, pool, limits)
             batches = order.of(rows, detected.options.get("tag", "*"))
             layout = detected.layout(head)
@@ -139,6 +138,8 @@ def _score_file(
         exceeded = error.limits if isinstance(error, LimitError) else {}
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
+    if order.query is None:  # no line is valid
+        problems = problems.merged()
     return Rejected(problems, exceeded) if problems or outcome is None else outcome
 
 

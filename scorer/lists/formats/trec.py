@@ -85,9 +85,13 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
-    if layout(head, options).columns == layouts.RANKS_AND_SCORES:
+    columns = layout(head, options).columns
+    if columns == layouts.RANKS_AND_SCORES:
         return delimited.ranked(head, {})
     _check_header(head)
+    if columns == layouts.QRELS:
+        expected = f'expected six columns, "{SUBMISSION}"'
+        raise UnreadableError(f"four columns, as in {quoted(sample(head.content)[0])}: this is a solution; {expected}")
     tag = options.get("tag")
     read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
     return lambda block, findings: read(_unquoted(block, head), findings)
@@ -96,7 +100,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 def layout(head: Block, options: Mapping[str, str]) -> layouts.Layout:
     """Return the layout of a submission."""
     found = None if options else layouts.in_words(layouts.rows_of_words(sample(head.content)))
-    return found if found is not None and found.columns == layouts.RANKS_AND_SCORES else layouts.Layout(layouts.RUN)
+    return found if found is not None and len(found.columns) == QRELS_COLUMNS else layouts.Layout(layouts.RUN)
 
 
 def _check_header(head: Block) -> None:
