@@ -410,12 +410,12 @@ class Membership:
     """The judged items of all lists whose items are or were held."""
     looked_up: int = 0
     """Held items that are in the solution."""
-    outside: list[str] = field(default_factory=list)
-    """Ids of some held items that are not in the solution."""
+    outside: Findings = field(default_factory=Findings)
+    """Held items that are not in the solution: their ids."""
     strangers: Findings = field(default_factory=Findings)
     """Items that are not candidates."""
-    examples: list[str] = field(default_factory=list)
-    """Ids of some items that are not candidates."""
+    strange: Findings = field(default_factory=Findings)
+    """As `strangers`: their ids."""
     alike: int = 0
     """Items that are not in the solution, but would be in Unicode's form NFC."""
 
@@ -441,7 +441,7 @@ class Membership:
         if solution.candidate_set is not None:
             item = _items(lists, length, every)
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
-            members.examples = take(lists.items, stranger[:EXAMPLES]).to_pylist()
+            members.strange.add_each(lists.line_of(stranger), lambda at: lists.items[int(stranger[at])].as_py())
             members.strangers.add_each(
                 lists.line_of(stranger),
                 lambda at: (
@@ -477,7 +477,7 @@ class Membership:
         self.held += other.held
         self.strangers.extend(other.strangers)
         self.alike += other.alike
-        self.examples = (self.examples + other.examples)[:EXAMPLES]
+        self.strange.extend(other.strange)
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
             self._look_up()
 
@@ -489,11 +489,15 @@ class Membership:
         return self.judged - self.held_judged + self.looked_up
 
     def _look_up(self) -> None:
-        for ids, _ in self.held:
+        for ids, line in self.held:
             known = self.solution.ids.item_codes(ids) != UNKNOWN
             self.looked_up += int(known.sum())
-            self.outside += take(ids, np.flatnonzero(~known)[:EXAMPLES]).to_pylist()
+            self.outside.add_each(line[~known], partial(_name, take(ids, np.flatnonzero(~known))))
         self.held.clear()
+
+
+def _name(ids: pa.StringArray, at: int) -> str:
+    return str(ids[at])
 
 
 def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:
@@ -545,6 +549,10 @@ SPELLINGS: Mapping[str, Callable[[str], str]] = {
     "a suffix": lambda name: re.split("[_.#-]", name, maxsplit=1)[0],
 }
 """What ids may differ in, and what they are without it."""
+
+
+def _texts(findings: Findings) -> list[str]:
+    return [problem.text for problem in findings]
 
 
 def difference(unknown: Sequence[str], known: Sequence[str]) -> str:
@@ -647,16 +655,18 @@ class Order:
     query: pa.StringScalar | None = None
     """That of the last row with items."""
     tied: int = 0
-    """Items next to an item with the same run score, of all `items`."""
+    """The items with the run score of the item before them in their list, of all `items`."""
     items: int = 0
+    last: tuple[object, float] | None = None
+    """The query and the run score of the last row, where each item has a row."""
 
     def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
         """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
         for batch in batches:
             self.note = self.note or batch.note
             self.items += len(batch.item)
-            if batch.run_score is not None:
-                self.tied += _next_to_equal(batch, batch.run_score)
+            if batch.run_score is not None and len(batch.item):
+                self._count_tied(batch, batch.run_score)
             if self.is_tied and len(batch.item):
                 scores = batch.run_score
                 self.score = float(scores[0]) if self.score is None and scores is not None else self.score
@@ -668,6 +678,15 @@ class Order:
             yield batch
         if tag != "*" and self.score is None:
             raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
+
+    def _count_tied(self, batch: Ranked, score: Floats) -> None:
+        same = score[1:] == score[:-1]
+        if same.any():
+            starts = run_starts(batch.query)[1:] if batch.lengths is None else np.cumsum(batch.lengths)[:-1]
+            same[starts[(starts > 0) & (starts <= same.size)] - 1] = False
+        is_row = batch.lengths is None
+        self.tied += int(same.sum()) + (is_row and (batch.query[0], float(score[0])) == self.last)
+        self.last = (batch.query[-1], float(score[-1])) if is_row else None
 
     def check(self, ties: Ties, notes: Findings) -> None:
         """Report ranks that contradict the run scores, and run scores that are all equal."""
@@ -682,17 +701,8 @@ class Order:
         elif self.tied and ties == "trec":
             found = f"{self.tied:,} of {counted(self.items, 'item')} ({self.tied / self.items:.1%})"
             notes.add(
-                0, f"{EQUAL_SCORES}{found} are next to one with the same; the rule for ties orders them, by item id"
+                0, f"{EQUAL_SCORES}{found} have that of the item before; the rule for ties orders them, by item id"
             )
-
-
-def _next_to_equal(batch: Ranked, score: Floats) -> int:
-    """Return how many items have the run score of the item before or after them in their list."""
-    same = score[1:] == score[:-1]
-    if same.any():
-        starts = run_starts(batch.query)[1:] if batch.lengths is None else np.cumsum(batch.lengths)[:-1]
-        same[starts[(starts > 0) & (starts <= same.size)] - 1] = False
-    return int((np.append(same, False) | np.append(False, same)).sum())
 
 
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
@@ -705,10 +715,10 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
     if few_known:
         # The number would tell a team which items are judged for queries that are hidden.
         found = f"{FEW_KNOWN}{counted(items, 'item')} is in the solution"
-        outside = next((f" (for example, {quoted(name)} is not)" for name in members.outside), "")
+        outside = next((f" (for example, {quoted(name)} is not)" for name in _texts(members.outside)), "")
         notes.add(0, f"{found}{outside}; check that the ids are those of this track")
         if members.outside:
-            notes.add(0, f"{ITEMS_DIFFER}{difference(members.outside, members.solution.items.to_pylist())}")
+            notes.add(0, f"{ITEMS_DIFFER}{difference(_texts(members.outside), members.solution.items.to_pylist())}")
     if members.alike:
         notes.add(0, f"{ALIKE}{counted(members.alike, 'more item')} would be in the solution")
     if members.strangers:
@@ -716,7 +726,7 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
         verb = "is not a candidate item" if count == 1 else "are not candidate items"
         total = Problem(0, f"{count:,} of its {counted(items, 'item')} {verb}; check the ids")
         if count == items and members.solution.candidates is not None:
-            example = difference(members.examples, members.solution.candidates.to_pylist())
+            example = difference(_texts(members.strange), members.solution.candidates.to_pylist())
             total = Problem(0, f"{SCORES_NOTHING}none of its {counted(items, 'item')} is a candidate item; {example}")
         notes.extend(Findings([total, *shown], 1 + len(shown)))
     return few_known

@@ -215,7 +215,7 @@ def test_a_fault_of_all_lines_is_one_message(tmp_path: Path) -> None:
 def test_a_file_that_scores_0_for_certain_is_said_first(challenge: Path, tmp_path: Path, terminal: Terminal) -> None:
     """With --strict, the exit code is 1."""
     settings = challenge / "challenge.toml"
-    text = settings.read_text(encoding="utf-8").replace("[[tracks]]", '[[tracks]]\nitems = "items.txt"', 1)
+    text = settings.read_text(encoding="utf-8").replace("[tracks.main]", '[tracks.main]\nitems = "items.txt"', 1)
     settings.write_text(text, encoding="utf-8")
     (challenge / "items.txt").write_text("d1\nd2\n", encoding="utf-8")
     (tmp_path / "run").write_text("q1 Q0 D1 1 2 t\nq1 Q0 D2 2 1 t\n", encoding="utf-8")
@@ -253,7 +253,7 @@ def test_equal_scores_are_noted_if_they_matter(qrels_folder: Path, terminal: Ter
     )
 
     answer = terminal.run("evaluate", "q.txt", "run", "-m", "RR").err
-    assert "equal run scores: 2 of 4 items (50.0%)" in answer
+    assert "equal run scores: 1 of 4 items (25.0%)" in answer
     assert "by the order of ties: RR 0.7500 to 1.0000" in answer
     assert "ties" not in terminal.run("evaluate", "q.txt", "fine", "-m", "RR").err
 

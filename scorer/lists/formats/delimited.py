@@ -128,6 +128,8 @@ def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
 
 def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> Mapping[str, int]:
     """Return the positions of the columns to read, and of the ranks of a run with scores, which are compared."""
+    if "rank" in wanted and len(names) == 2 and (item := tables.place(names, "item", options)) is not None:
+        return {"query": 1 - item, "items": item}  # the header has a query, too
     found = tables.needed_places(names, wanted, options)
     ranks = [at for at in tables.places(names, "rank", options) if tables.plain(names[at]) == "rank"]
     return {**found, "rank": ranks[0]} if "score" in found and len(ranks) == 1 else found

@@ -154,8 +154,6 @@ def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mappin
     found: dict[str, int] = {}
     for column in ("query", lists) if has_lists(names, options) else ("query", "item", number):
         at = place(names, column, options)
-        if at is None and column == number != "grade" and len(names) == len(found):
-            return {"query": found["query"], "items": found["item"]}
         if at is None:
             several = (column,) if column != number else ("score", "rank") if "rank" in wanted else ("grade",)
             known = ", ".join(name for number in several for name in COLUMNS[number])
