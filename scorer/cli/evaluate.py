@@ -297,7 +297,7 @@ def _tie_bounds(
     graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
 ) -> list[str]:
     """Return the bounds of the means of a run with equal scores, as a message; nothing if they are all the same."""
-    from scorer.lists.match import ALL_EQUAL
+    from scorer.lists.ranked_lists import ALL_EQUAL
     from scorer.scoring.evaluation import evaluate as evaluated
 
     if (

@@ -20,7 +20,6 @@ from scorer.limits import OWN_FILES, Limits
 from scorer.lists import READ_AS
 from scorer.lists.detection import opened
 from scorer.lists.match import (
-    Order,
     ScatteredError,
     TemporarySpaceError,
     by_query,
@@ -29,7 +28,7 @@ from scorer.lists.match import (
     read_batches,
     whole_lists,
 )
-from scorer.lists.ranked_lists import RankedDicts
+from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading.arrow import coded
 from scorer.lists.reading.blocks import InaccessibleError, LimitError, Ranked, UnreadableError, is_large
 from scorer.lists.solution import Excluded, Solution

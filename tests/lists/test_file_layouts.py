@@ -109,7 +109,7 @@ def test_a_query_has_one_line_of_a_list(tmp_path: Path) -> None:
 
 
 def test_a_header_of_a_run_is_named(tmp_path: Path) -> None:
-    """It was taken as a run of its own."""
+    """It was taken as another run."""
     (tmp_path / "run").write_text("topic_id Q0 doc_id rank score run_id\nq1 Q0 d1 1 0.9 t\n", encoding="utf-8")
     (tmp_path / "qrels").write_text("topic iteration docno rel\nq1 0 d1 1\n", encoding="utf-8")
 

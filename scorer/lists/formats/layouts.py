@@ -63,7 +63,7 @@ class Layout:
 
 
 def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
-    """Return the layout of a submission with these first lines; None if there is none, or the first one is a header.
+    """Return the layout of a submission with these first lines; None if no layout fits, or the first one is a header.
 
     RUN and QRELS are read as TREC's. What separates items is found in `head`, or not at all. Raises UnreadableError
     where two layouts fit, or what separates items is not clear.
@@ -112,7 +112,7 @@ def _is_header(line: str) -> bool:
 
 
 def in_words(words: Sequence[Sequence[str]]) -> Layout | None:
-    """Return the layout of rows of words, whatever white space is between them; None for lists and other rows."""
+    """Return the layout of rows of words, with any white space between them; None for lists and other rows."""
     lengths, several = {*map(len, words)}, len(words) > 1
     same = len({row[1] for row in words if len(row) > 1}) == 1
     if _are_runs(words) or (min(lengths) >= len(RUN) and same and all(is_number(row[4]) for row in words)):
