@@ -214,7 +214,7 @@ class Order:
     """The items with the run score of the item before them in their list, of all `items`."""
     items: int = 0
     last: tuple[object, float] | None = None
-    """The query and the run score of the last row, where each item has a row."""
+    """The query and the run score of the last item."""
 
     def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
         """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
@@ -236,13 +236,12 @@ class Order:
             raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
 
     def _count_tied(self, batch: Ranked, score: Floats) -> None:
+        query = batch.query if batch.lengths is None else take(batch.query, batch.row_of_item)
         same = score[1:] == score[:-1]
         if same.any():
-            starts = run_starts(batch.query)[1:] if batch.lengths is None else np.cumsum(batch.lengths)[:-1]
-            same[starts[(starts > 0) & (starts <= same.size)] - 1] = False
-        is_row = batch.lengths is None
-        self.tied += int(same.sum()) + (is_row and (batch.query[0], float(score[0])) == self.last)
-        self.last = (batch.query[-1], float(score[-1])) if is_row else None
+            same[run_starts(query)[1:] - 1] = False
+        self.tied += int(same.sum()) + ((query[0], float(score[0])) == self.last)
+        self.last = query[-1], float(score[-1])
 
     def check(self, ties: Ties, notes: Findings) -> None:
         """Report ranks that contradict the run scores, and run scores that are all equal."""
@@ -252,9 +251,10 @@ class Order:
                 f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "
                 "write scores that fall with the rank",
             )
-        elif self.note is not None:
+            return
+        if self.note is not None:
             notes.add(self.note.line, self.note.text)
-        elif self.tied and ties == "trec":
+        if self.tied and ties == "trec":
             found = f"{self.tied:,} of {counted(self.items, 'item')} ({self.tied / self.items:.1%})"
             notes.add(
                 0, f"{EQUAL_SCORES}{found} have that of the item before; the rule for ties orders them, by item id"

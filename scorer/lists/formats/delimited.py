@@ -113,15 +113,12 @@ def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
     places_of = partial(_places, wanted=wanted, options=options)
     if "header" in options:
         return Header.by_position(head, _delimiters(options), places_of)
-    if "rank" not in wanted and layouts.are_levels(sample(head.content)) and not options:
+    lines = [] if options else sample(head.content)
+    if "rank" not in wanted and layouts.are_levels(lines):
         return Header(0, layouts.WHITE, layouts.LEVELS, places_of(layouts.LEVELS))
-    lines = sample(head.content)
-    if (
-        "rank" in wanted
-        and not options
-        and _delimiter(lines[0], {}) is None
-        and (found := layouts.layout_of(lines, head)) is not None
-    ):
+    has_header = not lines or "rank" not in wanted or _delimiter(lines[0], {}) is not None
+    found = None if has_header else layouts.layout_of(lines, head)
+    if found is not None:
         return Header(0, found.mark, found.columns, places_of(found.columns), found.between)
     return Header.of(head, partial(_delimiter, options=options), places_of).with_mark(head)
 
@@ -179,7 +176,7 @@ class Header:
         lines = sample(head.content)
         counts = {mark: {*map(len, layouts.fields(lines, mark))} for mark in delimiters}
         mark = next((mark for mark, number in counts.items() if len(number) == 1 and max(number) > 1), delimiters[0])
-        names = [*map(str, range(1, max(counts[mark]) + 1))]
+        names = [*map(str, range(1, max(counts[mark], default=0) + 1))]
         return cls(0, mark, names, places_of(names)).with_mark(head)
 
     def with_mark(self, head: Block) -> Header:

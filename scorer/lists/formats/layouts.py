@@ -89,7 +89,7 @@ def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
 
 def are_levels(lines: Sequence[str]) -> bool:
     """Whether the lines are judgements of NTCIR."""
-    return all(len(row) == len(LEVELS) and LEVEL.fullmatch(row[2]) for row in map(str.split, lines))
+    return bool(lines) and all(len(row) == len(LEVELS) and LEVEL.fullmatch(row[2]) for row in map(str.split, lines))
 
 
 def is_number(text: str) -> bool:
