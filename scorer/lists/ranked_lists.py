@@ -192,6 +192,9 @@ def _order(query: Ints, run_score: Floats | None) -> Ints:
     return np.lexsort((-run_score, query))
 
 
+MANY_TIED = 20
+"""Equal run scores are noted where one item in so many has that of the item before."""
+
 ALL_EQUAL = "all run scores are equal"
 """Begins the note about a run whose lists have no order but that of ties."""
 
@@ -254,7 +257,7 @@ class Order:
             return
         if self.note is not None:
             notes.add(self.note.line, self.note.text)
-        if self.tied and ties == "trec":
+        if self.tied and self.tied * MANY_TIED >= self.items and ties == "trec":
             found = f"{self.tied:,} of {counted(self.items, 'item')} ({self.tied / self.items:.1%})"
             notes.add(
                 0, f"{EQUAL_SCORES}{found} have that of the item before; the rule for ties orders them, by item id"
