@@ -119,6 +119,15 @@ def test_a_solution_is_read_as_its_tool_means_it(name: str, text: str, tmp_path:
     assert solution.flagged.tolist() == [name == "Kaggle", False]
 
 
+def test_columns_of_lists_are_not_read_next_to_single_items(tmp_path: Path) -> None:
+    """They mean something else there."""
+    row = {"query": "q1", "item": "d1", "grade": 1, "relevant": True, "labels": "x", "scores": [1]}
+    (tmp_path / "qrels.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    (tmp_path / "run.jsonl").write_text(json.dumps({**row, "score": 2.0}), encoding="utf-8")
+
+    assert scorer.evaluate(tmp_path / "qrels.jsonl", tmp_path / "run.jsonl", "RR")["RR"] == 1
+
+
 def workbook() -> bytes:
     """Return the beginning of a workbook of Excel."""
     sink = io.BytesIO()

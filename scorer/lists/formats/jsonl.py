@@ -233,13 +233,15 @@ class Members:
         every = dict.fromkeys((*self.wanted, ITEMS))
         found = {column: [names[at] for at in tables.places(names, column, held)] for column in every}
         found.pop("rank" if tables.order_by(names, held) == "score" else "score", None)
-        if found.get("relevant"):
-            found[ITEMS] = found.pop("relevant")
+        relevant = found.pop("relevant", None)
+        if relevant and not found["item"]:
+            found[ITEMS] = relevant
         elif not tables.has_lists(names, held):
             found[ITEMS] = [name for name in found[ITEMS] if tables.plain(name) == ITEMS]
         elif "score" in found:
             found["score"] = [name for name in found["score"] if name not in found[ITEMS]]
-        found = {column: members for column, members in found.items() if members}
+        unused = () if found[ITEMS] else tables.SIGNS
+        found = {column: members for column, members in found.items() if members and column not in unused}
         for column, members in found.items():
             if len(members) > 1:
                 both = " and ".join(map(quoted, members[:2]))
