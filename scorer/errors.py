@@ -41,6 +41,9 @@ if TYPE_CHECKING:
 SHOWN = 20
 """How many problems of one file are stored as text; the others are only counted."""
 
+SEVERAL = 5
+"""How many problems of the same kind are merged into one, if no line is valid."""
+
 LONGEST = 300
 """How many characters the text of a problem has at most; a longer one is cut."""
 
@@ -167,6 +170,23 @@ class Findings:
             return
         self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:SHOWN]
         self.count += others.count
+
+    def without(self, *beginnings: str) -> Findings:
+        """Return the findings without those that begin with one of the texts."""
+        kept = [problem for problem in self.shown if not problem.text.startswith(beginnings)]
+        return Findings(kept, self.count - len(self.shown) + len(kept))
+
+    def merged(self) -> Findings:
+        """Return the findings with one in place of those that differ in ids and numbers only, if all but one do."""
+        kinds = [re.sub(r'"(\\.|[^"\\])*"|[0-9]+', "", problem.text) for problem in self.shown]
+        kind = max(kinds, key=kinds.count, default="")
+        same, others = (
+            [each for each, of in zip(self, kinds, strict=True) if (of == kind) == is_same] for is_same in (True, False)
+        )
+        if len(same) < SEVERAL or len(others) > 1:
+            return self
+        text = f"{same[0].text}; so in all {self.count - len(others):,} lines"
+        return Findings([Problem(same[0].line, text), *others], 1 + len(others))
 
     def __bool__(self) -> bool:
         return self.count > 0

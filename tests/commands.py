@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from scorer.cli import main
+from scorer.lists import READ_AS
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,11 @@ class Answer:
     code: int
     out: str
     err: str
+
+    @property
+    def said(self) -> str:
+        """Return the messages, without the lines on how files without a header are read."""
+        return "".join(line for line in self.err.splitlines(keepends=True) if READ_AS not in line)
 
 
 class Terminal:
@@ -66,6 +72,7 @@ def tell():
     print("MEMORY", status["VmHWM"].split()[0], file=sys.stderr)
 atexit.register(tell)
 from scorer.cli import main
+from scorer.lists import READ_AS
 main()
 """
 

@@ -34,7 +34,7 @@ from scorer.cli.parameters import (
 from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError, need
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
-from scorer.lists import NO_QUERY_KNOWN
+from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING
 from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ def check(
     team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
     meta: list[str] | None = METADATA,
     submission_format: str | None = format_of("the format of the file"),
+    strict: bool = option("--strict", "exit with 1 if the file is valid, but scores 0 for certain"),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.
 
@@ -73,10 +74,10 @@ def check(
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
         with downloaded(challenge, track) as (folder, named):
-            return check(file, named, folder, None, meta, submission_format)
+            return check(file, named, folder, None, meta, submission_format, strict)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
-    code = _check(file, settings, requested, submission_format, meta or ())
+    code = _check(file, settings, requested, submission_format, meta or (), strict)
     if team is not None:
         print_result(_left(settings, requested, team))
     return code
@@ -94,7 +95,14 @@ def _left(settings: Challenge, requested: Track, team: str) -> str:
         return f"{printable_name(team)}: nothing is known about its quota ({error})"
 
 
-def _check(file: str, settings: Challenge, requested: Track, submission_format: str | None, meta: Sequence[str]) -> int:
+def _check(
+    file: str,
+    settings: Challenge,
+    requested: Track,
+    submission_format: str | None,
+    meta: Sequence[str],
+    strict: bool,
+) -> int:
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Failed, Rejected, Rules
@@ -119,7 +127,8 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
         print_message("\n".join(outcome.problems.lines(shown(file))))
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
         return 1
-    print_message(*outcome.notes.lines(shown(file)))
+    notes = outcome.notes.without("query ") if meant else outcome.notes  # each of them is unknown here
+    print_message(*sorted(notes.lines(shown(file)), key=lambda line: SCORES_NOTHING not in line))
     if problem := _problem_of_metadata(file, settings, requested, meta):
         print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
         print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
@@ -131,7 +140,7 @@ def _check(file: str, settings: Challenge, requested: Track, submission_format: 
     print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
     if is_regular(file):
         print_result(f"sha256 {digest(file)}")
-    return 0
+    return int(strict and any(note.text.startswith(SCORES_NOTHING) for note in notes))
 
 
 def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
@@ -314,7 +323,7 @@ def _failed(file: Path, problem: str) -> FileError:
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
-        return check(str(file), track, challenge or server, None, meta, None) == 0
+        return check(str(file), track, challenge or server, None, meta, None, False) == 0
     except ChallengeError as error:
         if challenge is not None:
             raise

@@ -57,6 +57,9 @@ def convert(
     ties: TieRule | None = option(
         "--ties", f"the order of {TIE_RULE.about}, needed for a format without run scores. {TIE_RULE.meanings}"
     ),
+    best_of: str | None = option(
+        "--best-of MARK", "make a run of passages one of documents, by the best passage (MaxP)"
+    ),
 ) -> int:
     """Write a solution or a submission in another format.
 
@@ -73,6 +76,7 @@ def convert(
             source_format=source_format,
             target_format=target_format,
             ties=ties,
+            best_of=best_of,
         )
     except ConversionError as error:
         raise WrongCallError(f"{OPTIONS[error.setting]}: {error.text}") from error

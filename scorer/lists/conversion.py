@@ -49,6 +49,7 @@ def convert(
     source_format: str | None = None,
     target_format: str | None = None,
     ties: TieRule | None = None,
+    best_of: str | None = None,
 ) -> None:
     """Write a solution or a submission in another format.
 
@@ -68,6 +69,9 @@ def convert(
     ties
         The order of equal run scores in a format without run scores: "trec" (by item id, descending) or "order" (as
         listed); None: equal scores are an error.
+    best_of
+        The mark after the document in the ids of passages, as "#": a run of passages becomes one of documents, each by
+        its best passage (MaxP).
 
     Raises
     ------
@@ -99,7 +103,13 @@ def convert(
     written_format = _target_format(target, target_format)
     try:
         content = converted(
-            source, written_format, kind=kind, likely=_kind_of(target), source_format=source_format, ties=ties
+            source,
+            written_format,
+            kind=kind,
+            likely=_kind_of(target),
+            source_format=source_format,
+            ties=ties,
+            best_of=best_of,
         )
     except UnwritableError as error:
         raise ScorerError(f"{printable(where)}: {error}") from error
@@ -144,6 +154,7 @@ def converted(
     likely: Kind | None = None,
     source_format: str | None = None,
     ties: TieRule | None = None,
+    best_of: str | None = None,
 ) -> bytes:
     """Return the source's content in the target's format; the same content gives the same bytes.
 
@@ -166,6 +177,7 @@ def converted(
         raise (SolutionError if meant == "solution" else SubmissionError)(where, read[meant][1])
     content = valid[likely] if likely in valid else next(iter(valid.values()))
     if isinstance(content, SubmissionContent):
+        content = content.best_of(best_of) if best_of else content
         return target.format.write_submission(content, target.options)
     _check_relevance(content, target, listed_is_relevant=listed_is_relevant)
     return target.format.write_solution(content, target.options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
@@ -25,6 +25,7 @@ from scorer.lists.formats import (
     trec,
     vlnet,
 )
+from scorer.lists.formats.layouts import EXAMPLES, LISTS, WHITE, Layout, fields, is_number
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -48,7 +49,7 @@ from scorer.lists.reading.blocks import (
 )
 from scorer.lists.reading.tables import AmbiguousError
 from scorer.options import Role
-from scorer.wording import printable, quoted
+from scorer.wording import printable, quoted, shortened, texts_of
 
 
 class Format(Protocol):
@@ -86,14 +87,15 @@ FORMATS: dict[str, Format] = {
 DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
 """Those whose files are read as one block, because their lines cannot be read one by one."""
 
-LFS = r"version https://git-lfs\.github\.com"
-FOREIGN: Mapping[str, str] = {
-    LFS: "a pointer of Git LFS, not the file itself; fetch that with git lfs pull",
-    r"<": "a page in HTML or XML, not the file itself; download the file, as by the link to its raw content",
-    r"[{\[(]\s*('|\()": "a value printed by Python; write it as JSON, with json.dump",
-    r"[{\[]": 'JSON of no known form; expected {"query": {"item": number}}, two levels deep, or an object a line',
+NO_LISTS = r"version https://git-lfs\.github\.com|404: Not Found$"
+"""The first lines of files that look like lists: a pointer of Git LFS, and an answer of GitHub."""
+LAYOUTS: Mapping[str, Callable[[Block, Mapping[str, str]], Layout | None]] = {
+    delimited.NAME: delimited.layout,
+    letor.NAME: lambda *_: Layout(("label", "qid:query", "features", "# item")),
+    trec.NAME: trec.layout,
+    vlnet.NAME: lambda *_: Layout(LISTS, ":", ","),
 }
-"""What a file is that no format recognises, by the beginning of its first line."""
+"""The layout of a submission without a header, by the name of the format."""
 
 COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str]]] = {
     module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited)
@@ -135,6 +137,23 @@ class DetectedFormat:
         """Return the names of the columns that are read from a submission, by what they are for, if they have names."""
         read = COLUMNS_READ.get(self.format.NAME)
         return {} if read is None else read(head, self.options)
+
+    def layout(self, head: Block) -> Layout | None:
+        """Return the layout of a submission; None for a format whose values have names. Raises UnreadableError."""
+        layout = LAYOUTS.get(self.format.NAME)
+        return None if layout is None else layout(head, self.options)
+
+    def has_lists(self, head: Block) -> bool:
+        """Whether each query of a submission has one line, with a mark between its items."""
+        layout = self.layout(head)
+        return layout is not None and layout.has_lists
+
+    def solution_layout(self, head: Block) -> str:
+        """Return the layout of a solution without a header, for people; empty for any other one."""
+        if self.format in (trec, vlnet, letor):
+            return str(self.format.SOLUTION)
+        layout = delimited.layout(head, self.options, is_solution=True) if self.format is delimited else None
+        return "" if layout is None or layout.has_header else f"{layout}"
 
     @contextmanager
     def _choosing(self) -> Iterator[None]:
@@ -240,9 +259,9 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
         return detected
     # White space beyond ASCII is blank here only: the readers would take it as an id.
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
-    if foreign := _foreign(found):
+    if foreign := _foreign([found, *lines[1:]]):
         raise UnreadableError(foreign, first.first_line)
-    columns = f"delimited:query=Q,item=I,{'grade=G' if setting == 'solution_format' else 'score=S'}"
+    columns = _columns(lines or [found], "grade" if setting == "solution_format" else "score")
     closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
     raise UnreadableError(
         f"the format cannot be detected from {quoted(found)}; the closest layouts are {closest}; "
@@ -251,10 +270,28 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     )
 
 
-def _foreign(line: str) -> str:
-    """What a file is that begins with a line and is of no format, as a message; empty for any other file."""
-    what = (what for pattern, what in FOREIGN.items() if re.match(pattern, line.strip(), re.IGNORECASE))
-    return next((f"found {quoted(line)}: {each}" for each in what), "")
+def _columns(lines: Sequence[str], number: str) -> str:
+    """Return how the columns of a table are named that begins with these lines: by names, or by positions."""
+    mark = next((mark for mark in "\t,;" if mark in lines[0]), WHITE)
+    rows = fields(lines, mark)
+    blank = "delimiter=blank," if mark == WHITE else ""
+    if len(rows) > 1 and not any(map(is_number, rows[0])) and any(map(is_number, rows[1])):
+        return f"delimited:{blank}query=Q,item=I,{number}={number[0].upper()}"
+    return f"delimited:header=no,query=1,item=2,{number}=3{' (or rank=3)' if number == 'score' else ''}"
+
+
+def _foreign(lines: Sequence[str]) -> str:
+    """What a file is that begins with these lines and is of no format, as a message; empty for any other file."""
+    line = lines[0] if lines else ""
+    known = (what for form, what in texts_of(__file__)["files"].items() if re.match(form, line.strip(), re.IGNORECASE))
+    return next((f"found {quoted(shortened(line, 30))}: {what}" for what in chain(_answers(lines), known)), "")
+
+
+def _answers(lines: Sequence[str]) -> Iterator[str]:
+    """Yield what a file in JSON is that begins with these lines, if its form is another tool's."""
+    if lines and lines[0].lstrip().startswith(("{", "[")):
+        text = "\n".join(lines)
+        yield from (what for form, what in texts_of(__file__)["answers"].items() if re.search(form, text))
 
 
 def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
@@ -272,17 +309,18 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
         for example in getattr(known, kind).split(" or ")
     ]
     if "SUBMISSION" in kinds:
-        layouts += [(example, delimited.NAME) for example in delimited.HEADERLESS_EXAMPLES]
+        layouts += [(example, delimited.NAME) for example in EXAMPLES]
     marks = WORD.sub("w", line[:SHAPE])
     return sorted(layouts, key=lambda layout: -SequenceMatcher(None, WORD.sub("w", layout[0]), marks).ratio())[:2]
 
 
 def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -> DetectedFormat | None:
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
-    if not lines or re.match(LFS, lines[0]):  # its lines look like those of a run without scores
+    if not lines or re.match(NO_LISTS, lines[0]) or any(_answers(lines)):
         return None
     for format_ in FORMATS.values():
-        if one_block <= (format_ in DOCUMENTS) and format_.recognises(lines):
+        are_known = delimited.recognises_solution if (format_, setting) == (delimited, "solution_format") else None
+        if one_block <= (format_ in DOCUMENTS) and (are_known or format_.recognises)(lines):
             return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 
@@ -305,7 +343,7 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
         lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:
             checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
-            return "" if recognised(lines, "submission_format") else _foreign(lines[0] if lines else "")
+            return "" if recognised(lines, "submission_format") else _foreign(lines)
     except InaccessibleError:
         return ""
     except UnreadableError as error:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import pickle
+import re
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -17,10 +18,19 @@ import pyarrow as pa
 
 from scorer.errors import Findings, Problem
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, NO_QUERY_KNOWN, Counts
+from scorer.lists import (
+    ALIKE,
+    DECIMALS,
+    FEW_KNOWN,
+    ITEMS_DIFFER,
+    NO_LIST,
+    NO_QUERY_KNOWN,
+    SCORES_NOTHING,
+    Counts,
+)
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
-from scorer.lists.reading.arrow import coded, fingerprints, keep, plain_spelling, run_starts, take, texts
-from scorer.lists.reading.blocks import Block, LimitError, Ranked, UnreadableError
+from scorer.lists.reading.arrow import coded, fingerprints, plain_spelling, run_starts, take, texts
+from scorer.lists.reading.blocks import Block, LimitError, Ranked
 from scorer.lists.solution import UNKNOWN, Solution, codes, is_excluded, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Tied, ranges
 from scorer.options import Missing, Ties
@@ -409,9 +419,11 @@ class Membership:
     looked_up: int = 0
     """Held items that are in the solution."""
     outside: Findings = field(default_factory=Findings)
-    """Held items that are not in the solution: their ids, quoted."""
+    """Held items that are not in the solution: their ids."""
     strangers: Findings = field(default_factory=Findings)
     """Items that are not candidates."""
+    strange: Findings = field(default_factory=Findings)
+    """As `strangers`: their ids."""
     alike: int = 0
     """Items that are not in the solution, but would be in Unicode's form NFC."""
 
@@ -437,6 +449,7 @@ class Membership:
         if solution.candidate_set is not None:
             item = _items(lists, length, every)
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
+            members.strange.add_each(lists.line_of(stranger), lambda at: lists.items[int(stranger[at])].as_py())
             members.strangers.add_each(
                 lists.line_of(stranger),
                 lambda at: (
@@ -472,6 +485,7 @@ class Membership:
         self.held += other.held
         self.strangers.extend(other.strangers)
         self.alike += other.alike
+        self.strange.extend(other.strange)
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
             self._look_up()
 
@@ -490,6 +504,10 @@ class Membership:
         self.held.clear()
 
 
+def _name(ids: pa.StringArray, at: int) -> str:
+    return str(ids[at])
+
+
 def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:
     """Whether hardly any of the ranked items are known.
 
@@ -497,10 +515,6 @@ def few(known: Ints | int, items: Ints | int, possible: Ints | int) -> Bools:
     with the number of ranked items and with the number of judged items that the lists could hold.
     """
     return np.asarray((known * FEW_OF_ITEMS < items) & (known * FEW_OF_JUDGED < possible))
-
-
-def _name(ids: pa.StringArray, at: int) -> str:
-    return quoted(ids[at].as_py())
 
 
 def _items(lists: RankedLists, length: Ints, which: Bools) -> Ints:
@@ -535,6 +549,29 @@ def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> str
     return f"{found}{f', and {which.size - 1:,} more' if which.size > 1 else ''}; write whole numbers"
 
 
+SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "upper and lower case": str.casefold,
+    "zeros at the beginning": lambda name: name.lstrip("0"),
+    "the end .0": lambda name: name.removesuffix(".0"),
+    "a prefix": lambda name: re.split("[:_/-]", name, maxsplit=1)[-1],
+    "a suffix": lambda name: re.split("[_.#-]", name, maxsplit=1)[0],
+}
+"""What ids may differ in, and what they are without it."""
+
+
+def _texts(findings: Findings) -> list[str]:
+    return [problem.text for problem in findings]
+
+
+def difference(unknown: Sequence[str], known: Sequence[str]) -> str:
+    """Return an unknown id and a known one, and what they differ in if that is found."""
+    for what, plain in SPELLINGS.items():
+        by_plain = {plain(name): name for name in reversed(known)}
+        if (found := next((name for name in unknown if plain(name) in by_plain), None)) is not None:
+            return f"found {quoted(found)}, expected {quoted(by_plain[plain(found)])}: they differ in {what}"
+    return f"found {quoted(unknown[0])}, expected ids as {quoted(known[0])}"
+
+
 def check_queries(
     solution: Solution,
     answered: Bools,
@@ -553,6 +590,8 @@ def check_queries(
     alike = alike or _written_as_decimals(unknown, known)
     if lacking.size == answered.size:
         expected = alike or "check that the file is a submission for this track"
+        if not alike and unknown and len(known):
+            expected = f"{difference(sorted(unknown), known.to_pylist())}; {expected}"
         problems.add(0, f"{NO_QUERY_KNOWN}; {expected}")
         return
     if alike:
@@ -601,63 +640,6 @@ def check_lengths(length: Ints, list_length: int | None, short: Findings, notes:
         notes.add(0, f"{_lists(longer)} longer than {list_length} items; later items are ignored")
 
 
-ALL_EQUAL = "all run scores are equal"
-"""Begins the note about a run whose lists have no order but that of ties."""
-
-
-RISING = "the run scores of each list rise, as distances and ranks do; higher scores rank first: negate them"
-
-
-@dataclass(slots=True)
-class Order:
-    """What the batches of a submission say about the order of its lists."""
-
-    note: Problem | None = None
-    """The first note of a batch."""
-    score: float | None = None
-    """The run score of the first row."""
-    is_tied: bool = True
-    """Whether all rows have that run score."""
-    has_several: bool = False
-    """Whether a list has several items."""
-    query: pa.StringScalar | None = None
-    """That of the last row with items."""
-
-    def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
-        """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
-        for batch in batches:
-            self.note = self.note or batch.note
-            if self.is_tied and len(batch.item):
-                scores = batch.run_score
-                self.score = float(scores[0]) if self.score is None and scores is not None else self.score
-                self.is_tied = scores is not None and bool((scores == self.score).all())
-                query = batch.query if batch.lengths is None else keep(batch.query, batch.lengths > 0)
-                goes_on = query[0] == self.query
-                self.has_several |= len(batch.item) > len(run_starts(query)) - goes_on
-                self.query = query[-1]
-            yield batch
-        if tag != "*" and self.score is None:
-            raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
-
-    def look(self, lists: RankedDicts) -> None:
-        """Look at lists in memory."""
-        if lists.run_score.size:
-            self.score, self.is_tied = float(lists.run_score[0]), bool((lists.run_score == lists.run_score[0]).all())
-            self.has_several = bool((lists.length > 1).any())
-            self.note = Problem(0, RISING) if lists.rises else None
-
-    def check(self, ties: Ties, notes: Findings) -> None:
-        """Report ranks that contradict the run scores, and run scores that are all equal."""
-        if self.is_tied and self.has_several and ties == "trec":
-            notes.add(
-                0,
-                f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "
-                "write scores that fall with the rank",
-            )
-        elif self.note is not None:
-            notes.add(self.note.line, self.note.text)
-
-
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
     """Report if hardly any items are in the solution, and items that are not candidates.
 
@@ -668,14 +650,19 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
     if few_known:
         # The number would tell a team which items are judged for queries that are hidden.
         found = f"{FEW_KNOWN}{counted(items, 'item')} is in the solution"
-        outside = next((f" (for example, {problem.text} is not)" for problem in members.outside), "")
+        outside = next((f" (for example, {quoted(name)} is not)" for name in _texts(members.outside)), "")
         notes.add(0, f"{found}{outside}; check that the ids are those of this track")
+        if members.outside:
+            notes.add(0, f"{ITEMS_DIFFER}{difference(_texts(members.outside), members.solution.items.to_pylist())}")
     if members.alike:
         notes.add(0, f"{ALIKE}{counted(members.alike, 'more item')} would be in the solution")
     if members.strangers:
         count, shown = members.strangers.count, members.strangers.shown[:EXAMPLES]
         verb = "is not a candidate item" if count == 1 else "are not candidate items"
         total = Problem(0, f"{count:,} of its {counted(items, 'item')} {verb}; check the ids")
+        if count == items and members.solution.candidates is not None:
+            example = difference(_texts(members.strange), members.solution.candidates.to_pylist())
+            total = Problem(0, f"{SCORES_NOTHING}none of its {counted(items, 'item')} is a candidate item; {example}")
         notes.extend(Findings([total, *shown], 1 + len(shown)))
     return few_known
 

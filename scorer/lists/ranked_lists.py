@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress, pairwise
 from typing import Any
@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scorer.errors import Findings
+from scorer.errors import Findings, Problem
+from scorer.lists import EQUAL_SCORES
 from scorer.lists.reading.arrow import (
     MOST_ROUNDS,
     ODD,
@@ -23,14 +24,15 @@ from scorer.lists.reading.arrow import (
     joined,
     keep,
     pc,
+    run_starts,
     take,
     texts,
 )
-from scorer.lists.reading.blocks import Ranked
+from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.solution import UNKNOWN, Excluded, Solution, is_excluded, plain_dicts, plain_numbers
 from scorer.measures.matched import Bools, Floats, Ints, Tied, distinct, ranges
 from scorer.options import Ties
-from scorer.wording import quoted
+from scorer.wording import counted, quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -188,6 +190,87 @@ def _order(query: Ints, run_score: Floats | None) -> Ints:
     if (later | (same & (run_score[1:] <= run_score[:-1]))).all():
         return np.arange(query.size)
     return np.lexsort((-run_score, query))
+
+
+MANY_TIED = 20
+"""Equal run scores are noted where one item in so many has that of the item before."""
+
+ALL_EQUAL = "all run scores are equal"
+"""Begins the note about a run whose lists have no order but that of ties."""
+
+RISING = "the run scores of each list rise, as distances and ranks do; higher scores rank first: negate them"
+
+
+@dataclass(slots=True)
+class Order:
+    """What the batches of a submission say about the order of its lists."""
+
+    note: Problem | None = None
+    """The first note of a batch."""
+    score: float | None = None
+    """The run score of the first row."""
+    is_tied: bool = True
+    """Whether all rows have that run score."""
+    has_several: bool = False
+    """Whether a list has several items."""
+    query: pa.StringScalar | None = None
+    """That of the last row with items."""
+    tied: int = 0
+    """The items with the run score of the item before them in their list, of all `items`."""
+    items: int = 0
+    last: tuple[object, float] | None = None
+    """The query and the run score of the last item."""
+
+    def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
+        """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
+        for batch in batches:
+            self.note = self.note or batch.note
+            self.items += len(batch.item)
+            if batch.run_score is not None and len(batch.item):
+                self._count_tied(batch, batch.run_score)
+            if self.is_tied and len(batch.item):
+                scores = batch.run_score
+                self.score = float(scores[0]) if self.score is None and scores is not None else self.score
+                self.is_tied = scores is not None and bool((scores == self.score).all())
+                query = batch.query if batch.lengths is None else keep(batch.query, batch.lengths > 0)
+                goes_on = query[0] == self.query
+                self.has_several |= len(batch.item) > len(run_starts(query)) - goes_on
+                self.query = query[-1]
+            yield batch
+        if tag != "*" and self.score is None:
+            raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
+
+    def look(self, lists: RankedDicts) -> None:
+        """Look at lists in memory."""
+        if lists.run_score.size:
+            self.score, self.is_tied = float(lists.run_score[0]), bool((lists.run_score == lists.run_score[0]).all())
+            self.has_several = bool((lists.length > 1).any())
+            self.note = Problem(0, RISING) if lists.rises else None
+
+    def _count_tied(self, batch: Ranked, score: Floats) -> None:
+        query = batch.query if batch.lengths is None else take(batch.query, batch.row_of_item)
+        same = score[1:] == score[:-1]
+        if same.any():
+            same[run_starts(query)[1:] - 1] = False
+        self.tied += int(same.sum()) + ((query[0], float(score[0])) == self.last)
+        self.last = query[-1], float(score[-1])
+
+    def check(self, ties: Ties, notes: Findings) -> None:
+        """Report ranks that contradict the run scores, and run scores that are all equal."""
+        if self.is_tied and self.has_several and ties == "trec":
+            notes.add(
+                0,
+                f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "
+                "write scores that fall with the rank",
+            )
+            return
+        if self.note is not None:
+            notes.add(self.note.line, self.note.text)
+        if self.tied and self.tied * MANY_TIED >= self.items and ties == "trec":
+            found = f"{self.tied:,} of {counted(self.items, 'item')} ({self.tied / self.items:.1%})"
+            notes.add(
+                0, f"{EQUAL_SCORES}{found} have that of the item before; the rule for ties orders them, by item id"
+            )
 
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")

@@ -392,6 +392,8 @@ class Solution:
     """Where the subtopics are from, if that is a column called iteration."""
     excluded: Excluded | None = None
     """The items that are removed from lists before ranks are assigned; None: none are."""
+    read_as: str = ""
+    """The layout of its file, for people; empty where columns have names, and without a file."""
 
     def __init__(self, **parts: Any) -> None:
         """Set the attributes: `queries` and `ids`, or `lookup`, and the others."""
@@ -423,6 +425,11 @@ class Solution:
     def items(self) -> pa.StringArray:
         """[item]: ids, each once."""
         return self.ids.items
+
+    def mark_in_items(self, mark: str) -> bool:
+        """Whether an id of an item has the mark."""
+        held = (self.items, self.candidates)
+        return any(booleans(pc.match_substring(ids, mark)).any() for ids in held if ids is not None and len(ids))
 
     @cached_property
     def plain_items(self) -> pa.StringArray:
@@ -500,6 +507,7 @@ class Solution:
             batches = [read(block, findings) for block in content]
             kind = SolutionError if findings else ContentError
             solution = cls.of(batches, findings, query_once=detected.is_vlnet, listed_is_relevant=detected.is_vlnet)
+            solution.read_as = detected.solution_layout(head)
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:
@@ -571,7 +579,9 @@ class Solution:
             subtopics = merged.subtopics(best_first, ideal.query, item_code[best_first], id_order(items), row_grade)
             ideal = replace(ideal, entry=np.arange(len(ideal)), subtopics=subtopics)
         if not findings and not (ideal.tie_rank > 0).any():
-            findings.add(0, "no query has a relevant item, so nothing can be scored; expected grades above 0")
+            column = "; if column 2 has the item, write: awk '{print $1, 0, $2, 1}' FILE" if len(items) == 1 else ""
+            found = f"no query has a relevant item, so nothing can be scored; expected grades above 0{column}"
+            findings.add(0, found)
         code = item_code[best_first]
         return cls(
             queries=queries,

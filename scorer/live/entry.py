@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
-from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, Counts, for_participants
+from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, NO_QUERY_KNOWN, Counts, for_participants
 from scorer.live.metadata import NO_METADATA, Correction, Metadata
 from scorer.live.phases import Phases, is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
@@ -231,6 +231,8 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     if counts is None:
         if not queries_are_public and any(NO_LIST in problem.text for problem in findings):
             return replace(entry, findings=(Problem(0, "not every query has a list"),))
+        if not queries_are_public and any(problem.text.startswith(NO_QUERY_KNOWN) for problem in findings):
+            return replace(entry, findings=(Problem(0, NO_QUERY_KNOWN),))
         return replace(entry, findings=tuple(replace(each, text=for_participants(each.text)) for each in findings))
     if not queries_are_public:
         lists = Counts(queries=0, answered=counts.answered + counts.unknown, unknown=0, items=0, repeated=0, overlong=0)

@@ -391,7 +391,10 @@ class Registry:
         try:
             return self._named[_key(name)]
         except KeyError:
-            names = dict.fromkeys(self._named[key][0].name for key in closest(_key(name), self._named, 5, 0.5))
+            success = ["Success"] if _key(name) in ("hit", "hr") else []
+            names = dict.fromkeys(success) or dict.fromkeys(
+                self._named[key][0].name for key in closest(_key(name), self._named, 5, 0.5)
+            )
             hint = f"; the closest names are {', '.join(names)}" if names else ""
             message = f"no measure is called {quoted(name.strip())}{hint}; {self._listing}"
             raise MeasureError(message) from None

@@ -110,7 +110,7 @@ class Run:
             return
         with opened(self.source, self.format_name, "submission_format") as (detected, head, blocks):
             batches = read_batches(detected.ranked(head), blocks, problems, pool)
-            checked = partial(_checked, query_once=detected.is_vlnet)
+            checked = partial(_checked, query_once=detected.has_lists(head))
             yield from ordered(pool, checked, parted(batches), AHEAD)
 
 

@@ -18,8 +18,8 @@ from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, Submission
 from scorer.files import is_regular, shown
 from scorer.lists import Counts
 from scorer.lists.formats import shortest
-from scorer.lists.match import Order, excluded_note
-from scorer.lists.ranked_lists import RankedDicts
+from scorer.lists.match import excluded_note
+from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
 from scorer.lists.reading.blocks import reported

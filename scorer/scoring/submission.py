@@ -17,9 +17,9 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
+from scorer.lists import READ_AS
 from scorer.lists.detection import opened
 from scorer.lists.match import (
-    Order,
     ScatteredError,
     TemporarySpaceError,
     by_query,
@@ -28,7 +28,7 @@ from scorer.lists.match import (
     read_batches,
     whole_lists,
 )
-from scorer.lists.ranked_lists import RankedDicts
+from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading.arrow import coded
 from scorer.lists.reading.blocks import InaccessibleError, LimitError, Ranked, UnreadableError, is_large
 from scorer.lists.solution import Excluded, Solution
@@ -116,15 +116,20 @@ def _score_file(
 ) -> Scored | Rejected:
     problems, notes = Findings(), Findings()
     exceeded: Mapping[str, int] = {}
-    outcome, read = None, None if digest is None else hashlib.sha256()
+    outcome, read, order = None, None if digest is None else hashlib.sha256(), Order()
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
-            order = Order()
             rows = read_batches(detected.ranked(head), blocks, problems, pool, limits)
             batches = order.of(rows, detected.options.get("tag", "*"))
-            once = detected.is_vlnet
-            outcome = score_parts(solution, parted(batches), rules, problems, notes, once, pool, limits)
+            layout = detected.layout(head)
+            has_lists = layout is not None and layout.has_lists
+            if layout is not None and has_lists and solution.mark_in_items(layout.between):
+                found = f"ids of items have {quoted(layout.between)}, which separates items here ({layout})"
+                problems.add(0, f'{found}; write lists in brackets, as in ["d1", "d2"], or a run of TREC')
+            outcome = score_parts(solution, parted(batches), rules, problems, notes, has_lists, pool, limits)
             order.check(rules.ties, notes)
+            if layout is not None and not layout.has_header:
+                notes.add(0, f"{READ_AS}{layout}")
     except InaccessibleError:
         raise
     except UnreadableError as error:
@@ -132,6 +137,8 @@ def _score_file(
         exceeded = error.limits if isinstance(error, LimitError) else {}
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
+    if order.query is None:  # no line is valid
+        problems = problems.merged()
     return Rejected(problems, exceeded) if problems or outcome is None else outcome
 
 

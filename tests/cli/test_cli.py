@@ -41,7 +41,7 @@ def test_evaluate_prints_json_for_scripts(files: Path, terminal: Terminal) -> No
     document = json.loads(answer.out)
     counts, notes = (document["submissions"][0].pop(key) for key in ("counts", "notes"))
     assert counts.items() >= {"answered": 3, "unknown": 0, "items": 5, "repeated": 0, "overlong": 0}.items()
-    assert notes == []
+    assert notes == ["without a header, read as query:items, between commas"]
     assert document == {
         "submissions": [
             {

@@ -112,11 +112,36 @@ NAMES: Mapping[str, Sequence[str]] = {
 EXTRA = ("note", "x", "round", "comment 2")
 
 
+def _headerless(rng: random.Random) -> File:
+    """Write a submission in a layout without a header, which is detected."""
+    model = drawn(rng, Needs(HIDING, HIDING, rich=False, empty=False, flags=False, distinct=True))
+    lists = {query: [item for item, _ in listed] for query, listed in model.lists.items()}
+    mark, between = rng.choice(["\t", " "]), rng.choice([",", ", "])
+    layouts = ["pairs"]
+    if all(len({*items}) == len(items) for items in lists.values()):
+        layouts += ["ranks", "scores"]
+    if all(len(items) > 2 for items in lists.values()):
+        layouts += ["lists", "lists"]
+    layout = rng.choice(layouts)
+    rows: list[tuple[str | None, str]] = []
+    for query, items in lists.items():
+        columns = {
+            "pairs": [[query, item] for item in items],
+            "ranks": [[query, item, str(rank)] for rank, item in enumerate(items, 1)],
+            "scores": [[query, item, str(rank), str(-rank)] for rank, item in enumerate(items, 1)],
+        }
+        rows += [(query, mark.join(row)) for row in columns.get(layout, [])]
+        rows += [(query, f"{query}\t{between.join(items)}")] if layout == "lists" else []
+    return File("delimited", "submission", model, None, Text("", rows))
+
+
 def _delimited(rng: random.Random, kind: Kind) -> File:
+    if kind == "submission" and rng.random() < 0.3:
+        return _headerless(rng)
     by = "grade" if kind == "solution" else rng.choice(["score", "score", "rank"])
     needs = _needs(rng, delimited.UNFIT, delimited.UNFIT, empty=False, distinct=by == "rank")
     model = drawn(rng, needs)
-    delimiter = rng.choice(list(delimited.DELIMITERS))
+    delimiter = rng.choice(["comma", "tab", "semicolon"])
     columns = ["query", "item", by, *(["flag"] if model.flagged else []), *rng.sample(EXTRA, rng.randint(0, 2))]
     rng.shuffle(columns)
     names = {column: rng.choice(NAMES.get(column, (column,))) for column in columns}
@@ -135,6 +160,10 @@ def _delimited(rng: random.Random, kind: Kind) -> File:
         cells = {**held, by: str(rank) if by == "rank" else number(rng, value)}
         rows.append((query, line([cells.get(column, rng.choice(["", "z", "1", "a b"])) for column in columns])))
     header = rng.choice([line, delimited.DELIMITERS[delimiter].join])([names[column] for column in columns])
+    if rng.random() < 0.3:
+        positions = ",".join(f"{column}={at}" for at, column in enumerate(columns, 1) if column in NAMES)
+        named = f"delimited:header=no,delimiter={delimiter},{positions}"
+        return File("delimited", kind, model, named, Text("", rows))
     return File("delimited", kind, model, f"delimited:delimiter={delimiter}", Text(f"{header}\n", rows))
 
 

@@ -45,7 +45,7 @@ ATTACKS: dict[str, Attack] = {
         lambda: b"".join(gzip.compress(b"q%d:plum\n" % number) for number in range(9_999)), "scored"
     ),
     "gzip-with-a-name-of-1-MB": Attack(lambda: bombs.gzip_with_name(1_000_000), "scored"),
-    "gzip-with-waste-behind-it": Attack(lambda: gzip.compress(GOOD) + b"waste" * 9, "rejected", "damaged"),
+    "gzip-with-waste-behind-it": Attack(lambda: gzip.compress(GOOD) + b"waste" * 9, "rejected", "other bytes follow"),
     "xz-with-a-dictionary-of-4-GB": Attack(lambda: bombs.xz_with_dictionary(40), "failed", "memory"),
     "zstd-with-a-window-of-2-GB": Attack(lambda: bombs.zstd_with_window(21), "rejected"),
     "zstd-with-a-window-of-2-TB": Attack(lambda: bombs.zstd_with_window(31), "rejected"),

@@ -192,7 +192,8 @@ def test_a_submission_for_another_track_is_rejected() -> None:
     """A file with none of the queries is rejected rather than scored 0."""
     *_, problems, _ = matched_lists(SOLUTION, [lists({"x": ["a"], "y": ["b"]})])
 
-    assert problems.lines() == ["none of its queries is known; check that the file is a submission for this track"]
+    (line,) = problems.lines()
+    assert line.startswith('none of its queries is known; found "x", expected ids as "q1"; check that the file is a ')
 
 
 def test_a_second_line_for_a_query_is_rejected() -> None:
@@ -386,9 +387,10 @@ def test_a_file_with_hardly_any_items_of_the_solution_is_reported(judged: int) -
     The number is not shown: queries may be hidden, and a team could find out which items are judged for them.
     """
     solution = {"q1": {f"d{number}": 1.0 for number in range(20)}}
-    (line,) = items_notes(solution, many("q1", ["d0"][:judged], others=400 - judged))
+    line, ids = items_notes(solution, many("q1", ["d0"][:judged], others=400 - judged))
 
     assert line.startswith('none or hardly any of its 400 items is in the solution (for example, "other-0" is not)')
+    assert ids == 'ids of items differ: found "other-0", expected ids as "d0"'
 
 
 def test_a_good_list_for_few_judged_items_is_not_reported() -> None:
@@ -446,7 +448,7 @@ def test_few_of_many_items_that_are_not_candidates_are_named() -> None:
     solution = read(SOLUTION).with_candidates(["a"])
     batches = in_batches({query: [f"x{number}" for number in range(30)] for query in SOLUTION}, [7, 30], scored=True)
     expected = [
-        "90 of its 90 items are not candidate items; check the ids",
+        'it scores 0 for certain: none of its 90 items is a candidate item; found "x0", expected ids as "a"',
         *(f'{number + 1}: item "x{number}" of query "q1" is not a candidate item' for number in range(5)),
     ]
 

@@ -28,6 +28,8 @@ CHANGES = [
     "a measure of overlap",
     "a name of another tool",
     "a format",
+    "the layout of a file without a header, and what separates items in lists",
+    "what a message says about a file that no format recognises",
     "a tie rule",
     "a column of the board",
     "a message about missing, unknown or repeated queries and items",

@@ -120,6 +120,19 @@ class SubmissionContent:
         scores = {query: [0.0 - value for value, _, _ in listed] for query, listed in lists.items()}
         return cls(items, scores if scored else None, ties)
 
+    def best_of(self, mark: str) -> SubmissionContent:
+        """Return lists of what is before the mark in items, as documents of passages, each at its best item."""
+        first = {
+            query: {item.partition(mark)[0]: at for at, item in reversed([*enumerate(items)])}
+            for query, items in self.items.items()
+        }
+        places = {query: sorted(documents.items(), key=lambda pair: pair[1]) for query, documents in first.items()}
+        items = {query: [document for document, _ in listed] for query, listed in places.items()}
+        scores = self.scores and {
+            query: [self.scores[query][at] for _, at in listed] for query, listed in places.items()
+        }
+        return SubmissionContent(items, scores, self.ties)
+
     def listed(self, form: str) -> Mapping[str, Sequence[str]]:
         """Return the lists without scores. Raises UnwritableError where scores are equal and no rule orders them."""
         if self.scores is None:

@@ -14,73 +14,26 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, shortest
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, pc, text_lengths
 from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, sample, trimmed
-from scorer.lists.reading.tables import NAMES, contradiction, plain
+from scorer.lists.reading.tables import contradiction
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
-
-HEADERLESS_LAYOUTS = (("query", "items"), ("query", "item", "rank"), ("query", "item", "rank", "score"))
-"""The columns of a submission."""
-HEADERLESS_EXAMPLES = (*map(" ".join, HEADERLESS_LAYOUTS[1:]), 'query,"item item ..."')
-
-MARKS = ("\t", ",", " ")
-"""What may separate columns, by precedence; commas separate a query and its items only."""
-
-
-def headerless_layout(lines: Sequence[str], most: int = 4) -> tuple[str, tuple[str, ...]] | None:
-    """Return the mark between columns and what the columns are, if the lines are of a layout with at most `most`.
-
-    Lines with four columns may as well be qrels.
-    """
-    for mark in MARKS:
-        rows = [[part.strip() for part in found] for found in csv.reader(lines, delimiter=mark)]
-        if not rows or any(not row or not row[0] or set(row[0]) & set(" \t:<{[(|,;") for row in rows):
-            continue
-        if any(plain(name) in NAMES for name in rows[0]):  # a header
-            return None
-        if {*map(len, rows)} == {2} and _have_lists(rows, mark):
-            return mark, HEADERLESS_LAYOUTS[0]
-        for columns in HEADERLESS_LAYOUTS[1:] if mark in "\t " else ():
-            if {*map(len, rows)} == {len(columns)} and len(columns) <= most and _have_ranks(rows):
-                return mark, columns
-    return None
-
-
-def _have_lists(rows: Sequence[Sequence[str]], mark: str) -> bool:
-    """Whether the second column has items. Between commas, one word in each row may as well be something else.
-
-    So may a comma in each query of a TREC file, where the same word is next to all queries.
-    """
-    used = set().union(*(row[1] for row in rows))
-    words = [row[1].split() for row in rows]
-    is_trec = min(map(len, words)) > 3 and len({row[1] for row in words}) == 1 < len(rows)
-    return not (used & set("<{|") or is_trec) and (mark in "\t " or bool(used & set(" ,[(")))
-
-
-def _have_ranks(rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the third column counts the items of each query from 0 or 1.
-
-    In qrels, the second column has the same iteration in most rows, and the third has items in any order.
-    """
-    ranks: dict[str, int] = {}
-    for query, _, text, *_ in rows:
-        rank = int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
-        if rank not in ((ranks[query] + 1,) if query in ranks else (0, 1)):
-            return False
-        ranks[query] = rank
-    return len({(row[0], row[1]) for row in rows}) == len(rows) and {row[1] for row in rows} not in ({"0"}, {"Q0"})
-
 
 NAME = "delimited"
 SOLUTION = "query,item,grade"
 SUBMISSION = "query,item,score"
 
-DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";"}
+DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "blank": layouts.WHITE}
+"""By name; blanks separate columns only where they are named, or columns have no names."""
 
-OPTIONS: Mapping[str, str] = {**tables.OPTIONS, "delimiter": "comma, tab or semicolon"}
+OPTIONS: Mapping[str, str] = {
+    **tables.OPTIONS,
+    "delimiter": "comma, tab, semicolon or blank",
+    "header": "no, for a file without one: columns are numbers then, from 1",
+}
 
 UNFIT_SUBTOPIC = re.compile(r"^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
@@ -88,12 +41,25 @@ UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 
 def recognises(lines: list[str]) -> bool:
     """Whether the first line is a header with a query and an item column, or all lines are as a layout without one."""
-    return bool(lines) and (_delimiter(lines[0], {}) is not None or headerless_layout(lines, most=3) is not None)
+    if not lines or recognises_solution(lines):
+        return bool(lines)
+    found = layouts.layout_of(lines)
+    return found is not None and (len(found.columns) < len(layouts.QRELS) or found.mark == "\t")
+
+
+def recognises_solution(lines: list[str]) -> bool:
+    """Whether the first line is a header with a query and an item column, or all lines are judgements of NTCIR."""
+    return _delimiter(lines[0], {}) is not None or layouts.are_levels(lines)
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
     return partial(_graded, _header(head, tables.SOLUTION, options))
+
+
+def layout(head: Block, options: Mapping[str, str], *, is_solution: bool = False) -> layouts.Layout:
+    """Return the layout of a file. Raises UnreadableError."""
+    return _header(head, tables.SOLUTION if is_solution else tables.SUBMISSION, options).layout
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
@@ -130,6 +96,8 @@ def write_submission(submission: SubmissionContent, options: Mapping[str, str]) 
 
 def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[str]]) -> bytes:
     """Write the rows below these heads, or the names that options give them."""
+    if "header" in options:
+        raise UnwritableError(f"{NAME} is written with a header; leave out header={options['header']}")
     text = io.StringIO()
     table = csv.writer(text, delimiter=_delimiters(options)[0], lineterminator="\n")
     table.writerow([options.get(name, name) for name in heads])
@@ -140,22 +108,32 @@ def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[s
 
 
 def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) -> Header:
-    lines = sample(head.content)
-    if not options and "rank" in wanted and _delimiter(lines[0], {}) is None and (layout := headerless_layout(lines)):
-        mark, names = layout
-        return Header(0, mark, names, _places(names, wanted, {}))
-    return Header.of(head, partial(_delimiter, options=options), partial(_places, wanted=wanted, options=options))
+    if options.get("header", "no") != "no":
+        raise UnreadableError(f"found {quoted(options['header'])} as the header; expected no, or leave it out")
+    places_of = partial(_places, wanted=wanted, options=options)
+    if "header" in options:
+        return Header.by_position(head, _delimiters(options), places_of)
+    lines = [] if options else sample(head.content)
+    if "rank" not in wanted and layouts.are_levels(lines):
+        return Header(0, layouts.WHITE, layouts.LEVELS, places_of(layouts.LEVELS))
+    has_header = not lines or "rank" not in wanted or _delimiter(lines[0], {}) is not None
+    found = None if has_header else layouts.layout_of(lines, head)
+    if found is not None:
+        return Header(0, found.mark, found.columns, places_of(found.columns), found.between)
+    return Header.of(head, partial(_delimiter, options=options), places_of).with_mark(head)
 
 
 def _places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> Mapping[str, int]:
     """Return the positions of the columns to read, and of the ranks of a run with scores, which are compared."""
+    if "rank" in wanted and len(names) == 2 and (item := tables.place(names, "item", options)) is not None:
+        return {"query": 1 - item, "items": item}  # the header has a query, too
     found = tables.needed_places(names, wanted, options)
     ranks = [at for at in tables.places(names, "rank", options) if tables.plain(names[at]) == "rank"]
     return {**found, "rank": ranks[0]} if "score" in found and len(ranks) == 1 else found
 
 
 def _graded(header: Header, block: Block, findings: Findings) -> Graded:
-    return tables.graded_rows(*header.rows(block, findings), findings)
+    return tables.graded_rows(*header.rows(block, findings), findings, header.between)
 
 
 def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
@@ -163,7 +141,7 @@ def _ranked(header: Header, block: Block, findings: Findings) -> Ranked:
     if fast is not None:
         return fast
     held, line = header.rows(block, findings)
-    rows = tables.ranked_rows(held, line, findings)
+    rows = tables.ranked_rows(held, line, findings, header.between)
     if rows.run_score is None or "rank" not in held or len(rows.query) < line.size:
         return rows
     return replace(rows, note=contradiction(rows.query, held["rank"], rows.run_score, line))
@@ -180,6 +158,37 @@ class Header:
     """The names of all columns."""
     places: Mapping[str, int]
     """The positions of the columns to read."""
+    between: str | None = None
+    """The mark between the items of a list, as `tables.mark_between` returns it."""
+
+    @property
+    def layout(self) -> layouts.Layout:
+        """What the columns of all lines are; those that are not read have no name."""
+        at = {place: name for name, place in self.places.items()}
+        columns = tuple(at.get(place, "-") for place in range(len(self.names)))
+        return layouts.Layout(columns, self.delimiter, self.between or "", has_header=self.line > 0)
+
+    @classmethod
+    def by_position(
+        cls, head: Block, delimiters: Sequence[str], places_of: Callable[[Sequence[str]], Mapping[str, int]]
+    ) -> Header:
+        """Return the columns of a file without a header, whose names are numbers from 1. Raises UnreadableError."""
+        lines = sample(head.content)
+        counts = {mark: {*map(len, layouts.fields(lines, mark))} for mark in delimiters}
+        mark = next((mark for mark, number in counts.items() if len(number) == 1 and max(number) > 1), delimiters[0])
+        names = [*map(str, range(1, max(counts[mark], default=0) + 1))]
+        return cls(0, mark, names, places_of(names)).with_mark(head)
+
+    def with_mark(self, head: Block) -> Header:
+        """Return the header with what separates items in a column of lists, if there is one. Raises UnreadableError."""
+        if not (lists := self.places.keys() & {"items", "relevant"}):
+            return self
+        rows = layouts.fields(sample(head.content, layouts.MOST)[self.line > 0 :], self.delimiter)
+        rows = [row for row in rows if len(row) == len(self.names)]
+        queries, cells = ([row[self.places[name]] for row in rows] for name in ("query", *lists))
+        are_scattered = len({*queries}) < len(queries)
+        mark = tables.mark_between([*filter(None, cells)], are_scattered=are_scattered, are_lists=True)
+        return replace(self, between=mark)
 
     @classmethod
     def of(
@@ -194,8 +203,8 @@ class Header:
         delimiter = delimiter_of(text)
         if delimiter is None:
             raise UnreadableError(
-                f"found {quoted(text)}; expected a header that names a column query and a column item "
-                "(or name these columns, as in delimited:query=session,item=track)",
+                f"found {quoted(text)}; expected a header that names a column query and a column item (or name these "
+                "columns, as in delimited:query=session,item=track, or delimited:header=no,query=1,item=2,grade=3)",
                 line,
             )
         names = head_names(text, delimiter)
@@ -209,6 +218,8 @@ class Header:
         """Return the rows of a block that the fast reader can read; None for any other block."""
         skip = max(0, self.line - block.first_line + 1)
         if "score" not in self.places or block.holds(b'"') or skip > 1:
+            return None
+        if self.delimiter == layouts.WHITE and (block.holds(b"\t") or tables.has_empty_column(block)):
             return None
         # Ranks next to scores are compared in the first block only, because they decide nothing.
         names = ("query", "item", "score", "rank") if skip else ("query", "item", "score")
@@ -229,7 +240,7 @@ class Header:
         lines = Lines.of(block, trim="\r\n")
         lines = lines.where(lines.number > self.line)
         quotes = block.holds(b'"')
-        split = _quoted(lines, self.delimiter, findings) if quotes else pc.split_pattern(lines.text, self.delimiter)
+        split = _quoted(lines, self.delimiter, findings) if quotes else _split(lines, self.delimiter)
         words = Words(split)
         whole = words.lengths == len(self.names)
         closed = booleans(split.is_valid())
@@ -253,7 +264,7 @@ def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
 def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
     """Return the delimiters to try; the first one is written."""
     if "delimiter" not in options:
-        return tuple(DELIMITERS.values())
+        return ("\t", ",", ";", layouts.WHITE) if "header" in options else (",", "\t", ";")
     if options["delimiter"] not in DELIMITERS:
         raise UnreadableError(
             f"found {quoted(options['delimiter'])} as the delimiter; expected {', '.join(DELIMITERS)}"
@@ -263,7 +274,14 @@ def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
 
 def head_names(header: str, delimiter: str) -> list[str]:
     """Return the names of the columns."""
-    return [name.strip().strip('"').strip() for name in header.split(delimiter)]
+    names = header.split() if delimiter == layouts.WHITE else header.split(delimiter)
+    return [name.strip().strip('"').strip() for name in names]
+
+
+def _split(lines: Lines, delimiter: str) -> pa.ListArray:
+    if delimiter == layouts.WHITE:
+        return pc.ascii_split_whitespace(pc.ascii_trim_whitespace(lines.text))
+    return pc.split_pattern(lines.text, delimiter)
 
 
 def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:
@@ -271,7 +289,9 @@ def _quoted(lines: Lines, delimiter: str, findings: Findings) -> pa.ListArray:
     rows: list[list[str] | None] = []
     for line, number in zip(lines.text.to_pylist(), lines.number.tolist(), strict=True):
         try:
-            rows.append(next(csv.reader([line], delimiter=delimiter, strict=True)))
+            rows.append(
+                next(csv.reader([line], delimiter=delimiter, skipinitialspace=delimiter == layouts.WHITE, strict=True))
+            )
         except csv.Error:
             rows.append(None)
             expected = "every quote closed on its line, and doubled inside quotes"

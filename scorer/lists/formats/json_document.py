@@ -9,7 +9,18 @@ from typing import Any
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, jsonl
-from scorer.lists.formats.jsonl import DECODER, MALFORMED, Members, Row, check_nesting, dumped, explained, whole
+from scorer.lists.formats.jsonl import (
+    DECODER,
+    MALFORMED,
+    Members,
+    Pairs,
+    Row,
+    check_nesting,
+    dumped,
+    explained,
+    whole,
+    with_numbers,
+)
 from scorer.lists.reading import tables
 from scorer.lists.reading.blocks import Block, Graded, Ranked, Reader, UnreadableError, checked
 from scorer.wording import quoted
@@ -97,6 +108,16 @@ def _rows(members: Members, block: Block, findings: Findings) -> list[Row]:
             findings.add(line, f"query {quoted(query)} is listed again (first in line {first[query]}); list it once")
             continue
         first[query] = line
+        if (
+            query == "questions"
+            and isinstance(value, list)
+            and len({*map(type, value)}) == 1
+            and type(value[0]) is Pairs
+        ):
+            rows += members.rows(((line, question) for question in value), findings)  # BioASQ
+            continue
+        if isinstance(value, list):
+            value = with_numbers(value, None, ("grade" if "grade" in members.wanted else "score", "distance"))  # noqa: PLW2901
         row = members.row_of_items(query, value, line, findings)
         if row is not None:
             rows.append(row)

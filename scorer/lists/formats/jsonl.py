@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,33 @@ def identities(values: Iterable[object], line: int, findings: Findings) -> list[
     return items
 
 
+def with_numbers(values: list[Any], numbers: object, names: tuple[str, ...]) -> list[Any] | Pairs:
+    """Return the pairs of a list of pairs, of objects with an id and a number, or of a list with `numbers` next to it.
+
+    `names` are the columns of the number of an object. Objects without one become a list of ids; others stay a list.
+    """
+    if numbers is not None:
+        listed = numbers if isinstance(numbers, list) else []
+        return Pairs((identity(item) or "", number) for item, number in zip_longest(values, listed))
+    if values and all(isinstance(each, list) and not isinstance(each, Pairs) and len(each) == 2 for each in values):
+        return Pairs((identity(item) or "", number) for item, number in values)
+    if not (values and all(isinstance(each, Pairs) for each in values)):
+        return values
+    objects = [{tables.plain(name): value for name, value in reversed(each)} for each in values]
+    known = [*map(tables.plain, tables.COLUMNS["item"]), "id"]
+    ids = [next((identity(each[name]) for name in known if name in each), None) or "" for each in objects]
+    wanted = [(tables.plain(name), column) for column in names for name in tables.COLUMNS.get(column, (column,))]
+    name, column = next((pair for pair in wanted if pair[0] in objects[0]), ("", ""))
+    found = [negated(each.get(name)) if column == "distance" else each.get(name) for each in objects]
+    return Pairs(zip(ids, found, strict=True)) if name else ids
+
+
+def negated(value: object) -> object:
+    """Return the run score for a distance; a value that is no number stays as it is."""
+    number = finite(value)
+    return value if number is None else -number
+
+
 def dumped(value: str | list[str] | Mapping[str, Any]) -> str:
     """Return a value as JSON on one line; numbers are the shortest that are read as the same float64."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -205,11 +233,15 @@ class Members:
         every = dict.fromkeys((*self.wanted, ITEMS))
         found = {column: [names[at] for at in tables.places(names, column, held)] for column in every}
         found.pop("rank" if tables.order_by(names, held) == "score" else "score", None)
-        if not tables.has_lists(names, held):
+        relevant = found.pop("relevant", None)
+        if relevant and not found["item"]:
+            found[ITEMS] = relevant
+        elif not tables.has_lists(names, held):
             found[ITEMS] = [name for name in found[ITEMS] if tables.plain(name) == ITEMS]
         elif "score" in found:
             found["score"] = [name for name in found["score"] if name not in found[ITEMS]]
-        found = {column: members for column, members in found.items() if members}
+        unused = () if found[ITEMS] else tables.SIGNS
+        found = {column: members for column, members in found.items() if members and column not in unused}
         for column, members in found.items():
             if len(members) > 1:
                 both = " and ".join(map(quoted, members[:2]))
@@ -239,9 +271,23 @@ class Members:
             if isinstance(meaning, str):
                 findings.add(line, meaning)
                 continue
-            row = self._row({column: members[name] for column, name in meaning.items()}, line, findings)
+            values = {column: members[name] for column, name in meaning.items()}
+            if isinstance(values.get(ITEMS), list):
+                values[ITEMS] = self._listed(values, meaning[ITEMS])
+            row = self._row(values, line, findings)
             if row is not None:
                 yield row
+
+    def _listed(self, values: Mapping[str, Any], name: str) -> list[Any] | Pairs:
+        """Return the items of an object as `with_numbers` does; relevant items of a solution have the grade 1."""
+        if "grade" not in self.wanted:
+            scores, distances = values.get("scores"), values.get("distances")
+            negative = [*map(negated, distances)] if isinstance(distances, list) else distances
+            return with_numbers(values[ITEMS], negative if scores is None else scores, ("score", "distance"))
+        items = with_numbers(values[ITEMS], None, ("grade",))
+        relevant = [*map(tables.plain, tables.COLUMNS["relevant"])]
+        is_plain = tables.plain(name) in relevant and not isinstance(items, Pairs)
+        return Pairs((identity(item) or "", 1) for item in items) if is_plain else items
 
     def _row(self, values: Mapping[str, Any], line: int, findings: Findings) -> Row | None:
         query = identity(values.get("query"))

@@ -43,7 +43,11 @@ def recognises(lines: list[str]) -> bool:
 def _is_table_row(line: str) -> bool:
     columns = line.split("\t")
     vector = columns[2].split() if len(columns) == 4 else []
-    return len(vector) > 1 and all(re.fullmatch(r"[-+.0-9eE]+", value) for value in vector)
+    return (
+        len(vector) > 1
+        and len(f"{columns[0]} {columns[1]}".split()) == 2
+        and all(re.fullmatch(r"[-+.0-9eE]+", value) for value in vector)
+    )
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:

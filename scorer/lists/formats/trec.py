@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats import SolutionContent, SubmissionContent, delimited, fitting, shortest
+from scorer.lists.formats import SolutionContent, SubmissionContent, delimited, fitting, layouts, shortest
+from scorer.lists.formats.layouts import is_number
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import equal, keep, numbers, pc, text_buffers, texts
 from scorer.lists.reading.blocks import (
@@ -55,7 +56,7 @@ UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
 
 def recognises(lines: list[str]) -> bool:
     """Whether half of the lines have four columns, the last a number, or at least six, the fifth a number."""
-    rows = [line.split() for line in lines if not line.startswith("#")]
+    rows = layouts.rows_of_words(lines)
     return bool(rows) and 2 * sum(map(_is_row, rows)) >= len(rows)
 
 
@@ -63,17 +64,8 @@ def _is_row(columns: list[str]) -> bool:
     if columns[0].endswith(":") or any(column.endswith(",") for column in columns):
         return False
     if len(columns) == QRELS_COLUMNS:
-        return _is_number(columns[3])
-    return len(columns) >= RUN_COLUMNS and _is_number(columns[4])
-
-
-def _is_number(text: str) -> bool:
-    """Whether Python reads a number, including ``nan``; the reader reports that, or a decimal comma, with its line."""
-    try:
-        float(text.strip('"').replace(",", ".", 1))
-    except ValueError:
-        return False
-    return True
+        return is_number(columns[3])
+    return len(columns) >= RUN_COLUMNS and is_number(columns[4])
 
 
 def _unquoted(block: Block, head: Block) -> Block:
@@ -87,24 +79,52 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read relevance judgements (qrels); an option says that the iteration is the subtopic, as in ndeval."""
     if options.get("subtopic", "iteration") != "iteration":
         raise UnreadableError(f"found {quoted(options['subtopic'])} as the subtopic; expected iteration")
+    _check_header(head)
     return lambda block, findings: _graded("subtopic" not in options, _unquoted(block, head), findings)
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
-    layout = None if options else delimited.headerless_layout(sample(head.content))
-    if layout is not None and len(layout[1]) == QRELS_COLUMNS:
+    columns = layout(head, options).columns
+    if columns == layouts.RANKS_AND_SCORES:
         return delimited.ranked(head, {})
+    _check_header(head)
+    if columns == layouts.QRELS:
+        expected = f'expected six columns, "{SUBMISSION}"'
+        raise UnreadableError(f"four columns, as in {quoted(sample(head.content)[0])}: this is a solution; {expected}")
     tag = options.get("tag")
     read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
     return lambda block, findings: read(_unquoted(block, head), findings)
+
+
+def layout(head: Block, options: Mapping[str, str]) -> layouts.Layout:
+    """Return the layout of a submission."""
+    found = None if options else layouts.in_words(layouts.rows_of_words(sample(head.content)))
+    return found if found is not None and len(found.columns) == QRELS_COLUMNS else layouts.Layout(layouts.RUN)
+
+
+def _check_header(head: Block) -> None:
+    """Raise UnreadableError where the first row has names of columns."""
+    for at, line in enumerate(head.content[:TAIL].decode(errors="replace").split("\n")):
+        names = [name.strip('"') for name in line.split()]
+        if not names or line.startswith("#"):
+            continue
+        place = QRELS_COLUMNS - 1 if len(names) == QRELS_COLUMNS else RUN_COLUMNS - 2
+        if (
+            len(names) > place
+            and not is_number(names[place])
+            and sum(tables.plain(name) in tables.NAMES for name in names) > 1
+        ):
+            number = head.first_line + at
+            raise UnreadableError(f"line {number} is a header, {quoted(line)}; remove it", number)
+        return
 
 
 def _first_tag(head: Block) -> tuple[str, int] | None:
     """Return the tag of the first row and its line; None without a row."""
     for at, line in enumerate(head.content[:TAIL].split(b"\n")):
         columns = [column.decode(errors="replace") for column in line.split()]
-        has_space = len(columns) > RUN_COLUMNS and not _is_number(columns[3]) and _is_number(columns[5])
+        has_space = len(columns) > RUN_COLUMNS and not is_number(columns[3]) and is_number(columns[5])
         if len(columns) >= RUN_COLUMNS and not has_space and not line.startswith(b"#"):
             return columns[RUN_COLUMNS - 1], head.first_line + at
     return None

@@ -57,6 +57,8 @@ def only_file(content: bytes) -> IO[bytes]:
 
 def _only(names: list[str]) -> int:
     """Return the position of the only name that is no left-over. Raises ArchiveError."""
+    if "[Content_Types].xml" in names:
+        raise ArchiveError("found an Excel workbook; save it as CSV")
     files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
     if len(files) == 1 and len(names) <= MOST:
         return files[0]
@@ -247,6 +249,8 @@ def _reason(error: BaseException) -> str:
             return "no permission to read it"
         case EOFError():
             return "the compressed file is cut short; send the whole file"
+        case gzip.BadGzipFile() if "Not a gzipped file" in str(error):
+            return "other bytes follow the compressed content; compress the file again"
         case gzip.BadGzipFile() | zlib.error():
             return f"the compressed file is damaged ({error}); compress it again"
         case OSError():
@@ -456,12 +460,12 @@ class Words:
         return take(padded, np.where(self.lengths > place, self._start + place, len(padded) - 1))
 
 
-def sample(content: bytes) -> list[str]:
+def sample(content: bytes, most: int = SAMPLE_LINES) -> list[str]:
     """Return the first lines that are not blank."""
     visible = VISIBLE.search(content)
     start = content.rfind(b"\n", 0, visible.start() if visible else len(content)) + 1
     lines = content[start : start + SAMPLE_BYTES].decode("utf-8", errors="ignore").split("\n")
-    return [line.strip("\r\n") for line in islice(filter(str.strip, lines), SAMPLE_LINES)]
+    return [line.strip("\r\n") for line in islice(filter(str.strip, lines), most)]
 
 
 def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:

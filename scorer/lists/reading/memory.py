@@ -245,8 +245,10 @@ def _converted(held: Mapping[str, Any]) -> pa.Table:
         if name in ("query", "item", "subtopic"):
             ids = arrow_ids(values) if hasattr(values, "iloc") else None
             arrays.append(_ids(values, name) if ids is None else ids)
-        elif name == "items":
+        elif name in ("items", "relevant"):
             arrays.append(_id_lists(list(values)))
+        elif name in tables.SIGNS:
+            arrays.append(pa.array([[float(number) for number in each] for each in values], pa.list_(pa.float64())))
         elif name in ("flag", "iteration"):
             arrays.append(texts(map(str, values)))
         else:

@@ -12,7 +12,18 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings, Problem
-from scorer.lists.reading.arrow import booleans, floats, integers, keep, numbers, pc, run_starts, text_lengths, texts
+from scorer.lists.reading.arrow import (
+    booleans,
+    coded,
+    floats,
+    integers,
+    keep,
+    numbers,
+    pc,
+    run_starts,
+    text_lengths,
+    texts,
+)
 from scorer.lists.reading.blocks import BYTE_ORDER_MARK, Block, Graded, Ranked, UnreadableError
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import counted, quoted
@@ -26,8 +37,14 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     "rank": ("rank", "position", "place"),
     "score": ("score", "run_score", "sim", "similarity", "prediction", "rating"),
     "grade": ("grade", "relevance", "rel", "label", "judgment", "judgement", "score", "rating"),
-    "items": ("items", "item_ids", "prediction", "predictions", "recommendations"),
-    "flag": ("flag", "preliminary"),
+    "items": (
+        *("items", "item_ids", "prediction", "predictions", "recommendations"),
+        *("results", "references", "documents"),
+    ),
+    "scores": ("scores", "similarities"),
+    "distances": ("distances",),
+    "relevant": ("relevant", "positive_passages", "positive_docs", "positive_ids", "positives", "labels", "documents"),
+    "flag": ("flag", "preliminary", "usage"),
     "subtopic": ("subtopic", "subtopic_id"),
     "iteration": ("iteration",),
 }
@@ -44,14 +61,18 @@ TOOLS: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (
     ({"grade": "grade"}, ("score",)),  # one table for both: the score is the run score
     ({"score": "score"}, ("rating",)),  # LensKit: the rating is the grade
     ({"score": "prediction"}, ("rating",)),  # Recommenders: the same
+    ({"query": "topic_id", "items": "references"}, ("topic",)),  # TREC RAG: the topic is a text
+    ({"query": "query_id", "relevant": "positive_passages"}, ("query",)),  # Tevatron: the query is a text
 )
 """Columns by their exact names, which only together are a known tool's, and its columns that are something else."""
 
 OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
 """The options that choose a column by its name, as in ``delimited:query=session``: any but the iteration."""
 
-SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration")
-SUBMISSION = ("query", "item", "score", "rank", "items")
+SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration", "relevant")
+SUBMISSION = ("query", "item", "score", "rank", "items", "scores", "distances")
+SIGNS = {"scores": 1, "distances": -1}
+"""The numbers next to a list of items, and their sign as run scores."""
 
 RECBOLE_TYPE = re.compile(r":(token|float)(_seq)?$")
 
@@ -99,8 +120,11 @@ def places(
 
 
 def has_lists(names: Sequence[str], options: Mapping[str, str]) -> bool:
-    """Whether each row has a list of items, and not one item."""
-    return "items" in options or (not places(names, "item", options) and bool(places(names, "items", options)))
+    """Whether each row has a list of items, or of relevant items, and not one item."""
+    if "items" in options or "relevant" in options:
+        return True
+    lists = places(names, "items", options) or places(names, "relevant", options)
+    return bool(lists) and not places(names, "item", options)
 
 
 def place(
@@ -126,16 +150,17 @@ def place(
 def needed_places(names: Sequence[str], wanted: tuple[str, ...], options: Mapping[str, str]) -> dict[str, int]:
     """Return the positions in `names` of the columns to read. Raises UnreadableError without one."""
     number = order_by(names, options) if "rank" in wanted else "grade"
-    lists = "items" in wanted and has_lists(names, options)
-    found = {}
-    for column in ("query", "items") if lists else ("query", "item", number):
+    lists = "items" if "items" in wanted else "relevant"
+    found: dict[str, int] = {}
+    for column in ("query", lists) if has_lists(names, options) else ("query", "item", number):
         at = place(names, column, options)
         if at is None:
             several = (column,) if column != number else ("score", "rank") if "rank" in wanted else ("grade",)
             known = ", ".join(name for number in several for name in COLUMNS[number])
             raise UnreadableError(f"no column for the {' or '.join(several)}; expected one of {known}")
         found[column] = at
-    also = {column: place(names, column, options) for column in ("flag", "subtopic", "iteration") if column in wanted}
+    others = ["flag", "subtopic", "iteration", *(SIGNS if "items" in found else ())]
+    also = {column: place(names, column, options) for column in others if column in wanted}
     return {**found, **{column: at for column, at in also.items() if at is not None}}
 
 
@@ -255,8 +280,11 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
     new[run_starts(query)] = True
     same, further, up = ~new[1:], np.diff(rank), np.diff(score)
     odd = np.flatnonzero(rank != np.floor(rank))
-    are_others = bool(odd.size) or (np.abs(further[same]) != 1).any()
-    if same.any() and (up[same] == 1).all() and are_others and further[same].any():
+    is_swapped = same.any() and (up[same] == 1).all() and further[same].any()
+    if is_swapped and not odd.size and (np.abs(further[same]) == 1).all():
+        # Lists whose worst item is first have the ranks 3, 2, 1; what falls to another number is a score.
+        is_swapped = (further[same] < 0).all() and rank[np.append(new[1:], True)].max() > 1
+    if is_swapped:
         return Problem(
             0, f"the run scores of each list are 1, 2, 3, ... and its ranks are not: the two look swapped{DECIDE}"
         )
@@ -279,7 +307,8 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
 ID_IN_LIST = re.compile(r"""'([^']*)'|"([^"]*)"|([^][(){}'",\s]+)""")
 """An id in a list of Python or JSON, with or without quotes."""
 
-FLAGS = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+FLAGS = {"1": True, "true": True, "yes": True, "public": True}
+FLAGS |= {"0": False, "false": False, "no": False, "private": False}
 """The values of a flag, in lower case."""
 
 A_FLAG = "1 (preliminary) or 0"
@@ -306,10 +335,18 @@ def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> R
     return ranked_rows(_columns(table, SUBMISSION, options), _row_numbers(table), findings)
 
 
-def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
-    """Return the rows of a solution, each with its line; invalid rows are reported and left out."""
+def graded_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Graded:
+    """Return the rows of a solution, each with its line; invalid rows are reported and left out.
+
+    `mark` is as for `ranked_rows`; the items of a list have the grade 1.
+    """
+    if "relevant" in held:
+        flag = _flags(held["flag"], line, findings) if "flag" in held else None
+        rows = _listed_rows({**held, "items": held["relevant"]}, line, findings, mark)
+        flag = flag if flag is None else flag[np.isin(line, rows.line)]
+        return Graded(rows.query, rows.line, flag, rows.lengths, rows.item, np.ones(len(rows.item)))
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
-    grade = _numbers(held["grade"], "grade", line, findings)
+    grade = _numbers(_without_levels(held["grade"]), "grade", line, findings)
     flag = _flags(held["flag"], line, findings) if "flag" in held else None
     divided = held.get("subtopic", held.get("iteration"))
     subtopic = None if divided is None else _filled_in(divided)
@@ -326,10 +363,20 @@ def graded_rows(held: Columns, line: Ints, findings: Findings) -> Graded:
     )
 
 
-def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
-    """Return the rows of a submission, by score, else by rank; invalid rows are reported and left out."""
+def _without_levels(grades: pa.Array) -> pa.Array:
+    """Return grades that are texts with 2 for L2, as NTCIR writes them."""
+    if is_text(grades.type) and len(grades) and str(grades[0]).startswith("L"):
+        return pc.replace_substring_regex(grades, pattern="^L([0-9])$", replacement=r"\1")
+    return grades
+
+
+def ranked_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Ranked:
+    """Return the rows of a submission, by score, else by rank; invalid rows are reported and left out.
+
+    `mark` separates the items in a text with a list; None: it is found.
+    """
     if "items" in held:
-        return _listed_rows(held, line, findings)
+        return _listed_rows(held, line, findings, mark)
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     by = "score" if "score" in held else "rank"
     value = _numbers(held[by], by, line, findings)
@@ -348,11 +395,15 @@ def ranked_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
     )
 
 
-def _listed_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
-    """Return rows with the items of a query, the best first, as lists or as text."""
+def _listed_rows(held: Columns, line: Ints, findings: Findings, mark: str | None) -> Ranked:
+    """Return rows with the items of a query, the best first, as lists or as text with this mark; None: find it."""
     query, lists = id_texts(held["query"], "query", line, findings), held["items"]
     if is_text(lists.type):
-        lists = pa.array(map(list_in, lists.to_pylist()), pa.list_(pa.string()))
+        cells = lists.to_pylist()
+        if mark is None:
+            are_scattered = len(coded([query])[1]) < len(query)
+            mark = mark_between([*filter(None, cells)], are_scattered=are_scattered, are_lists=True)
+        lists = pa.array((list_in(cell, mark) for cell in cells), pa.list_(pa.string()))
     wrong = ~booleans(lists.is_valid())
     report_wrong(
         held["items"], wrong, line, findings, 'the items; expected a list of ids, as in "a b", "a,b" or [a, b]'
@@ -361,16 +412,87 @@ def _listed_rows(held: Columns, line: Ints, findings: Findings) -> Ranked:
     lists = keep(lists, sound)
     lengths = integers(pc.list_value_length(lists))
     item = id_texts(pc.list_flatten(lists), "items", np.repeat(line[sound], lengths), findings)
-    return Ranked(keep(query, sound), line[sound], lengths, item, run_score=None)
+    by = next((column for column in SIGNS if column in held), None)
+    scores = None if by is None else SIGNS[by] * _listed_numbers(keep(held[by], sound), lengths, line[sound], findings)
+    return Ranked(keep(query, sound), line[sound], lengths, item, scores)
 
 
-def list_in(text: str | None) -> list[str] | None:
-    """Return the ids in a text: between commas, else between white space, in brackets or not. None for other texts."""
+def _listed_numbers(column: pa.Array, lengths: Ints, line: Ints, findings: Findings) -> Floats:
+    """Return the numbers next to lists of so many items; lists with another number of them are reported."""
+    cells = column.to_pylist()
+    lists = [(list_in(f"[{(cell or '').strip('[]')}]", "") or []) if is_text(column.type) else cell for cell in cells]
+    counts = np.array([len(each or ()) for each in lists], dtype=np.int64)
+    report_wrong(column, counts != lengths, line, findings, "the scores; expected one for each item")
+    if (counts != lengths).any():
+        return np.zeros(int(lengths.sum()))
+    value = numbers(texts(str(number) for each in lists for number in each or ()))
+    wrong = np.flatnonzero(np.isnan(value))
+    findings.add_each(np.repeat(line, lengths)[wrong], lambda _: "found a score that is no finite number")
+    return value
+
+
+IN_BRACKETS, ONE_A_LINE = "[", "\n"
+"""What separates items, besides "," and " ": brackets around each list, or lines."""
+
+LONE_BLANK = re.compile(r"[^\s,]\s+[^\s,]")
+"""White space that is next to no comma."""
+
+
+def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool = False) -> str:
+    """Return what separates the items in texts with the items of a query: the same in the whole file; "" if nothing is.
+
+    Where queries repeat (`are_scattered`), each text is one item. Raises UnreadableError where it cannot be decided
+    whether a text is one id or a list, unless there are blanks and they `are_lists`.
+    """
+    bare = [text for text in texts if not _is_bracketed(text)]
+    if are_scattered:
+        return ONE_A_LINE if bare else IN_BRACKETS
+    plain = [*bare, *(text.strip()[1:-1] for text in texts if _is_bracketed(text) and not re.search("['\"]", text))]
+    odd = next((text for text in plain if LONE_BLANK.search(text) and re.search(r",\s", text)), None)
+    mark = " " if any(map(LONE_BLANK.search, plain)) else "," if any("," in text for text in plain) else ""
+    if mark == ",":  # as in Wikipedia's ids
+        odd = next((text for text in plain if ",_" in text), None)
+    lists = [_parts(text, mark) for text in bare if mark in text]
+    first, later = {parts[0] for parts in lists if parts}, {part for parts in lists for part in parts[1:]}
+    is_clear = not lists or 2 * sum(len(parts) > 2 for parts in lists) >= len(bare) or bool(first & later)
+    if not mark or (odd is None and (is_clear or (are_lists and mark == " "))):
+        return mark or ("" if bare else IN_BRACKETS)
+    found = odd or next(text for text in bare if mark in text)
+    what = "a comma" if mark == "," else "a blank" if odd is None else "commas and blanks"
+    raise UnreadableError(
+        f"found {quoted(found)}, which is one id with {what}, or a list; write lists in brackets, "
+        'as in ["d1", "d2"], or one item a line below the header query<TAB>item<TAB>rank, with tabs between columns'
+    )
+
+
+def _is_bracketed(text: str) -> bool:
+    return text.strip()[:1] in ("[", "(")
+
+
+def _parts(text: str, mark: str) -> list[str]:
+    return [part.strip() for part in text.split(",")] if mark == "," else text.split() if mark == " " else [text]
+
+
+ODD: Mapping[str, str] = {",": LONE_BLANK.pattern, " ": r",\s", "": r"[\s,]"}
+"""What is in no text with this mark between ids."""
+
+
+def list_in(text: str | None, mark: str) -> list[str] | None:
+    """Return the ids in a text with this mark between them, or in brackets. None for other texts."""
     bare = (text or "").strip()
-    if text is None or bare[:1] not in ("[", "("):
-        return None if text is None else [part.strip() for part in bare.split(",")] if "," in bare else bare.split()
-    found = [next(filter(None, match.groups()), "") for match in ID_IN_LIST.finditer(bare[1:-1])]
-    return found if bare[-1] in "])" and not ID_IN_LIST.sub("", bare[1:-1]).strip(" ,\n") else None
+    if text is None or (mark == IN_BRACKETS and not _is_bracketed(bare)):
+        return None
+    if mark == ONE_A_LINE or not bare:
+        return [bare] if bare else []
+    if _is_bracketed(bare):
+        inner = bare[1:-1]
+        if bare[-1] not in "])" or ID_IN_LIST.sub("", inner).strip(" ,\n"):
+            return None
+        if not inner.strip() or "'" in inner or '"' in inner:
+            return [next(filter(None, match.groups()), "") for match in ID_IN_LIST.finditer(inner)]
+        bare = inner.strip(" ,\n")
+        mark = mark if mark in (",", " ") else " " if LONE_BLANK.search(bare) else ","
+    return None if re.search(ODD[mark], bare) else _parts(bare, mark)
 
 
 def _row_numbers(table: pa.Table) -> Ints:
@@ -387,10 +509,12 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
             is_digits = is_number if name == "iteration" else pa.types.is_integer
             if not (is_text(column.type) or is_digits(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
-        elif name == "items":
+        elif name in ("items", "relevant", *SIGNS):
             inner = column.type.value_type if is_list(column.type) else None
-            if not (is_text(inner or column.type) or (inner and pa.types.is_integer(inner))):
-                raise UnreadableError(f"{found}; expected lists of text or whole numbers as ids")
+            known = is_number if name in SIGNS else pa.types.is_integer
+            if not (is_text(inner or column.type) or (inner and known(inner))):
+                expected = "numbers" if name in SIGNS else "text or whole numbers as ids"
+                raise UnreadableError(f"{found}; expected lists of {expected}")
         elif name == "flag":
             if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
                 raise UnreadableError(f"{found}; expected {A_FLAG} as the flag")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Unpack
 import numpy as np
 
 from scorer.errors import MeasureError, ScorerError, need
+from scorer.lists import READ_AS
 from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure
@@ -304,7 +305,9 @@ def run_tasks(
         need_mean(measure)
     evaluations = evaluate(solution, submissions, dict(different.values()), **options)
     tasks = [task_of(evaluations, name, measure) for name, measure in different.values()]
-    return tasks, {name: tuple(evaluation.notes.lines(name)) for name, evaluation in evaluations.items()}
+    return tasks, {
+        name: tuple(evaluation.notes.without(READ_AS).lines(name)) for name, evaluation in evaluations.items()
+    }
 
 
 def with_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> list[Task]:

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Generator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -156,4 +156,4 @@ def checked(
 
 def _outcome(check_file: Callable[[str | os.PathLike[str]], Outcome], path: str | os.PathLike[str]) -> FileOutcome:
     outcome = check_file(path)
-    return outcome.summary() if isinstance(outcome, Scored) else outcome
+    return replace(outcome.summary(), notes=outcome.notes) if isinstance(outcome, Scored) else outcome

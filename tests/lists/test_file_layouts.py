@@ -1,0 +1,210 @@
+"""The layout of a file decides its number: that of the same lists in TREC's format, or it is refused."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import scorer
+from scorer.lists import READ_AS
+from tests.commands import Terminal
+from tests.strategies import examples
+
+MARKS = (" ", "\t", "  ", " \t")
+QRELS = {"q1": {"d1": 1}, "q2": {"d3": 1}}
+RUN = (("q1", "Q0", "d1", "1", "0.9", "t"), ("q1", "Q0", "d2", "2", "0.5", "t"), ("q2", "Q0", "d3", "1", "0.3", "t"))
+
+
+def mixed(rows: tuple[tuple[str, ...], ...], marks: tuple[str, ...]) -> str:
+    """Return lines with these marks between columns."""
+    return "".join("".join(map("".join, zip(row, (*marks, "\n"), strict=True))) for row in rows)
+
+
+@pytest.mark.parametrize("iteration", ["Q0", "0"])
+def test_every_mix_of_blanks_and_tabs_is_a_run(iteration: str, tmp_path: Path) -> None:
+    """All 1,024; a tab after the query made a list of `Q0`, `d1`, `1`, `0.9`, `t`."""
+    path = tmp_path / "run"
+    rows = tuple((query, iteration, *others) for query, _, *others in RUN)
+    found = []
+    for marks in product(MARKS, repeat=5):
+        path.write_text(mixed(rows, marks), encoding="utf-8")
+        found.append(scorer.evaluate(QRELS, path, "RR")["RR"])
+
+    assert found == [1.0] * 1024
+
+
+def test_every_mix_of_blanks_and_tabs_is_a_solution(tmp_path: Path) -> None:
+    """All 64."""
+    path = tmp_path / "qrels"
+    rows = (("q1", "0", "d1", "1"), ("q1", "0", "d2", "0"), ("q2", "0", "d3", "1"))
+    for marks in product(MARKS, repeat=3):
+        path.write_text(mixed(rows, marks), encoding="utf-8")
+        assert scorer.evaluate(path, {"q1": ["d2", "d1"], "q2": ["d3"]}, "RR")["RR"] == 0.75
+
+
+LISTS = {
+    "a list of five numbers": ("1\t101 102 103 104 105\n", {"1": {"102": 1}}, 0.5),
+    "a comma in an id of a pair": ("q1\tWind\nq1\tReport,_1992\nq2\tSea\n", {"q1": {"Report,_1992": 1}}, 0.5),
+    "a blank in an id of a pair": ("q1\tWind\nq1\tNew York\nq2\tSea\n", {"q1": {"New York": 1}}, 0.5),
+    "a comma in an id between blanks": ("q1\tWind Report,_1992 Sea\nq2\tSea Wind\n", {"q1": {"Report,_1992": 1}}, 0.5),
+    "blanks after commas": ("q1\ta, b, c\nq2\tb, a, d\n", {"q1": {"b": 1}}, 0.5),
+    "a cell between blanks": ('query,items\nq1,"Wind Report,_1992"\nq2,Sea\n', {"q1": {"Report,_1992": 1}}, 0.5),
+    "rows of one item": ('query,items\nq1,Wind\nq1,"Report,_1992"\n', {"q1": {"Report,_1992": 1}}, 0.5),
+    "brackets": ('q1\t["New York", "Report,_1992"]\n', {"q1": {"Report,_1992": 1}}, 0.5),
+    "ranks after a tab": ("q1\td1 1\nq1\td2 2\n", {"q1": {"d2": 1}}, 0.5),
+    "ids with blanks between tabs": ("q1\ta b c\t1\t2.5\nq1\td\t2\t1.5\n", {"q1": {"d": 1}}, 0.5),
+}
+
+
+@pytest.mark.parametrize(("text", "qrels", "value"), LISTS.values(), ids=LISTS.keys())
+def test_one_mark_separates_items_in_the_whole_file(
+    text: str, qrels: dict[str, dict[str, int]], value: float, tmp_path: Path
+) -> None:
+    """Where queries repeat over lines, each line has one item."""
+    (tmp_path / "run").write_text(text, encoding="utf-8")
+
+    assert scorer.evaluate(qrels, tmp_path / "run", "RR")["RR"] == value
+
+
+BOTH = {
+    "one comma in a line for each query": ("c1\tReport,_1992\nc2\tIce\n", ["one id with a comma, or a list"]),
+    "one blank": ("c1\tNew York\nc2\tIce\n", ["one id with a blank, or a list"]),
+    "two marks": ("c1\tNew York, NY\nc2\tIce\n", ["one id with commas and blanks, or a list"]),
+    "a cell": ('query,items\nc1,"Report,_1992"\nc2,Ice\n', ["one id with a comma, or a list"]),
+    "one line of a run": ("1\t0 101 1 104 105\n", ["six columns: query, Q0, item", "query TAB items, between blanks"]),
+    "qrels": ("1\t0 101 1\n2\t0 102 1\n", ["four columns: query, iteration", "query TAB items, between blanks"]),
+    "ranks": ("1\t101 1\n2\t102 1\n", ["three columns: query, item, rank", "query TAB items"]),
+}
+
+
+@pytest.mark.parametrize(("text", "parts"), BOTH.values(), ids=BOTH.keys())
+def test_lines_that_fit_two_layouts_are_refused(text: str, parts: list[str], tmp_path: Path) -> None:
+    """With both readings, and how to write each."""
+    (tmp_path / "run").write_text(text, encoding="utf-8")
+    with pytest.raises(scorer.SubmissionError) as refused:
+        scorer.evaluate({"1": {"101": 1}, "c1": {"Report,_1992": 1}}, tmp_path / "run", "RR")
+
+    assert [part for part in (*parts, 'in brackets, as in ["d1", "d2"]') if part not in str(refused.value)] == []
+
+
+@pytest.mark.parametrize("text", ["c1:Wind,Report,1992\n", "c1\tWind,Report,1992\n", 'c1,"[Wind, Report,1992]"\n'])
+def test_a_list_cannot_have_ids_with_its_mark(text: str, tmp_path: Path) -> None:
+    """If the track has such ids."""
+    (tmp_path / "run").write_text(text, encoding="utf-8")
+    with pytest.raises(scorer.SubmissionError, match='items have ",", which separates items'):
+        scorer.evaluate({"c1": {"Report,1992": 1}}, tmp_path / "run", "RR")
+
+
+def test_a_query_has_one_line_of_a_list(tmp_path: Path) -> None:
+    """Beyond the lines that decide the layout, too."""
+    lines = "".join(f"q{number}\ta,b,c\n" for number in range(2000))
+    (tmp_path / "run").write_text(f"{lines}q7\td,e,f\n", encoding="utf-8")
+
+    with pytest.raises(scorer.SubmissionError, match='2001: query "q7" is listed again'):
+        scorer.evaluate({"q7": {"d": 1}}, tmp_path / "run", "RR")
+
+
+def test_a_header_of_a_run_is_named(tmp_path: Path) -> None:
+    """It was taken as another run."""
+    (tmp_path / "run").write_text("topic_id Q0 doc_id rank score run_id\nq1 Q0 d1 1 0.9 t\n", encoding="utf-8")
+    (tmp_path / "qrels").write_text("topic iteration docno rel\nq1 0 d1 1\n", encoding="utf-8")
+
+    with pytest.raises(scorer.SubmissionError, match=r"line 1 is a header, .*; remove it"):
+        scorer.evaluate(QRELS, tmp_path / "run", "RR")
+    with pytest.raises(scorer.SolutionError, match=r"line 1 is a header, .*; remove it"):
+        scorer.evaluate(tmp_path / "qrels", {"q1": ["d1"]}, "RR")
+
+
+HOW = {
+    "q1 Q0 d1 1 0.9 t\n": "six columns: query, Q0, item, rank, score, tag",
+    "q1\td1\t1\n": "three columns: query, item, rank",
+    "q1 d1 1 0.9\n": "four columns: query, item, rank, score",
+    "q1\td1,d2,d3\n": "query TAB items, between commas",
+    "q1\td1\nq1\td2\n": "query TAB item, one a line",
+    'q1,"d1 d2 d3"\n': "query COMMA items, between blanks",
+    "q1:d1,d2\n": "query:items, between commas",
+}
+
+
+@pytest.mark.parametrize(("text", "how"), HOW.items(), ids=HOW.values())
+def test_a_line_says_how_a_file_without_a_header_is_read(
+    text: str, how: str, challenge: Path, qrels_folder: Path, terminal: Terminal
+) -> None:
+    """By `evaluate`, `check` and in the notes of a result."""
+    (qrels_folder / "run").write_text(text, encoding="utf-8")
+    line = f"run: {READ_AS}{how}\n"
+
+    assert line in terminal.run("evaluate", "q.txt", "run", "-m", "RR").err
+    assert f"q.txt: {READ_AS}query iteration item grade\n" in terminal.run("evaluate", "q.txt", "run").err
+    assert f"{READ_AS}{how}" in [note.text for note in scorer.evaluate("q.txt", "run", "RR").notes]
+    assert line in terminal.run("check", "run", "--challenge", challenge).err
+
+
+IDS = ["a", "b", "c7", "12", "3", "Report,_1992", "Paris,_Texas,_USA", "u#1", "x/y", "http://h/p?q=1,2", "a:b", "Q0"]
+WITH_BLANKS = ["New York", "The Old Man, a tale"]
+
+
+@st.composite
+def files(draw: st.DrawFn) -> tuple[dict[str, list[str]], str]:
+    """Return lists, and a file that means them in a layout that somebody may choose without looking at the ids."""
+    mark = draw(st.sampled_from(["\t", " ", ","]))
+    layout = draw(st.sampled_from(["run", "pairs", "ranks", "scores", "lists", "cells", "vlnet", "json"]))
+    between = draw(st.sampled_from([",", ", ", " "]))
+    pool = (
+        [*IDS, *WITH_BLANKS] if layout == "json" or (mark == "\t" and layout in ("pairs", "ranks", "scores")) else IDS
+    )
+    names = draw(st.lists(st.sampled_from(["q1", "7", "31_1", "u#2"]), min_size=1, max_size=3, unique=True))
+    least = draw(st.sampled_from([1, 3]))
+    lists = {name: draw(st.lists(st.sampled_from(pool), min_size=least, max_size=5, unique=True)) for name in names}
+    mark = mark if mark != "," or layout in ("lists", "cells") else " "
+    lines = []
+    for query, items in lists.items():
+        for rank, item in enumerate(items, 1):
+            row = {
+                "run": [query, "Q0", item, str(rank), str(10 - rank), "t"],
+                "pairs": [query, item],
+                "ranks": [query, item, str(rank)],
+                "scores": [query, item, str(rank), str(9.5 - rank)],
+            }.get(layout)
+            lines += [mark.join(row)] if row else []
+        listed = between.join(items)
+        if layout == "lists":
+            lines.append(f'{query},"{listed}"' if mark == "," else f"{query}\t{listed}")
+        if layout == "cells":
+            lines += [*([] if lines else ["query,items"]), f'{query},"{listed}"']
+        if layout == "vlnet":
+            lines.append(f"{query}:{','.join(items)}")
+    if layout == "json":
+        return lists, scorer_json(lists)
+    return lists, "".join(f"{line}\n" for line in lines)
+
+
+def scorer_json(lists: dict[str, list[str]]) -> str:
+    """Return the lists as JSON."""
+    import json
+
+    return json.dumps(lists)
+
+
+@given(drawn=files(), data=st.data())
+@examples(500)
+def test_a_file_has_the_number_of_its_lists_or_is_refused(
+    drawn: tuple[dict[str, list[str]], str], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Never another number, for every layout, mark and kind of id. All ids are judged, as in a pool."""
+    lists, text = drawn
+    pool = {item for items in lists.values() for item in items}
+    relevant = {query: data.draw(st.sampled_from(items)) for query, items in lists.items()}
+    qrels = {query: {item: int(item == relevant[query]) for item in pool} for query in lists}
+    path = tmp_path_factory.mktemp("layouts") / "run"
+    path.write_text(text, encoding="utf-8")
+    expected = scorer.evaluate(qrels, lists, ["RR", "nDCG@10"])
+    try:
+        found = scorer.evaluate(qrels, path, ["RR", "nDCG@10"])
+    except scorer.SubmissionError:
+        return
+    assert dict(found) == pytest.approx(dict(expected)), text
