@@ -16,7 +16,17 @@ from scorer.errors import MeasureError
 from scorer.files import code_digest
 from scorer.live.commitment import sent_name
 from scorer.live.entries import defined_queries, scored_entries
-from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
+from scorer.live.entry import (
+    ENDINGS,
+    Entry,
+    are_queries_public,
+    counting_entries,
+    is_baseline,
+    named,
+    rounded,
+    with_naming,
+    without_solution,
+)
 from scorer.live.now import Now
 from scorer.live.phases import published_split
 from scorer.live.quotas import Left
@@ -96,7 +106,7 @@ def board(now: Now, cache: Cache | None = None) -> Board:
     """
     view, basis, joined = now.view, now.basis, now.merges
     stored = scored_entries(now, cache)
-    track, shown = stored.track, stored.all
+    track, shown = with_naming(view, stored.track), stored.all
     if basis is not None and not track.shows_final:
         is_public = are_queries_public(track, view.queries(basis.solution).ids)
         shown = tuple(without_solution(entry, queries_are_public=is_public) for entry in shown)
@@ -186,7 +196,7 @@ def _rows(
     if track.rows == "team" or not counting:
         entry = next((entry for entry in marked if entry.is_counting), None)
         return [Row(None, None, team=team, baseline=baseline, entry=entry, entries=marked, left=left)]
-    tags = _tags(entries)
+    tags = _tags(entries, track.file_names)
     rows = [
         Row(None, None, team, baseline, entry, (entry,), tag=tags[entry.index], left=left)
         for entry in marked
@@ -200,14 +210,25 @@ def _rows(
     return [replace(rows[0], entries=tuple(listed)), *rows[1:]]
 
 
-def _tags(entries: Sequence[Entry]) -> dict[int, str]:
+def _tags(entries: Sequence[Entry], file_names: str | None) -> dict[int, str]:
     """The name of each entry of a team, by its index: that of its file, with a number where an earlier one has it."""
     tags: dict[str, int] = {}
     for entry in entries:
-        name = shortened(sent_name(entry.file).partition(".")[0] or "run", LONGEST_TAG)
+        name = shortened(_run_of(entry, file_names) or "run", LONGEST_TAG)
         numbered = (f"{name} ({number})" for number in count(2))
         tags[next(tag for tag in chain([name], numbered) if tag not in tags)] = entry.index
     return {index: tag for tag, index in tags.items()}
+
+
+def _run_of(entry: Entry, file_names: str | None) -> str:
+    """The name of an entry, by that of its file; `file_names` is the key of the track."""
+    name = sent_name(entry.file)
+    if file_names is None:
+        return name.partition(".")[0]
+    if name == f"{entry.index:06}.txt":  # the service received it without a name
+        return f"entry {entry.index}"
+    stem = ENDINGS.sub("", name)
+    return (named(file_names, stem) or {}).get("run", stem)
 
 
 def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: EqualRanks) -> tuple[int | None, ...]:

@@ -11,7 +11,7 @@ from scorer.board.site.folder import MANIFEST
 from scorer.errors import ChallengeError, StoreError
 from scorer.files import digest
 from scorer.live.entries import entries
-from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays
+from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays, with_naming
 from scorer.live.now import Now
 from scorer.live.phases import closing, recorded_key
 from scorer.organising.files import safe_digest, submission_files
@@ -108,7 +108,8 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
-    listed, kept = submission_files(track), store.kept_submissions(challenge.root)
+    listed = submission_files(store.read(lambda view: with_naming(view, track)))
+    kept = store.kept_submissions(challenge.root)
     states, plan = store.read(lambda view: (Now.of(view, track).submissions.values(), Now.of(view, track).phases))
     for state in states:
         if not state.present:
@@ -161,7 +162,7 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     now = Now.of(view, track)
     present = [entry for entry in entries(now).all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
-    folder = submission_files(track)
+    folder = submission_files(with_naming(view, track))
     known = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
     new = len(folder.files) - len(known)
     teams = len({entry.team for entry in present})

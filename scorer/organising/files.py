@@ -31,8 +31,9 @@ from scorer.files import (
 )
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
-from scorer.live.entry import SubmissionState, delivered_files, recorded
+from scorer.live.entry import ENDINGS, SubmissionState, delivered_files, named, recorded
 from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
+from scorer.settings.rules import IGNORED, IGNORED_1
 from scorer.settings.tracks import Track
 from scorer.store.events import ScannedFile, Submission
 from scorer.store.log import unescaped
@@ -165,6 +166,7 @@ class Listing:
 def submission_files(track: Track) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
+    The track has the names of files with which its record began, as `with_naming` returns it.
     The files in a folder of a team's folder are the team's, too. Files with names that the track ignores are skipped,
     and hidden files of systems and tools. Links are skipped, never followed. A missing folder is empty.
     """
@@ -189,9 +191,18 @@ def _unless_skipped(file: Listed, track: Track) -> Listed:
     if track.metadata and (name == OF_FOLDER or name.endswith(OF_FILE)):
         return SkippedFile(file.file, "the metadata of a submission", is_ignored=True, metadata=file)
     parts = [part.lower() for part in (*folders[2:], name)]
-    if any(fnmatchcase(part, ignored.lower()) for part in parts for ignored in track.ignore):
+    names = (IGNORED if track.file_names else IGNORED_1) if track.ignore is None else track.ignore
+    if any(fnmatchcase(part, ignored.lower()) for part in parts for ignored in names):
         return SkippedFile(file.file, "no submission by its name (the key ignore)", is_ignored=True)
-    return file
+    if len(folders) > 1 or track.file_names is None:
+        return file
+    stem = ENDINGS.sub("", name)
+    rest = without_time(stem) or stem.strip() or name
+    found = named(track.file_names, rest)
+    if found is None and "{team}" in track.file_names:
+        reason = f"its name is not like {printable(track.file_names)} (the key file_names)"
+        return SkippedFile(file.file, reason, is_ignored=True)
+    return replace(file, team=(found or {}).get("team", rest))
 
 
 def _in_folder(
@@ -259,9 +270,14 @@ def why_skipped(error: OSError) -> str:
 
 
 def _team(file_name: str) -> str:
-    """The team in a file's name: the name without the time and the extension."""
+    """The team in a file's name by the rule of version 1.0: the name without the time and the extension."""
     stem = PurePath(COMPRESSED.sub("", file_name)).stem
-    return stem[_time(stem)[1] :].strip() or stem.strip() or file_name
+    return without_time(stem) or stem.strip() or file_name
+
+
+def without_time(name: str) -> str:
+    """A name without the time at its beginning."""
+    return name[_time(name)[1] :].strip()
 
 
 def _time(name: str) -> tuple[datetime | None, int]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.files import Location, digest, is_regular
 from scorer.live.entries import Entries, entries
+from scorer.live.entry import with_naming
 from scorer.live.now import Now
 from scorer.live.rules import TrackInForce, changed_names, list_digest, with_rules
 from scorer.organising.phases import check_preliminary
@@ -58,9 +59,14 @@ class RuleSet:
         return RuleSet(with_rules(self.track, recorded), archive.path(solution), solution, *lists, archive)
 
     def in_force(self, view: Snapshot) -> RuleSet:
-        """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others."""
+        """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others.
+
+        The names of files are those with which the challenge began.
+        """
         now = Now.of(view, self.track)
-        return self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
+        rules = self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
+        track = with_naming(view, rules.track)
+        return rules if track is rules.track else replace(rules, track=track)
 
     @cached_property
     def rules(self) -> Rules:
@@ -146,13 +152,13 @@ class RuleSet:
         return changed_names(self.recorded, other.recorded)
 
 
-NO_RULES = ("phases", "statistics", "ignore", "slices", "slices_public", "judged_bounds")
+NO_RULES = ("phases", "statistics", "ignore", "file_names", "slices", "slices_public", "judged_bounds")
 
 
 def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     """All settings of a track, as they are recorded: of the key of a split, its SHA-256, as of the list of excluded
     items, which is `excluded`; without the phases, and without what changes no score: the choice of statistics, the
-    slices, bounds for unjudged items, and the files to ignore.
+    slices, bounds for unjudged items, the files to ignore, and the names of files, which arrivals have.
     """
     recorded = track.model_dump(mode="json", exclude={*TrackInForce.not_keys, *NO_RULES})
     if track.phases:

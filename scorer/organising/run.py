@@ -28,7 +28,7 @@ from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
-from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
+from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
 from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
@@ -268,6 +268,7 @@ def plan(
         notes=(
             *_notes(rules, by_files, doubts, has_started=entries.now.phases.has_started(before.now)),
             *same_bytes(scanned.submissions),
+            *about_names(track, rules.track, scanned.submissions),
         ),
     )
 

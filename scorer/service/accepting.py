@@ -31,7 +31,7 @@ from scorer.limits import MB
 from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
-from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
+from scorer.live.entry import SERVICE, arrival, is_baseline, key_of, with_naming
 from scorer.live.metadata import body
 from scorer.live.now import Now
 from scorer.live.phases import Phases, closing
@@ -255,7 +255,8 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         stated: Added = [("metadata", body(track, key_of(submission), values, SERVICE))] if track.metadata else []
-        return [("arrival", arrival(submission, SERVICE, key[-1])), *stated]
+        naming = with_naming(view, track).file_names
+        return [("arrival", arrival(submission, SERVICE, key[-1], naming)), *stated]
 
     store.record(track.name, decide)
     store.read(followed.follow)
@@ -484,7 +485,8 @@ class _Look:
     def collected(self, folder: Path | Remote) -> Iterator[Collected]:
         """Accept the new files, in the order of their times of receipt."""
         source = folder.url if isinstance(folder, Remote) else str(folder)
-        listing = submission_files(self.track.model_copy(update={"submissions": source}))
+        track = self.store.read(lambda view: with_naming(view, self.track))
+        listing = submission_files(track.model_copy(update={"submissions": source}))
         found: list[tuple[datetime | None, str, str]] = []
         for file in listing:
             shown = printable_name(file.file)

@@ -89,8 +89,18 @@ def absolute(root: Path, path: str) -> Path:
     return Path(os.path.normpath(root.absolute() / path))
 
 
-IGNORED = ("README", "README.*", "LICENSE", "LICENSE.*", "metadata.json", "Thumbs.db", "desktop.ini", "__MACOSX")
-"""Names of files and folders, in upper or lower case, that people and systems add to submissions."""
+IGNORED_1 = ("README", "README.*", "LICENSE", "LICENSE.*", "metadata.json", "Thumbs.db", "desktop.ini", "__MACOSX")
+"""Those of `IGNORED` in challenges that began with the rule of version 1.0."""
+
+IGNORED = (
+    *IGNORED_1,
+    *("*.yml", "*.yaml", "*.meta.json", "*.prototext"),
+    *("stdout.txt", "stderr.txt", "runtime.txt", "size.txt", "file-list.txt"),
+)
+"""Names of files and folders, in upper or lower case, that people and systems such as TIRA add to submissions."""
+
+FILE_NAMES = "{team}"
+"""The pattern of names of files that have a whole name for a team."""
 
 Stated = Annotated[str, valid(str.strip, "is blank")]
 PathText = Annotated[str, valid(lambda path: path.strip() and "\0" not in path, "is not a path")]

@@ -310,6 +310,7 @@ class _Arrival(_OfFile):
     received: Time
     source: str
     absent_at: Time = ""
+    naming: str = ""
 
 
 class _Amendment(_OfFile):
