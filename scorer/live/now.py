@@ -38,6 +38,8 @@ class Now:
     """Rules and their basis in the place of those in force; see `by`."""
     hides_nothing: bool = False
     """Whether a phase that shows nothing hides no scores, as for the organiser and after its close."""
+    shows_end: bool = False
+    """Whether final scores are shown as after the close of the last phase."""
     viewer: Viewer = "everyone"
     """Whose part of the table [visibility] applies."""
     is_public: bool = False
@@ -61,6 +63,10 @@ class Now:
     def without_hiding(self) -> Now:
         """The same moment with the scores that a phase hides which shows nothing."""
         return replace(self, hides_nothing=True)
+
+    def at_the_end(self) -> Now:
+        """The same moment with the final scores that are shown after the close of the last phase."""
+        return replace(self, hides_nothing=True, shows_end=True)
 
     def seen_by(self, viewer: Viewer) -> Now:
         """The same moment for another viewer: for the own team, what it sees of its entries."""
@@ -165,8 +171,8 @@ class Now:
         if not phases.all:
             return TrackInForce.of(self.rules, viewer=self.viewer, hidden=hidden)
         last = self.chosen[1] if self.chosen is not None else self._recorded_basis
-        is_final = phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
-        deciding = phases.deciding(moment)
+        is_final = self.shows_end or phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
+        deciding = None if self.shows_end else phases.deciding(moment)
         changed = {"phases": phases.all, "stage": "final" if is_final else "preliminary"}
         if deciding is not None and deciding.shows != "score":
             changed["measures"] = ()

@@ -252,6 +252,13 @@ def file_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[tuple[str
     return tuple((name, old, new) for name, old, new in digests if old != new)
 
 
+def changes_in_words(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
+    """Each rule and file that differs between two bases, as ``list_length: 3 before, 1 after``; for the organiser."""
+    rules = ((rule.name, rule.before, rule.after) for rule in rule_changes(before, after))
+    files = ((name, *(each[:12] if each else "none" for each in of)) for name, *of in file_changes(before, after))
+    return tuple(f"{name}: {old} before, {new} after" for name, old, new in (*rules, *files))
+
+
 def changed_names(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
     """What differs between two bases: names of rules, and "solution" and "items" for files."""
     rules = (rule.name for rule in rule_changes(before, after))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scorer.board.site.folder import MANIFEST
-from scorer.errors import ChallengeError, StoreError
+from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.files import digest
 from scorer.live.entries import entries
 from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays, with_naming
 from scorer.live.now import Now
 from scorer.live.phases import closing, recorded_key
 from scorer.organising.files import safe_digest, submission_files
+from scorer.organising.rules import RuleSet
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.schema import SCHEMA_VERSION
@@ -141,7 +143,9 @@ ALWAYS_SHOWN: tuple[State, ...] = ("scored", "rejected", "failed", "waiting")
 def status(challenge: Challenge, store: Store) -> list[str]:
     """A few lines on the state of a challenge."""
     lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
-    return lines + store.read(lambda view: [line for track in challenge.tracks for line in _track_lines(view, track)])
+    return lines + store.read(
+        lambda view: [line for each in challenge.tracks for line in _track_lines(view, each, store)]
+    )
 
 
 def _last_render(challenge: Challenge) -> str:
@@ -158,7 +162,7 @@ def number_in_state(states: Mapping[State, int], state: State) -> str:
     return f"{states[state]:,} {words.of_organiser or words.label}"
 
 
-def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
+def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
     now = Now.of(view, track)
     present = [entry for entry in entries(now).all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
@@ -184,3 +188,7 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     erratum = now.errata.open
     if erratum is not None:
         yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"
+    with suppress(ScorerError):  # a run says why files cannot be read
+        rules = RuleSet.of(track, store)
+        changed = rules if erratum is None else rules.by(erratum.basis)
+        yield from (f"{track.name}: {each}" for each in rules.in_force(view).changes(changed))

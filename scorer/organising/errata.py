@@ -101,14 +101,20 @@ def cancel(store: Store, track: Track) -> Erratum:
 def pending_changes(view: Snapshot, rules: RuleSet, *, as_shown: bool = False) -> Changes:
     """What the open erratum of a track would change. Raises ChallengeError if none is open.
 
-    With `as_shown`, the changes are for visitors: without scores in a phase that shows nothing.
+    With `as_shown`, the changes are for visitors: without scores in a phase that shows nothing. Otherwise they have the
+    final scores, too, if the board does not show them yet.
     """
     new = rules.by(_open(view, rules.track).basis)
     before = Now.of(view, rules.track)
     after = before.by(new.track, new.basis)
     if as_shown:
         return changes(board(before), board(after))
-    return changes(*(board(each.without_hiding().seen_by("organiser")) for each in (before, after)))
+    shown, final = (
+        changes(*(board(each.seen_by("organiser")) for each in both))
+        for both in ((before.without_hiding(), after.without_hiding()), (before.at_the_end(), after.at_the_end()))
+    )
+    is_final = shown.before.stage == shown.after.stage == "final"
+    return replace(shown, final=None if is_final else final, rules=rules.in_force(view).changes(new))
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:

@@ -12,7 +12,7 @@ from scorer.files import Location, digest, is_regular
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import with_naming
 from scorer.live.now import Now
-from scorer.live.rules import TrackInForce, changed_names, list_digest, with_rules
+from scorer.live.rules import TrackInForce, changed_names, changes_in_words, list_digest, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import Rules, check_gains
 from scorer.settings.rules import split_of
@@ -150,6 +150,10 @@ class RuleSet:
     def differences(self, other: RuleSet) -> tuple[str, ...]:
         """What differs from other rules, as `changed_names` returns it."""
         return changed_names(self.recorded, other.recorded)
+
+    def changes(self, other: RuleSet) -> tuple[str, ...]:
+        """What differs in other rules, with the values here before and those there after, for the organiser."""
+        return changes_in_words(self.recorded, other.recorded)
 
 
 NO_RULES = ("phases", "statistics", "ignore", "file_names", "slices", "slices_public", "judged_bounds")

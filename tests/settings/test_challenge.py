@@ -285,10 +285,10 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "exclude, submissions, ignore, file_names, list_length, cutoffs, primary, measures, decimals, missing, ties, "
-            "unjudged, judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, split, final, baselines, phases, "
-            "late_board, trusted_times, quota, per_query, statistics, slices, slices_public, reveal_solution, "
-            "solution_format, submission_format",
+            "exclude, submissions, ignore, file_names, list_length, cutoffs, primary, measures, decimals, missing, "
+            "ties, unjudged, judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, split, final, "
+            "baselines, phases, late_board, trusted_times, quota, per_query, statistics, slices, slices_public, "
+            "reveal_solution, solution_format, submission_format",
         ),
     ],
 )
