@@ -14,20 +14,10 @@ from scorer.board.board import Board, Curve, Row
 from scorer.board.statistics import ScoredRows, with_statistics
 from scorer.errors import MeasureError
 from scorer.files import code_digest
-from scorer.live.commitment import sent_name
+from scorer.live.commitment import run_name
 from scorer.live.entries import defined_queries, scored_entries
-from scorer.live.entry import (
-    ENDINGS,
-    Entry,
-    are_queries_public,
-    counting_entries,
-    is_baseline,
-    named,
-    rounded,
-    with_naming,
-    without_solution,
-)
-from scorer.live.now import Now
+from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
+from scorer.live.now import Now, with_naming
 from scorer.live.phases import published_split
 from scorer.live.quotas import Left
 from scorer.live.rules import TrackInForce, salted_digest
@@ -214,21 +204,10 @@ def _tags(entries: Sequence[Entry], file_names: str | None) -> dict[int, str]:
     """The name of each entry of a team, by its index: that of its file, with a number where an earlier one has it."""
     tags: dict[str, int] = {}
     for entry in entries:
-        name = shortened(_run_of(entry, file_names) or "run", LONGEST_TAG)
+        name = shortened(run_name(entry.file, entry.index, file_names) or "run", LONGEST_TAG)
         numbered = (f"{name} ({number})" for number in count(2))
         tags[next(tag for tag in chain([name], numbered) if tag not in tags)] = entry.index
     return {index: tag for tag, index in tags.items()}
-
-
-def _run_of(entry: Entry, file_names: str | None) -> str:
-    """The name of an entry, by that of its file; `file_names` is the key of the track."""
-    name = sent_name(entry.file)
-    if file_names is None:
-        return name.partition(".")[0]
-    if name == f"{entry.index:06}.txt":  # the service received it without a name
-        return f"entry {entry.index}"
-    stem = ENDINGS.sub("", name)
-    return (named(file_names, stem) or {}).get("run", stem)
 
 
 def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: EqualRanks) -> tuple[int | None, ...]:

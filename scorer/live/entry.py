@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, Literal, cast
 
 from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
@@ -313,37 +312,10 @@ def key_of(submission: Submission) -> Key:
     return submission.file, submission.digest
 
 
-ENDINGS = re.compile(
-    r"(?<=.)(\.(gz|xz|zst|bz2|zip|tar|tgz|txt|text|csv|tsv|jsonl?|ndjson|parquet|run|trec|res|results?|letor|svm|dat|out))+$",
-    re.IGNORECASE,
-)
-"""The known endings of names of files, which are no part of a name for a team or a run."""
-
-
-def named(pattern: str, name: str) -> dict[str, str] | None:
-    """The `team` and the `run` in a name of a file, without its time and known endings; None if it is not like this."""
-    form = re.sub(r"\\\{(team|run)\\\}", r"(?P<\1>.+?)", re.escape(pattern))
-    match = re.fullmatch(form, name, re.DOTALL)
-    return match and match.groupdict()
-
-
-_Track = TypeVar("_Track", bound=Track)
-
-
-def with_naming(view: Snapshot, track: _Track) -> _Track:
-    """The track with the names of files with which its record began: those of its first arrival, if there is one."""
-    first = next((event for event in view.events(track.name) if event.kind == "arrival"), None)
-    names = track.file_names if first is None else first.body.get("naming")
-    return track if names == track.file_names else track.model_copy(update={"file_names": names})
-
-
-def arrival(
-    submission: Submission, source: str = FOLDER, delivery: str | None = None, naming: str | None = None
-) -> dict[str, Any]:
+def arrival(submission: Submission, source: str = FOLDER, delivery: str | None = None) -> dict[str, Any]:
     """The body of the arrival of a submission. Its names are as they are, which those of schema 1 and 2 are not.
 
-    `delivery` is what the record has as the id by which it was handed in; None: it was found in the folder. `naming` is
-    the key `file_names` of the track; None: the rule of version 1.0.
+    `delivery` is what the record has as the id by which it was handed in; None: it was found in the folder.
     """
     body = {
         "team": submission.team,
@@ -352,7 +324,6 @@ def arrival(
         "digest": submission.digest,
         "received": iso(submission.received),
         "source": source,
-        **({} if naming is None else {"naming": naming}),
     }
     return body if delivery is None else {**body, "delivery": delivery}
 
@@ -497,10 +468,7 @@ def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submiss
 
 
 def import_changes(
-    states: Mapping[Key, SubmissionState],
-    scanned: Iterable[Submission],
-    recheck: Recheck | None,
-    naming: str | None = None,
+    states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], recheck: Recheck | None
 ) -> list[tuple[Kind, dict[str, Any]]]:
     """The events that bring the record to the state of the folder.
 
@@ -522,7 +490,7 @@ def import_changes(
         (submission for key, submission in taken.items() if key not in states),
         key=lambda submission: submission.sort_key,
     )
-    events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(each, naming=naming)) for each in arrivals]
+    events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(submission)) for submission in arrivals]
     present = {key: state.present for key, state in states.items() if state.source == FOLDER}
     present |= dict.fromkeys(map(key_of, arrivals), True)
     for (file, digest), was_present in sorted(present.items()):

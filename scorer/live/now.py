@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from scorer.live.entry import Key, SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
@@ -215,6 +215,16 @@ class Now:
         """What `scorer phases` prints of the track."""
         has_preliminary = has_preliminary_queries(self.view, self.declared, self._recorded_basis)
         return phase_lines(self.phases, self.declared, self.view.now, has_preliminary=has_preliminary)
+
+
+_Track = TypeVar("_Track", bound=Track)
+
+
+def with_naming(view: Snapshot, track: _Track) -> _Track:
+    """The track with the names of files with which its record began: those of its first arrival, if there is one."""
+    first = next((event for event in view.events(track.name) if event.kind == "arrival"), None)
+    names = track.file_names if first is None else first.body.get("naming")
+    return track if names == track.file_names else track.model_copy(update={"file_names": names})
 
 
 def decides(event: Event) -> bool:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
-from scorer.settings.rules import Phase
+from scorer.settings.rules import Phase, zone_text
 from scorer.settings.tables import OWN, Moment, Overall, Viewer
 from scorer.settings.tracks import Track
 from scorer.store.events import Event, RecordedBasis
@@ -278,7 +278,7 @@ def value_text(value: object) -> str:
         return ", ".join(parts) or "none"
     if isinstance(value, list | tuple):
         return ", ".join(map(value_text, value)) or "none"
-    return "none" if value is None else one_line(str(value))
+    return "none" if value is None else zone_text(one_line(str(value)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,8 +12,8 @@ from scorer.board.site.folder import MANIFEST
 from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.files import digest
 from scorer.live.entries import entries
-from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays, with_naming
-from scorer.live.now import Now
+from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, stays
+from scorer.live.now import Now, with_naming
 from scorer.live.phases import closing, recorded_key
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.rules import RuleSet
@@ -124,16 +124,21 @@ def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator
         if file is None and not listed.is_missing(submission.file):
             yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
             continue
+        handed_in = state.source == SERVICE
+        restore = "`scorer run` restores it" if submission.digest in kept else "restore it from a backup"
         if file is None:
             remedy = "it still counts, but errata need it" if still_counts else "or `scorer run` records its withdrawal"
-            yield f"{name}: is recorded and missing; restore it, {remedy}"
+            found = f"handed in and missing; {restore}" if handed_in else f"recorded and missing; restore it, {remedy}"
+            yield f"{name}: is {found}"
             continue
         try:
             changed = safe_digest(file.path, challenge.limits) != submission.digest
         except OSError as error:
             yield f"{name}: cannot be read ({error.strerror}); make it readable"
             continue
-        if changed:
+        if changed and handed_in:
+            yield f"{name}: has other bytes than the file that was handed in, and is skipped; delete it, and {restore}"
+        elif changed:
             yield f"{name}: has changed since it was recorded; `scorer run` scores the new content"
 
 

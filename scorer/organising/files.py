@@ -31,12 +31,14 @@ from scorer.files import (
 )
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
-from scorer.live.entry import ENDINGS, SubmissionState, delivered_files, named, recorded
+from scorer.live.commitment import ENDINGS, named
+from scorer.live.entry import SubmissionState, delivered_files, recorded
 from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
 from scorer.settings.rules import IGNORED, IGNORED_1
 from scorer.settings.tracks import Track
 from scorer.store.events import ScannedFile, Submission
 from scorer.store.log import unescaped
+from scorer.store.sidecar import Archive
 from scorer.store.store import Store
 from scorer.wording import printable, printable_name
 
@@ -450,16 +452,21 @@ def final_path(track: Track, file: str) -> Path:
     return submissions_folder(track).joinpath(*file.split("/")[1:])
 
 
-def put_in_place(track: Track, delivered: Mapping[str, str]) -> None:
+def put_in_place(track: Track, delivered: Mapping[str, str], kept: Archive | None = None) -> None:
     """Complete deliveries: the event is recorded, and a crash left the file in the folder of incoming files.
 
-    `delivered` has the digests of the files that were handed in. What cannot be completed is missing in the scan. What
-    was abandoned is deleted.
+    `delivered` has the digests of the files that were handed in. Those that are gone are restored from the bytes that
+    are kept. What cannot be completed is missing in the scan. What was abandoned is deleted.
     """
     if not isinstance(track.submissions_path, Path) or not incoming_folder(track).is_dir():
         return
     paths = {sha256: final_path(track, file) for file, sha256 in delivered.items()}
     missing = {sha256: path for sha256, path in paths.items() if not path.exists()}
+    for sha256 in missing:
+        if kept is not None and sha256 in kept:
+            part = incoming_folder(track) / f"{sha256}{PART}"
+            with suppress(OSError), kept.file(sha256).open("rb") as source, part.open("wb") as copy:
+                copy.writelines(chunks_of(source))
     for received in sorted(incoming_folder(track).iterdir()) if missing else ():
         try:
             sha256 = digest(received)

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.files import Location, digest, is_regular
 from scorer.live.entries import Entries, entries
-from scorer.live.entry import with_naming
-from scorer.live.now import Now
+from scorer.live.now import Now, with_naming
 from scorer.live.rules import TrackInForce, changed_names, changes_in_words, list_digest, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import Rules, check_gains

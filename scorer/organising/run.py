@@ -232,7 +232,8 @@ def plan(
     rules = store.read(by_files.in_force)
 
     before = before_scan(store, rules, limits)
-    put_in_place(rules.track, before.delivered)
+    kept = store.kept_submissions(challenge.root)
+    put_in_place(rules.track, before.delivered, kept)
     scanned = scan(
         rules.track,
         limits,
@@ -244,7 +245,7 @@ def plan(
         confirmed=confirm_withdrawals,
     )
 
-    sources = Sources(scanned.submissions, store.kept_submissions(challenge.root), challenge.keep_submissions, limits)
+    sources = Sources(scanned.submissions, kept, challenge.keep_submissions, limits)
     solution = _checked_solution(store, rules, before, sources)
     has_changed = record(store, rules, before, scanned, limits)
     entries = store.read(rules.entries) if has_changed else before.entries

@@ -314,7 +314,7 @@ def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: 
         ),
         new_scan=NewScan(before.now, scanned.unread, before.last_scan),
         metadata=partial(_metadata, rules.track, before, scanned),
-        naming=rules.track.file_names,
+        naming=rules.track.naming,
     )
     store.store_scanned_files(name, scanned.statuses)
     return has_changed
@@ -342,7 +342,7 @@ def import_submissions(
     allowed: Callable[[Kind, SubmissionState], bool] = lambda _kind, _state: True,
     new_scan: NewScan | None = None,
     metadata: Callable[[Mapping[Key, SubmissionState], Collection[Key]], Added] = lambda _states, _arrived: [],
-    naming: str | None = None,
+    naming: Mapping[str, str] = MappingProxyType({}),
 ) -> bool:
     """Record which submissions of a track have arrived, are withdrawn, or have returned; return whether any has.
 
@@ -350,7 +350,7 @@ def import_submissions(
     the scan and the record differ, while no other process can write, and only what is so now is recorded; without it,
     the scan is taken to be the latest. Submissions from another source than the folder are left as they are. `allowed`
     says whether a recorded submission may be withdrawn, or return, given the kind of the event. `new_scan` is stored in
-    the same transaction. `naming` is as for `arrival`.
+    the same transaction. Arrivals have the keys `naming`.
     """
     is_known = store.read(lambda view: is_complete(recorded(view, track), scanned))
     if is_known and new_scan is None:
@@ -363,8 +363,8 @@ def import_submissions(
         if is_known:
             return metadata(states, ()), stored
         added = [
-            (kind, new_scan.completed(last, body) if new_scan and kind == "arrival" else body)
-            for kind, body in import_changes(states, scanned, recheck, naming)
+            (kind, {**(new_scan.completed(last, body) if new_scan else body), **naming} if kind == "arrival" else body)
+            for kind, body in import_changes(states, scanned, recheck)
             if kind == "arrival"
             or (state := states.get((body["file"], body["digest"]))) is None
             or allowed(kind, state)

@@ -31,9 +31,9 @@ from scorer.limits import MB
 from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
-from scorer.live.entry import SERVICE, arrival, is_baseline, key_of, with_naming
+from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
 from scorer.live.metadata import body
-from scorer.live.now import Now
+from scorer.live.now import Now, with_naming
 from scorer.live.phases import Phases, closing
 from scorer.live.quotas import Claim, left_in_words, next_reset
 from scorer.organising.files import (
@@ -255,8 +255,8 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         stated: Added = [("metadata", body(track, key_of(submission), values, SERVICE))] if track.metadata else []
-        naming = with_naming(view, track).file_names
-        return [("arrival", arrival(submission, SERVICE, key[-1], naming)), *stated]
+        arrived = arrival(submission, SERVICE, key[-1]) | with_naming(view, track).naming
+        return [("arrival", arrived), *stated]
 
     store.record(track.name, decide)
     store.read(followed.follow)

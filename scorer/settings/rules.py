@@ -562,6 +562,12 @@ def _known_zone(name: str) -> str:
     return name
 
 
+def zone_text(zone: str) -> str:
+    """A zone as people write it: ``AoE``, ``UTC+2``, ``Europe/Ljubljana``."""
+    signs = {"Etc/GMT+": "UTC-", "Etc/GMT-": "UTC+"}
+    return "AoE" if zone == "Etc/GMT+12" else signs.get(zone[:8], zone[:8]) + zone[8:]
+
+
 Count = Annotated[int, Field(ge=1, le=10**9)]
 
 

@@ -383,6 +383,11 @@ class Track(SettingsTable):
         return tuple(dict.fromkeys((self.primary_measure, *others)))
 
     @property
+    def naming(self) -> dict[str, str]:
+        """What arrivals record of the names of files."""
+        return {} if self.file_names is None else {"naming": self.file_names}
+
+    @property
     def final_decimals(self) -> int:
         return FULL_DECIMALS if self.decimals is None else self.decimals
 

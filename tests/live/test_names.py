@@ -247,6 +247,8 @@ def test_names_without_phases_wait_for_the_final_stage(tmp_path: Path) -> None:
     live.edit('stage = "final"\n', "")
     with pytest.raises(ChallengeError, match=r"visibility: .* waits for an end that main lacks"):
         read_challenge(tmp_path)
+    live.edit('names = "close"', 'score = {team = "now", everyone = "never"}')
+    assert read_challenge(tmp_path).visibility
 
 
 def test_a_pseudonym_stays_and_the_organiser_sees_whose_it_is(tmp_path: Path) -> None:

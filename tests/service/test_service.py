@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -18,6 +19,7 @@ import pytest
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import SERVICE
 from scorer.live.teams import sha256_of
+from scorer.organising.doctor import examine
 from scorer.organising.files import move
 from scorer.organising.phases import extend
 from scorer.organising.teams import InvalidTokenError, issue, redeem, revoke
@@ -527,6 +529,13 @@ class TestPicks:
             assert picking.client.put(address, headers=headers, content=body).status_code == 400
 
 
+def doctor(challenge: Served) -> str:
+    """What `scorer doctor` says about the files of the challenge."""
+    return " ".join(
+        problem for check in examine(challenge.live.challenge, challenge.store) for problem in check.problems
+    )
+
+
 class TestScans:
     """Scans of the folder."""
 
@@ -538,11 +547,18 @@ class TestScans:
         assert [event.body["source"] for event in challenge_served.live.events("arrival")] == ["service", "folder"]
         assert challenge_served.live.events("withdrawal", "return") == []
 
-    def test_a_lost_file_is_reported_and_not_withdrawn(self, here_served: Served) -> None:
+    def test_a_lost_file_is_restored_from_the_kept_bytes_or_reported(self, here_served: Served) -> None:
+        """It is not withdrawn."""
         index = here_served.put("amber", GOOD).json()["index"]
         here_served.put("brass", POOR)
         here_served.run()
-        here_served.live.path(here_served.files()[0]).unlink()
+        here_served.live.path(file := here_served.files()[0]).unlink()
+        assert f"main/{file}: is handed in and missing; `scorer run` restores it" in doctor(here_served)
+        assert not here_served.live.run(day(11, 14)).warnings
+        assert here_served.live.path(file).read_text() == GOOD
+        here_served.live.path(file).unlink()
+        shutil.rmtree(here_served.live.folder / "scores.db.submissions")
+        assert f"main/{file}: is handed in and missing; restore it from a backup" in doctor(here_served)
         work = here_served.live.run(day(11, 14))
         assert [warning for warning in work.warnings if "was handed in, and its file is missing" in warning]
         assert here_served.entry("amber", index)["state"] == "scored"
@@ -554,6 +570,7 @@ class TestScans:
         here_served.live.path(here_served.files()[0]).write_text(POOR)
         work = here_served.live.run(day(11, 14))
         assert ["has other bytes than the file that was handed in" in str(each) for each in work.skipped] == [True]
+        assert "handed in, and is skipped; delete it, and `scorer run` restores it" in doctor(here_served)
         assert here_served.entry("amber", index)["state"] == "scored"
         assert len(here_served.live.events("arrival")) == 1
 

@@ -140,6 +140,19 @@ class TestSessions:
         assert token not in answer.headers["set-cookie"] + answer.headers["location"]
         assert visitor.is_signed_in()
 
+    def test_the_page_has_one_style_of_dates_and_the_rule_of_rows(self, tmp_path: Path) -> None:
+        """Where entries are rows, none counts for its team; zones are offsets as people write them."""
+        rules = 'rows = "entry"\nquota = {per_day = 5, zone = "AoE"}\n'
+        with served(Live.graded(tmp_path / "rows", rules=rules)) as found:
+            visitor = Visitor(found)
+            found.put("amber", GOOD)
+            page = visitor.page()
+            assert "Each entry is a row" in page
+            assert "the one with the best" not in page
+            times = re.findall(r"<time[^>]*>([^<]*)</time>", page)
+            assert len(times) >= 3
+            assert all(re.fullmatch(r"\d{1,2} January 2027, \d\d:\d\d UTC", time) for time in times)
+
     def test_a_team_sees_its_pseudonym_until_names_are_shown(self, tmp_path: Path) -> None:
         """Next to its own name."""
         live = Live.graded(tmp_path / "hidden")
