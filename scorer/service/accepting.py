@@ -335,15 +335,16 @@ def _check(
 
 
 def check_open(view: Snapshot, track: Track, followed: Followed, team: str, moment: datetime) -> Now:
-    """Refuse a delivery while no phase receives files, and one of an excluded team.
+    """Refuse a delivery while no phase receives files and no late board lists it, and one of an excluded team.
 
     Returns the track now, with only the submissions of the team. Raises RefusedError.
     """
     if (settings := followed.settings(team)).is_excluded:
         raise RefusedError("excluded", f"the team is {settings.status}: {settings.reason}")
-    now = followed.now(view, track, team)
-    if not is_baseline(team, now.rules):
-        _check_phase(now.phases, moment.replace(microsecond=0))
+    now, received = followed.now(view, track, team), moment.replace(microsecond=0)
+    is_listed_late = now.rules.late_board and now.phases.is_over(received)
+    if not (is_listed_late or is_baseline(team, now.rules)):
+        _check_phase(now.phases, received)
     return now
 
 

@@ -82,7 +82,8 @@ class Client:
         while True:
             entry = self.entry(track, delivery)
             yield entry
-            if entry["state"] != "waiting" or time.monotonic() > deadline:
+            waits = entry["state"] in ("waiting", "late") and entry["outcome"] == "waiting"
+            if not waits or time.monotonic() > deadline:
                 return
             self.pause(POLL_EVERY)
 

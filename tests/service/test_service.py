@@ -214,6 +214,25 @@ class TestTimes:
             here_served.now = moment
             assert here_served.put("amber", GOOD).status_code == 201
 
+    def test_a_late_board_receives_by_the_same_door(self, tmp_path: Path) -> None:
+        """Once the last phase has closed: the entry has a score and no rank, and takes no place of the quota."""
+        rules = "late_board = true\nquota = {per_day = 1, total = 1}\n"
+        with served(Live.graded(tmp_path / "live", rules=rules)) as found:
+            first = found.put("amber", POOR).json()["index"]
+            found.now = day(22)
+            assert problem(found.put("amber", GOOD)) == "closed"
+            found.now = day(30, 0)
+            late = [found.put("amber", text).json()["index"] for text in (GOOD, OTHER)]
+            entry = found.entry("amber", late[0])
+            assert (entry["state"], entry["outcome"], entry["scores"]) == ("late", "waiting", {})
+            found.run()
+            entry = found.entry("amber", late[0])
+            assert (entry["state"], entry["outcome"], entry["scores"]["final"]["nDCG@3"]) == ("late", "scored", 1.0)
+            assert (entry["rank"], entry["counts"], entry["may_withdraw"]) == (None, False, False)
+            assert found.entry("amber", first)["counts"]
+            board = found.live.board(found.now)
+            assert [row.entry and row.entry.index for row in (*board.rows, *board.late)] == [first, late[0]]
+
     def test_the_last_byte_decides_not_the_lock(self, here_served: Served) -> None:
         """A delivery may wait for the database."""
         here_served.now = day(20, 2)

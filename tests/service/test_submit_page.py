@@ -153,6 +153,15 @@ class TestSessions:
             assert len(times) >= 3
             assert all(re.fullmatch(r"\d{1,2} January 2027, \d\d:\d\d UTC", time) for time in times)
 
+    def test_the_page_of_a_track_with_a_late_board_takes_late_files(self, tmp_path: Path) -> None:
+        """And says what becomes of them."""
+        with served(Live.graded(tmp_path / "late", rules="late_board = true\n")) as found:
+            found.now = day(31)
+            visitor = Visitor(found)
+            assert "A file is late now: it is scored, is listed on the" in visitor.page()
+            assert visitor.hand_in(GOOD).status_code == 303
+            assert "is handed in to Main" in visitor.page()
+
     def test_a_team_sees_its_pseudonym_until_names_are_shown(self, tmp_path: Path) -> None:
         """Next to its own name."""
         live = Live.graded(tmp_path / "hidden")
