@@ -64,10 +64,6 @@ class Now:
         """The same moment with the scores that a phase hides which shows nothing."""
         return replace(self, hides_nothing=True)
 
-    def at_the_end(self) -> Now:
-        """The same moment with the final scores that are shown after the close of the last phase."""
-        return replace(self, hides_nothing=True, shows_end=True)
-
     def seen_by(self, viewer: Viewer) -> Now:
         """The same moment for another viewer: for the own team, what it sees of its entries."""
         return replace(self, viewer=viewer)

@@ -15,6 +15,7 @@ from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, stays
 from scorer.live.now import Now, with_naming
 from scorer.live.phases import closing, recorded_key
+from scorer.live.rules import changes_in_words
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.rules import RuleSet
 from scorer.settings.rules import split_of
@@ -195,5 +196,5 @@ def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
         yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"
     with suppress(ScorerError):  # a run says why files cannot be read
         rules = RuleSet.of(track, store)
-        changed = rules if erratum is None else rules.by(erratum.basis)
-        yield from (f"{track.name}: {each}" for each in rules.in_force(view).changes(changed))
+        changed = rules.recorded if erratum is None else erratum.basis
+        yield from (f"{track.name}: {each}" for each in changes_in_words(rules.in_force(view).recorded, changed))

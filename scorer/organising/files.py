@@ -198,8 +198,7 @@ def _unless_skipped(file: Listed, track: Track) -> Listed:
         return SkippedFile(file.file, "no submission by its name (the key ignore)", is_ignored=True)
     if len(folders) > 1 or track.file_names is None:
         return file
-    stem = ENDINGS.sub("", name)
-    rest = without_time(stem) or stem.strip() or name
+    rest = _team(name, ENDINGS.sub("", name))
     found = named(track.file_names, rest)
     if found is None and "{team}" in track.file_names:
         reason = f"its name is not like {printable(track.file_names)} (the key file_names)"
@@ -271,9 +270,11 @@ def why_skipped(error: OSError) -> str:
     return str(error.strerror) if isinstance(error, RefusedError) else f"cannot be read: {error.strerror}"
 
 
-def _team(file_name: str) -> str:
-    """The team in a file's name by the rule of version 1.0: the name without the time and the extension."""
-    stem = PurePath(COMPRESSED.sub("", file_name)).stem
+def _team(file_name: str, stem: str = "") -> str:
+    """The team in a file's name: `stem` without the time; by default, which is the rule of version 1.0, the name
+    without the extension.
+    """
+    stem = stem or PurePath(COMPRESSED.sub("", file_name)).stem
     return without_time(stem) or stem.strip() or file_name
 
 

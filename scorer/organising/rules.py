@@ -11,7 +11,7 @@ from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.files import Location, digest, is_regular
 from scorer.live.entries import Entries, entries
 from scorer.live.now import Now, with_naming
-from scorer.live.rules import TrackInForce, changed_names, changes_in_words, list_digest, with_rules
+from scorer.live.rules import TrackInForce, changed_names, list_digest, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import Rules, check_gains
 from scorer.settings.rules import split_of
@@ -58,10 +58,7 @@ class RuleSet:
         return RuleSet(with_rules(self.track, recorded), archive.path(solution), solution, *lists, archive)
 
     def in_force(self, view: Snapshot) -> RuleSet:
-        """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others.
-
-        The names of files are those with which the challenge began.
-        """
+        """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others."""
         now = Now.of(view, self.track)
         rules = self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
         track = with_naming(view, rules.track)
@@ -149,10 +146,6 @@ class RuleSet:
     def differences(self, other: RuleSet) -> tuple[str, ...]:
         """What differs from other rules, as `changed_names` returns it."""
         return changed_names(self.recorded, other.recorded)
-
-    def changes(self, other: RuleSet) -> tuple[str, ...]:
-        """What differs in other rules, with the values here before and those there after, for the organiser."""
-        return changes_in_words(self.recorded, other.recorded)
 
 
 NO_RULES = ("phases", "statistics", "ignore", "file_names", "slices", "slices_public", "judged_bounds")

@@ -82,8 +82,8 @@ class Client:
         while True:
             entry = self.entry(track, delivery)
             yield entry
-            waits = entry["state"] in ("waiting", "late") and entry["outcome"] == "waiting"
-            if not waits or time.monotonic() > deadline:
+            has_outcome = entry["state"] not in ("waiting", "late") or entry["outcome"] != "waiting"
+            if has_outcome or time.monotonic() > deadline:
                 return
             self.pause(POLL_EVERY)
 

@@ -324,9 +324,7 @@ class Track(SettingsTable):
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
-    ignore: tuple[Stated, ...] | None = Field(
-        None, strict=False, description='names of files, as in ["README*", "*.log"]'
-    )
+    ignore: tuple[Stated, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
     file_names: Annotated[str, valid(_FILE_NAMES.fullmatch, "is not such a pattern")] | None = Field(
         FILE_NAMES, description='a text with {team}, {run} or both, as in "input.{team}" or "{team}_{run}"'
     )

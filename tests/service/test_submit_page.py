@@ -259,6 +259,19 @@ CROSS_SITE: Mapping[str, Mapping[str, str]] = {
 }
 
 
+def test_a_form_through_a_proxy_that_is_not_named_says_so(challenge: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """To the team and in the log; the service takes the page to be without TLS, or at another address."""
+    caplog.set_level("INFO")
+    client = TestClient(application(challenge.service), base_url="http://challenge.example")
+    for headers in (SAME_ORIGIN, {"Origin": HERE}, {**SAME_ORIGIN, "Host": "127.0.0.1:8000"}):
+        answer = client.post("/submit", data={"action": "sign-in", "key": "scorer_x"}, headers=headers)
+        assert answer.status_code == 403
+        for text in (answer.text, caplog.text):
+            assert f"the page is at {HERE}" in text
+            assert "its proxy has to be named with --proxy" in text
+        caplog.clear()
+
+
 class TestCrossSite:
     """Forms that a page of another site sends with the cookie of a team."""
 
