@@ -114,9 +114,8 @@ def pending_changes(view: Snapshot, rules: RuleSet, *, as_shown: bool = False) -
         changes(*(board(replace(each, hides_nothing=True, shows_end=at_end, viewer="organiser")) for each in both))
         for at_end in (False, True)
     )
-    is_final = shown.before.stage == shown.after.stage == "final"
     differs = changes_in_words(rules.in_force(view).recorded, new.recorded)
-    return replace(shown, final=None if is_final else final, rules=differs)
+    return replace(shown, final=None if shown.before.stage == shown.after.stage == "final" else final, rules=differs)
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:

@@ -174,9 +174,7 @@ def same_bytes(submissions: Iterable[WithFile]) -> Iterator[str]:
 
 
 def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) -> Iterator[str]:
-    """Messages for the organiser: about names of files that are declared too late, and about files outside of folders
-    of teams whose different names are of one team.
-    """
+    """Messages about names of files that are declared too late, and about files that are of one team by their names."""
     if declared.file_names not in (FILE_NAMES, track.file_names):
         yield f"{track.name}: file_names: has no effect, because files had arrived when it was set"
     by_team: dict[str, dict[str, str]] = defaultdict(dict)
