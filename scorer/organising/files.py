@@ -271,7 +271,7 @@ def why_skipped(error: OSError) -> str:
 
 
 def _team(file_name: str, stem: str = "") -> str:
-    """The team in a file's name, without the time: `stem`, or by the rule of version 1.0 the name without the extension."""
+    """The team in a name of a file, without the time: `stem`, or by the rule of version 1.0 all but the extension."""
     stem = stem or PurePath(COMPRESSED.sub("", file_name)).stem
     return without_time(stem) or stem.strip() or file_name
 
