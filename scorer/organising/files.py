@@ -201,8 +201,7 @@ def _unless_skipped(file: Listed, track: Track) -> Listed:
     rest = _team(name, ENDINGS.sub("", name))
     found = named(track.file_names, rest)
     if found is None and "{team}" in track.file_names:
-        reason = f"its name is not like {printable(track.file_names)} (the key file_names)"
-        return SkippedFile(file.file, reason, is_ignored=True)
+        return SkippedFile(file.file, f"its name is not like {printable(track.file_names)} (the key file_names)")
     return replace(file, team=(found or {}).get("team", rest))
 
 

@@ -274,17 +274,6 @@ def test_errata_are_numbered(live: Live) -> None:
     assert leaders(live, 14)[0] == "amber"
 
 
-def test_a_changed_length_of_lists_is_an_erratum(live: Live) -> None:
-    """Items after it do not count any more."""
-    live.edit("list_length = 3", "list_length = 1")
-    assert ranks_after_run(live, day(11))["cedar"][1] != 0.0
-
-    live.preview(day(11))
-    live.apply(day(12))
-
-    assert ranks_after_run(live, day(12))["cedar"] == (3, 0.0)
-
-
 def test_changed_decimals_are_an_erratum(live: Live) -> None:
     """Nothing is scored again; each board has its own decimals."""
     live.edit('primary = "nDCG@3"', 'primary = "nDCG@3"\ndecimals = 1')
