@@ -14,10 +14,10 @@ from scorer.board.board import Board, Curve, Row
 from scorer.board.statistics import ScoredRows, with_statistics
 from scorer.errors import MeasureError
 from scorer.files import code_digest
-from scorer.live.commitment import sent_name
+from scorer.live.commitment import run_name
 from scorer.live.entries import defined_queries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
-from scorer.live.now import Now
+from scorer.live.now import Now, with_naming
 from scorer.live.phases import published_split
 from scorer.live.quotas import Left
 from scorer.live.rules import TrackInForce, salted_digest
@@ -96,7 +96,7 @@ def board(now: Now, cache: Cache | None = None) -> Board:
     """
     view, basis, joined = now.view, now.basis, now.merges
     stored = scored_entries(now, cache)
-    track, shown = stored.track, stored.all
+    track, shown = with_naming(view, stored.track), stored.all
     if basis is not None and not track.shows_final:
         is_public = are_queries_public(track, view.queries(basis.solution).ids)
         shown = tuple(without_solution(entry, queries_are_public=is_public) for entry in shown)
@@ -186,7 +186,7 @@ def _rows(
     if track.rows == "team" or not counting:
         entry = next((entry for entry in marked if entry.is_counting), None)
         return [Row(None, None, team=team, baseline=baseline, entry=entry, entries=marked, left=left)]
-    tags = _tags(entries)
+    tags = _tags(entries, track.file_names)
     rows = [
         Row(None, None, team, baseline, entry, (entry,), tag=tags[entry.index], left=left)
         for entry in marked
@@ -200,11 +200,11 @@ def _rows(
     return [replace(rows[0], entries=tuple(listed)), *rows[1:]]
 
 
-def _tags(entries: Sequence[Entry]) -> dict[int, str]:
+def _tags(entries: Sequence[Entry], file_names: str | None) -> dict[int, str]:
     """The name of each entry of a team, by its index: that of its file, with a number where an earlier one has it."""
     tags: dict[str, int] = {}
     for entry in entries:
-        name = shortened(sent_name(entry.file).partition(".")[0] or "run", LONGEST_TAG)
+        name = shortened(run_name(entry.file, entry.index, file_names) or "run", LONGEST_TAG)
         numbered = (f"{name} ({number})" for number in count(2))
         tags[next(tag for tag in chain([name], numbered) if tag not in tags)] = entry.index
     return {index: tag for tag, index in tags.items()}

@@ -78,14 +78,14 @@ def _names(rows: Sequence[Row]) -> str:
 
 
 def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iterator[str]:
-    """Whether the team is behind the next rank, or as the first ahead of it, and better than each baseline."""
+    """Whether the team is behind the next rank, or as the first ahead of it, and better or worse than each baseline."""
     ranks = [row.rank or 0 for row in board.rows]
     above = [other for other, rank in enumerate(ranks) if 0 < rank < ranks[own]]
     below = [other for other, rank in enumerate(ranks) if rank > ranks[own]]
     listed = {other: f"{'Behind' if above else 'Ahead of'} rank {ranks[other]}," for other in above[-1:] or below[:1]}
     for other, row in enumerate(board.rows):
         if row.baseline and board.shown_scores(row.entry)[0] is not None:
-            listed[other] = "Better than the baseline"
+            listed[other] = "{} than the baseline"
     for other, lead in listed.items():
         pair = pairs.get((min(own, other), max(own, other)))
         if pair is None:
@@ -93,8 +93,9 @@ def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iter
             answer, difference = "not compared", one - two
         else:
             difference = pair.difference if own < other else -pair.difference
-            is_so = (difference > 0) == (not ranks[other] or own < other)
+            is_so = not ranks[other] or (difference > 0) == (own < other)
             answer = "too close to call" if not pair.is_clear else "yes" if is_so else "no"
         decimals = board.track.shown_decimals
         shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
-        yield f"{lead} {_names([board.rows[other]])}: {answer} ({shown})."
+        word = "Better" if difference >= 0 else "Worse"
+        yield f"{lead.format(word)} {_names([board.rows[other]])}: {answer} ({shown})."

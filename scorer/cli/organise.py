@@ -151,7 +151,9 @@ def _table(changes: Changes) -> str:
     for team in changes.teams:
         scores = Cell(team.before.score, before.decimals), Cell(team.after.score, after.decimals)
         rows.append([team.team.name, team.before.rank, team.after.rank, *scores])
-    return f"{text_table(table_of(heads, rows, ('team',)))}\n{changes.summary}"
+    table = f"{text_table(table_of(heads, rows, ('team',)))}\n{changes.summary}"
+    final = f"\n\nfinal scores, which visitors do not see yet:\n{_table(changes.final)}" if changes.final else ""
+    return "".join(f"{each}\n" for each in changes.rules) + table + final
 
 
 def forget(entry: str = argument(ENTRY_HELP), reason: str = REASON, challenge: Path = of_challenge()) -> int:

@@ -51,6 +51,31 @@ def sent_name(file: str) -> str:
     return _PREFIX.sub("", name, count=1)
 
 
+ENDINGS = re.compile(
+    r"(?<=.)(\.(gz|xz|zst|bz2|zip|tar|tgz|txt|text|csv|tsv|jsonl?|ndjson|parquet|run|trec|res|results?|svm|dat|out))+$",
+    re.IGNORECASE,
+)
+"""The known endings of names of files, which are no part of a name for a team or a run."""
+
+
+def named(pattern: str, name: str) -> dict[str, str] | None:
+    """The `team` and the `run` in a name of a file, without its time and known endings; None if it is not like this."""
+    form = re.sub(r"\\\{(team|run)\\\}", r"(?P<\1>.+?)", re.escape(pattern))
+    match = re.fullmatch(form, name, re.DOTALL)
+    return match and match.groupdict()
+
+
+def run_name(file: str, index: int, pattern: str | None) -> str:
+    """The name of an entry, by that of its file and the key `file_names` of the track."""
+    name = sent_name(file)
+    if pattern is None:
+        return name.partition(".")[0]
+    if name == f"{index:06}.txt":  # the service received it without a name
+        return f"entry {index}"
+    stem = ENDINGS.sub("", name)
+    return (named(pattern, stem) or {}).get("run", stem)
+
+
 def receipt_name(index: int, file: str) -> str:
     """The name of the file with the receipt of an entry, as ``7-long-tail.receipt.txt``."""
     stem = plain_name(sent_name(file)).partition(".")[0]

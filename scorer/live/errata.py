@@ -115,6 +115,10 @@ class Changes:
     """In the order of the board after; teams that are not on it follow. Baselines are among them."""
     are_hidden: bool = False
     """Whether the board showed no scores, because its phase shows nothing; then no team has any."""
+    final: Changes | None = None
+    """What changes of the final scores and ranks, for the organiser; None where the board shows these, or in public."""
+    rules: tuple[str, ...] = ()
+    """Each rule and file that differs, in words for the organiser."""
 
     @property
     def summary(self) -> str:

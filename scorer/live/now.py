@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeVar
 
 from scorer.live.entry import Key, SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
@@ -38,6 +38,8 @@ class Now:
     """Rules and their basis in the place of those in force; see `by`."""
     hides_nothing: bool = False
     """Whether a phase that shows nothing hides no scores, as for the organiser and after its close."""
+    shows_end: bool = False
+    """Whether final scores are shown as after the close of the last phase."""
     viewer: Viewer = "everyone"
     """Whose part of the table [visibility] applies."""
     is_public: bool = False
@@ -168,8 +170,8 @@ class Now:
         if not phases.all:
             return TrackInForce.of(self.rules, viewer=self.viewer, hidden=hidden)
         last = self.chosen[1] if self.chosen is not None else self._recorded_basis
-        is_final = phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
-        deciding = phases.deciding(moment)
+        is_final = self.shows_end or phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
+        deciding = None if self.shows_end else phases.deciding(moment)
         changed = {"phases": phases.all, "stage": "final" if is_final else "preliminary"}
         if deciding is not None and deciding.shows != "score":
             changed["measures"] = ()
@@ -212,6 +214,16 @@ class Now:
         """What `scorer phases` prints of the track."""
         has_preliminary = has_preliminary_queries(self.view, self.declared, self._recorded_basis)
         return phase_lines(self.phases, self.declared, self.view.now, has_preliminary=has_preliminary)
+
+
+_Track = TypeVar("_Track", bound=Track)
+
+
+def with_naming(view: Snapshot, track: _Track) -> _Track:
+    """The track with the names of files with which its record began: those of its first arrival, if there is one."""
+    first = next((event for event in view.events(track.name) if event.kind == "arrival"), None)
+    names = track.file_names if first is None else first.body.get("naming")
+    return track if names == track.file_names else track.model_copy(update={"file_names": names})
 
 
 def decides(event: Event) -> bool:

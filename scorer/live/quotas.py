@@ -13,7 +13,7 @@ from typing import Literal
 from scorer.live.entry import Key
 from scorer.live.phases import Phases
 from scorer.live.rules import sentences
-from scorer.settings.rules import Quota
+from scorer.settings.rules import Quota, zone_text
 from scorer.settings.tracks import Track
 from scorer.store.events import Event
 from scorer.wording import counted, joined, utc_moment
@@ -220,7 +220,7 @@ def quota_rules(track: Track, *, by_service: bool = False) -> tuple[str, ...]:
     quota = track.quota
     if not quota.limits_anything:
         return ()
-    day = f"a day (a calendar day in the time zone {quota.zone})"
+    day = f"a day (a calendar day in the time zone {zone_text(quota.zone)})"
     limits = ((quota.per_day, day), (quota.per_phase, "a phase"), (quota.total, "in all"))
     stated = [f"{counted(limit, 'scored entry', 'scored entries')} {per}" for limit, per in limits if limit is not None]
     limit = "" if quota.rejected_per_day is None else counted(quota.rejected_per_day, "rejected file")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
-from scorer.settings.rules import Phase
+from scorer.settings.rules import Phase, zone_text
 from scorer.settings.tables import OWN, Moment, Overall, Viewer
 from scorer.settings.tracks import Track
 from scorer.store.events import Event, RecordedBasis
@@ -252,6 +252,13 @@ def file_changes(before: RecordedBasis, after: RecordedBasis) -> tuple[tuple[str
     return tuple((name, old, new) for name, old, new in digests if old != new)
 
 
+def changes_in_words(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
+    """Each rule and file that differs between two bases, as ``list_length: 3 before, 1 after``; for the organiser."""
+    rules = ((rule.name, rule.before, rule.after) for rule in rule_changes(before, after))
+    files = ((name, *(each[:12] if each else "none" for each in of)) for name, *of in file_changes(before, after))
+    return tuple(f"{name}: {old} before, {new} after" for name, old, new in (*rules, *files))
+
+
 def changed_names(before: RecordedBasis, after: RecordedBasis) -> tuple[str, ...]:
     """What differs between two bases: names of rules, and "solution" and "items" for files."""
     rules = (rule.name for rule in rule_changes(before, after))
@@ -271,7 +278,7 @@ def value_text(value: object) -> str:
         return ", ".join(parts) or "none"
     if isinstance(value, list | tuple):
         return ", ".join(map(value_text, value)) or "none"
-    return "none" if value is None else one_line(str(value))
+    return "none" if value is None else zone_text(one_line(str(value)))
 
 
 @dataclass(frozen=True, slots=True)

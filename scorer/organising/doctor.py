@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -11,11 +12,13 @@ from scorer.board.site.folder import MANIFEST
 from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.files import digest
 from scorer.live.entries import entries
-from scorer.live.entry import STATE_WORDS, UNRANKED, State, stays
-from scorer.live.now import Now
+from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, stays
+from scorer.live.now import Now, with_naming
 from scorer.live.phases import closing, recorded_key
+from scorer.live.rules import changes_in_words
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.restore import check_published
+from scorer.organising.rules import RuleSet
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.schema import SCHEMA_VERSION
@@ -117,7 +120,8 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
-    listed, kept = submission_files(track), store.kept_submissions(challenge.root)
+    listed = submission_files(store.read(lambda view: with_naming(view, track)))
+    kept = store.kept_submissions(challenge.root)
     states, plan = store.read(lambda view: (Now.of(view, track).submissions.values(), Now.of(view, track).phases))
     for state in states:
         if not state.present:
@@ -130,16 +134,21 @@ def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator
         if file is None and not listed.is_missing(submission.file):
             yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
             continue
+        handed_in = state.source == SERVICE
+        restore = "`scorer run` restores it" if submission.digest in kept else "restore it from a backup"
         if file is None:
             remedy = "it still counts, but errata need it" if still_counts else "or `scorer run` records its withdrawal"
-            yield f"{name}: is recorded and missing; restore it, {remedy}"
+            found = f"handed in and missing; {restore}" if handed_in else f"recorded and missing; restore it, {remedy}"
+            yield f"{name}: is {found}"
             continue
         try:
             changed = safe_digest(file.path, challenge.limits) != submission.digest
         except OSError as error:
             yield f"{name}: cannot be read ({error.strerror}); make it readable"
             continue
-        if changed:
+        if changed and handed_in:
+            yield f"{name}: has other bytes than the file that was handed in, and is skipped; delete it, and {restore}"
+        elif changed:
             yield f"{name}: has changed since it was recorded; `scorer run` scores the new content"
 
 
@@ -149,7 +158,9 @@ ALWAYS_SHOWN: tuple[State, ...] = ("scored", "rejected", "failed", "waiting")
 def status(challenge: Challenge, store: Store) -> list[str]:
     """A few lines on the state of a challenge."""
     lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
-    return lines + store.read(lambda view: [line for track in challenge.tracks for line in _track_lines(view, track)])
+    return lines + store.read(
+        lambda view: [line for each in challenge.tracks for line in _track_lines(view, each, store)]
+    )
 
 
 def _last_render(challenge: Challenge) -> str:
@@ -166,11 +177,11 @@ def number_in_state(states: Mapping[State, int], state: State) -> str:
     return f"{states[state]:,} {words.of_organiser or words.label}"
 
 
-def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
+def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
     now = Now.of(view, track)
     present = [entry for entry in entries(now).all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
-    folder = submission_files(track)
+    folder = submission_files(with_naming(view, track))
     known = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
     new = len(folder.files) - len(known)
     teams = len({entry.team for entry in present})
@@ -192,3 +203,7 @@ def _track_lines(view: Snapshot, track: Track) -> Iterator[str]:
     erratum = now.errata.open
     if erratum is not None:
         yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"
+    with suppress(ScorerError):  # a run says why files cannot be read
+        rules = RuleSet.of(track, store)
+        changed = rules.recorded if erratum is None else erratum.basis
+        yield from (f"{track.name}: {each}" for each in changes_in_words(rules.in_force(view).recorded, changed))

@@ -13,6 +13,7 @@ from scorer.errors import ChallengeError
 from scorer.live.entries import with_outcomes
 from scorer.live.errata import BeforeAfter, Changes, Erratum, Scale, recorded_changes
 from scorer.live.now import Now
+from scorer.live.rules import changes_in_words
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import Work, carry_out, plan
 from scorer.settings.tracks import Challenge, Track
@@ -101,14 +102,20 @@ def cancel(store: Store, track: Track) -> Erratum:
 def pending_changes(view: Snapshot, rules: RuleSet, *, as_shown: bool = False) -> Changes:
     """What the open erratum of a track would change. Raises ChallengeError if none is open.
 
-    With `as_shown`, the changes are for visitors: without scores in a phase that shows nothing.
+    With `as_shown`, the changes are for visitors: without scores in a phase that shows nothing. Otherwise they have the
+    final scores, too, if the board does not show them yet.
     """
     new = rules.by(_open(view, rules.track).basis)
     before = Now.of(view, rules.track)
-    after = before.by(new.track, new.basis)
+    both = before, before.by(new.track, new.basis)
     if as_shown:
-        return changes(board(before), board(after))
-    return changes(*(board(each.without_hiding().seen_by("organiser")) for each in (before, after)))
+        return changes(*map(board, both))
+    shown, final = (
+        changes(*(board(replace(each, hides_nothing=True, shows_end=at_end, viewer="organiser")) for each in both))
+        for at_end in (False, True)
+    )
+    differs = changes_in_words(rules.in_force(view).recorded, new.recorded)
+    return replace(shown, final=None if shown.before.stage == shown.after.stage == "final" else final, rules=differs)
 
 
 def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Track:

@@ -31,11 +31,14 @@ from scorer.files import (
 )
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
+from scorer.live.commitment import ENDINGS, named
 from scorer.live.entry import SubmissionState, delivered_files, recorded
 from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
+from scorer.settings.rules import IGNORED, IGNORED_1
 from scorer.settings.tracks import Track
 from scorer.store.events import ScannedFile, Submission
 from scorer.store.log import unescaped
+from scorer.store.sidecar import Archive
 from scorer.store.store import Store
 from scorer.wording import printable, printable_name
 
@@ -165,6 +168,7 @@ class Listing:
 def submission_files(track: Track) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
+    The track has the names of files with which its record began, as `with_naming` returns it.
     The files in a folder of a team's folder are the team's, too. Files with names that the track ignores are skipped,
     and hidden files of systems and tools. Links are skipped, never followed. A missing folder is empty.
     """
@@ -189,9 +193,16 @@ def _unless_skipped(file: Listed, track: Track) -> Listed:
     if track.metadata and (name == OF_FOLDER or name.endswith(OF_FILE)):
         return SkippedFile(file.file, "the metadata of a submission", is_ignored=True, metadata=file)
     parts = [part.lower() for part in (*folders[2:], name)]
-    if any(fnmatchcase(part, ignored.lower()) for part in parts for ignored in track.ignore):
+    names = (IGNORED if track.file_names else IGNORED_1) if track.ignore is None else track.ignore
+    if any(fnmatchcase(part, ignored.lower()) for part in parts for ignored in names):
         return SkippedFile(file.file, "no submission by its name (the key ignore)", is_ignored=True)
-    return file
+    if len(folders) > 1 or track.file_names is None:
+        return file
+    rest = _team(name, ENDINGS.sub("", name))
+    found = named(track.file_names, rest)
+    if found is None and "{team}" in track.file_names:
+        return SkippedFile(file.file, f"its name is not like {printable(track.file_names)} (the key file_names)")
+    return replace(file, team=(found or {}).get("team", rest))
 
 
 def _in_folder(
@@ -258,10 +269,15 @@ def why_skipped(error: OSError) -> str:
     return str(error.strerror) if isinstance(error, RefusedError) else f"cannot be read: {error.strerror}"
 
 
-def _team(file_name: str) -> str:
-    """The team in a file's name: the name without the time and the extension."""
-    stem = PurePath(COMPRESSED.sub("", file_name)).stem
-    return stem[_time(stem)[1] :].strip() or stem.strip() or file_name
+def _team(file_name: str, stem: str = "") -> str:
+    """The team in a name of a file, without the time: `stem`, or by the rule of version 1.0 all but the extension."""
+    stem = stem or PurePath(COMPRESSED.sub("", file_name)).stem
+    return without_time(stem) or stem.strip() or file_name
+
+
+def without_time(name: str) -> str:
+    """A name without the time at its beginning."""
+    return name[_time(name)[1] :].strip()
 
 
 def _time(name: str) -> tuple[datetime | None, int]:
@@ -434,16 +450,21 @@ def final_path(track: Track, file: str) -> Path:
     return submissions_folder(track).joinpath(*file.split("/")[1:])
 
 
-def put_in_place(track: Track, delivered: Mapping[str, str]) -> None:
+def put_in_place(track: Track, delivered: Mapping[str, str], kept: Archive | None = None) -> None:
     """Complete deliveries: the event is recorded, and a crash left the file in the folder of incoming files.
 
-    `delivered` has the digests of the files that were handed in. What cannot be completed is missing in the scan. What
-    was abandoned is deleted.
+    `delivered` has the digests of the files that were handed in. Those that are gone are restored from the bytes that
+    are kept. What cannot be completed is missing in the scan. What was abandoned is deleted.
     """
     if not isinstance(track.submissions_path, Path) or not incoming_folder(track).is_dir():
         return
     paths = {sha256: final_path(track, file) for file, sha256 in delivered.items()}
     missing = {sha256: path for sha256, path in paths.items() if not path.exists()}
+    for sha256 in missing:
+        if kept is not None and sha256 in kept:
+            part = incoming_folder(track) / f"{sha256}{PART}"
+            with suppress(OSError), kept.file(sha256).open("rb") as source, part.open("wb") as copy:
+                copy.writelines(chunks_of(source))
     for received in sorted(incoming_folder(track).iterdir()) if missing else ():
         try:
             sha256 = digest(received)

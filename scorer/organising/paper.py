@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 
-from scorer.board.board import Board, rules
+from scorer.board.board import Board, Row, rules
 from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_csv, to_json
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.board.site.pages import archived
@@ -57,9 +57,9 @@ def paper_files(view: Snapshot, challenge: Challenge, store: Store) -> dict[str,
         parts[f"table-{name}.tex"] = _floating(_results(board), caption, f"tab:{name}")
         if len(board.columns) > 1:
             parts[f"scores-{name}.tex"] = _floating(_scores(board), caption, f"tab:scores-{name}")
-        parts[f"systems-{name}.tex"] = _floating(
-            _systems(board), f"The entry that counts of each team. {about}", f"tab:systems-{name}"
-        )
+        counting = "The entry that counts" if board.track.rows == "team" else "The entries that count"
+        caption = f"{counting} of each team. {about}"
+        parts[f"systems-{name}.tex"] = _floating(_systems(board), caption, f"tab:systems-{name}")
     measures = {str(measure): measure for board in shown for measure in board.track.all_measures}
     parts["measures.tex"] = "\n".join(_definitions([*measures.values()]))
     parts["statistics.tex"] = "\n\n".join(_statistics(shown))
@@ -87,6 +87,12 @@ def _floating(table: Table, caption: str, label: str) -> str:
     return "\n".join([*lines, latex_table(table), "\\end{table}", ""])
 
 
+def _marked(row: Row) -> str:
+    """The name of a row, with why it has no rank."""
+    mark = "baseline" if row.baseline else row.team.status if row.team.is_excluded else ""
+    return f"{row.name} ({mark})" if mark else row.name
+
+
 def _results(board: Board) -> Table:
     """Rank, score, interval, range and tier of each row."""
     decimals = board.track.shown_decimals
@@ -97,7 +103,7 @@ def _results(board: Board) -> Table:
         ranks = (certainty.rank_range if certainty else None) or ("", "")
         tier = letters(certainty.tier) if certainty and certainty.tier is not None else ""
         score = board.shown_scores(row.entry)[0]
-        rows.append([row.rank, row.name, *(Cell(each, decimals) for each in (score, low, high)), *ranks, tier])
+        rows.append([row.rank, _marked(row), *(Cell(each, decimals) for each in (score, low, high)), *ranks, tier])
     heads = ("rank", "team", board.track.primary_measure.kind.name, "from", "to", "best", "worst", "tier")
     return table_of(heads, rows, ("team", "tier"))
 
@@ -106,7 +112,7 @@ def _scores(board: Board) -> Table:
     """The scores on all measures."""
     decimals = board.track.shown_decimals
     rows: list[list[CellValue | Cell]] = [
-        [row.name, *(Cell(score, decimals) for score in board.shown_scores(row.entry))]
+        [_marked(row), *(Cell(score, decimals) for score in board.shown_scores(row.entry))]
         for row in board.rows
         if row.entry is not None
     ]
@@ -121,7 +127,7 @@ def _systems(board: Board) -> Table:
     fields = board.metadata_fields
     rows: list[list[CellValue]] = [
         [
-            row.name,
+            _marked(row),
             len(row.present_entries),
             entry.index,
             iso_time(entry.received),

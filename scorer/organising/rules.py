@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,7 @@ from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.files import Location, digest, is_regular
 from scorer.limits import OWN_FILES, Limits
 from scorer.live.entries import Entries, entries
-from scorer.live.now import Now
+from scorer.live.now import Now, with_naming
 from scorer.live.rules import TrackInForce, changed_names, list_digest, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import Rules, check_gains
@@ -64,7 +64,9 @@ class RuleSet:
     def in_force(self, view: Snapshot) -> RuleSet:
         """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others."""
         now = Now.of(view, self.track)
-        return self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
+        rules = self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
+        track = with_naming(view, rules.track)
+        return rules if track is rules.track else replace(rules, track=track)
 
     @cached_property
     def rules(self) -> Rules:
@@ -153,13 +155,13 @@ class RuleSet:
 ABOUT_FILES = frozenset({"description", "solution", "queries", "items", "submissions"})
 """Recorded settings that say where something is, or are texts: they decide nothing."""
 
-NO_RULES = ("phases", "statistics", "ignore", "slices", "slices_public", "judged_bounds")
+NO_RULES = ("phases", "statistics", "ignore", "file_names", "slices", "slices_public", "judged_bounds")
 
 
 def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     """All settings of a track, as they are recorded: of the key of a split, its SHA-256, as of the list of excluded
     items, which is `excluded`; without the phases, and without what changes no score: the choice of statistics, the
-    slices, bounds for unjudged items, and the files to ignore.
+    slices, bounds for unjudged items, the files to ignore, and the names of files, which arrivals have.
     """
     recorded = track.model_dump(mode="json", exclude={*TrackInForce.not_keys, *NO_RULES})
     if track.phases:

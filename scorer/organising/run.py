@@ -28,7 +28,7 @@ from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
-from scorer.organising.scan import Before, before_scan, record, same_bytes, scan
+from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
 from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
@@ -232,7 +232,8 @@ def plan(
     rules = store.read(by_files.in_force)
 
     before = before_scan(store, rules, limits)
-    put_in_place(rules.track, before.delivered)
+    kept = store.kept_submissions(challenge.root)
+    put_in_place(rules.track, before.delivered, kept)
     scanned = scan(
         rules.track,
         limits,
@@ -244,7 +245,7 @@ def plan(
         confirmed=confirm_withdrawals,
     )
 
-    sources = Sources(scanned.submissions, store.kept_submissions(challenge.root), challenge.keep_submissions, limits)
+    sources = Sources(scanned.submissions, kept, challenge.keep_submissions, limits)
     solution = _checked_solution(store, rules, before, sources)
     has_changed = record(store, rules, before, scanned, limits)
     entries = store.read(rules.entries) if has_changed else before.entries
@@ -268,6 +269,7 @@ def plan(
         notes=(
             *_notes(rules, by_files, doubts, has_started=entries.now.phases.has_started(before.now)),
             *same_bytes(scanned.submissions),
+            *about_names(track, rules.track, scanned.submissions),
         ),
     )
 

@@ -46,11 +46,13 @@ from scorer.organising.files import (
     scanned_metadata,
     submission_files,
     why_skipped,
+    without_time,
 )
 from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.executors import GoOn
 from scorer.settings.metadata import Value
+from scorer.settings.rules import FILE_NAMES
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
 from scorer.store.log import Kind
@@ -169,6 +171,23 @@ def same_bytes(submissions: Iterable[WithFile]) -> Iterator[str]:
     for files in by_digest.values():
         if len(files) > 1:
             yield f"{', '.join([*files.values()][:SHOWN])}: the same bytes from {counted(len(files), 'team')}"
+
+
+def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) -> Iterator[str]:
+    """Messages about names of files that are declared too late, and about files that are of one team by their names."""
+    if declared.file_names not in (FILE_NAMES, track.file_names):
+        yield f"{track.name}: file_names: has no effect, because files had arrived when it was set"
+    by_team: dict[str, dict[str, str]] = defaultdict(dict)
+    for file, submission in submissions:
+        if file.file.count("/") < IN_TEAM:
+            name = without_time(file.file.rpartition("/")[2])
+            by_team[submission.team].setdefault(name, printable_name(submission.file))
+    for team, files in by_team.items():
+        if len(files) > 1 and "{run}" not in (track.file_names or ""):
+            yield (
+                f"{', '.join([*files.values()][:SHOWN])}: by their names, these {len(files):,} files are of one team, "
+                f"{quoted(printable_name(team))}; if they are not, move each into a folder with the name of its team"
+            )
 
 
 def _bounded(skipped: Iterable[SkippedFile | UploadInProgress]) -> Iterator[SkippedFile | UploadInProgress]:
@@ -293,6 +312,7 @@ def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: 
         ),
         new_scan=NewScan(before.now, scanned.unread, before.last_scan),
         metadata=partial(_metadata, rules.track, before, scanned),
+        naming=rules.track.naming,
     )
     store.store_scanned_files(name, scanned.statuses)
     return has_changed
@@ -320,6 +340,7 @@ def import_submissions(
     allowed: Callable[[Kind, SubmissionState], bool] = lambda _kind, _state: True,
     new_scan: NewScan | None = None,
     metadata: Callable[[Mapping[Key, SubmissionState], Collection[Key]], Added] = lambda _states, _arrived: [],
+    naming: Mapping[str, str] = MappingProxyType({}),
 ) -> bool:
     """Record which submissions of a track have arrived, are withdrawn, or have returned; return whether any has.
 
@@ -327,7 +348,7 @@ def import_submissions(
     the scan and the record differ, while no other process can write, and only what is so now is recorded; without it,
     the scan is taken to be the latest. Submissions from another source than the folder are left as they are. `allowed`
     says whether a recorded submission may be withdrawn, or return, given the kind of the event. `new_scan` is stored in
-    the same transaction.
+    the same transaction. Arrivals have the keys `naming`.
     """
     is_known = store.read(lambda view: is_complete(recorded(view, track), scanned))
     if is_known and new_scan is None:
@@ -340,7 +361,7 @@ def import_submissions(
         if is_known:
             return metadata(states, ()), stored
         added = [
-            (kind, new_scan.completed(last, body) if new_scan and kind == "arrival" else body)
+            (kind, {**(new_scan.completed(last, body) if new_scan else body), **naming} if kind == "arrival" else body)
             for kind, body in import_changes(states, scanned, recheck)
             if kind == "arrival"
             or (state := states.get((body["file"], body["digest"]))) is None

@@ -33,7 +33,7 @@ from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
 from scorer.live.metadata import body
-from scorer.live.now import Now
+from scorer.live.now import Now, with_naming
 from scorer.live.phases import Phases, closing
 from scorer.live.quotas import Claim, left_in_words, next_reset
 from scorer.organising.files import (
@@ -264,7 +264,8 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         stated: Added = (
             [("metadata", body(track, key_of(submission), delivery.values, SERVICE))] if track.metadata else []
         )
-        return [("arrival", arrival(submission, SERVICE, key[-1])), *stated]
+        arrived = arrival(submission, SERVICE, key[-1]) | with_naming(view, track).naming
+        return [("arrival", arrived), *stated]
 
     store.record(track.name, decide)
     store.read(followed.follow)
@@ -343,15 +344,16 @@ def _check(
 
 
 def check_open(view: Snapshot, track: Track, followed: Followed, team: str, moment: datetime) -> Now:
-    """Refuse a delivery while no phase receives files, and one of an excluded team.
+    """Refuse a delivery while no phase receives files and no late board lists it, and one of an excluded team.
 
     Returns the track now, with only the submissions of the team. Raises RefusedError.
     """
     if (settings := followed.settings(team)).is_excluded:
         raise RefusedError("excluded", f"the team is {settings.status}: {settings.reason}")
-    now = followed.now(view, track, team)
-    if not is_baseline(team, now.rules):
-        _check_phase(now.phases, moment.replace(microsecond=0))
+    now, received = followed.now(view, track, team), moment.replace(microsecond=0)
+    is_listed_late = now.rules.late_board and now.phases.is_over(received)
+    if not (is_listed_late or is_baseline(team, now.rules)):
+        _check_phase(now.phases, received)
     return now
 
 
@@ -494,7 +496,8 @@ class _Look:
     def collected(self, folder: Path | Remote) -> Iterator[Collected]:
         """Accept the new files, in the order of their times of receipt."""
         source = folder.url if isinstance(folder, Remote) else str(folder)
-        listing = submission_files(self.track.model_copy(update={"submissions": source}))
+        track = self.store.read(lambda view: with_naming(view, self.track))
+        listing = submission_files(track.model_copy(update={"submissions": source}))
         found: list[tuple[datetime | None, str, str]] = []
         for file in listing:
             shown = printable_name(file.file)

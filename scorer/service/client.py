@@ -91,7 +91,8 @@ class Client:
         while True:
             entry = self.entry(track, delivery)
             yield entry
-            if entry["state"] != "waiting" or time.monotonic() > deadline:
+            has_outcome = entry["state"] not in ("waiting", "late") or entry["outcome"] != "waiting"
+            if has_outcome or time.monotonic() > deadline:
                 return
             self.pause(POLL_EVERY)
 

@@ -126,7 +126,8 @@ def entry_documents(
         if not entry.is_frozen and rows:
             document["rank_of_team"] = min(row["rank"] for row in rows.values())
         own = slug if rules.rows == "team" else f"{slug}.{entry.index}"
-        score = document["scores"].get(ranks.stage, {}).get(names[0]) if now.shows("rank", entry.phase) else None
+        shows_rank = now.shows("rank", entry.phase) and not entry.is_late
+        score = document["scores"].get(ranks.stage, {}).get(names[0]) if shows_rank else None
         document["rank"] = ranks.rank_of(score, own)
         row = rows.get(own, {})
         has_range = entry in counting and row.get("rank from")
@@ -137,7 +138,7 @@ def entry_documents(
 
 def _entry_document(entry: Entry, names: Sequence[str]) -> Document:
     scores: dict[str, Mapping[str, float | None]] = {}
-    if entry.state == "scored":
+    if entry.state in ("scored", "early", "late"):
         for stage, values in (("preliminary", entry.preliminary), ("final", entry.final)):
             if any(value is not None for value in values):
                 scores[stage] = dict(zip(names, values, strict=True))

@@ -35,6 +35,7 @@ from scorer.settings.metadata import Stated
 from scorer.settings.tracks import FILE, Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
+from scorer.wording import printable
 
 
 @dataclass
@@ -114,17 +115,27 @@ def _set(response: Response, value: str, seconds: int) -> None:
     response.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="strict")
 
 
+log = logging.getLogger("scorer.service")
+
+
 def check_same_origin(request: Request) -> None:
     """Refuse a request that a page of another site has caused. Raises RefusedError.
 
     A browser sends `Origin` with each form, and a page cannot change it.
     """
-    own = f"{request.url.scheme}://{request.headers.get('host', '')}"
-    if request.headers.get("origin") != own or request.headers.get("sec-fetch-site", "same-origin") != "same-origin":
-        raise RefusedError("cross-site", "the form was sent by another site; open the page of the service again")
+    host, origin = request.headers.get("host", ""), request.headers.get("origin", "")
+    own, site = f"{request.url.scheme}://{host}", request.headers.get("sec-fetch-site", "same-origin")
+    if (origin, site) == (own, "same-origin"):
+        return
+    text = "the form was sent by another site; open the page of the service again"
+    if site == "same-origin" and ("sec-fetch-site" in request.headers or origin.endswith(f"://{host}")):
+        text = (
+            f"the page is at {origin}, and the service at {own}: its proxy has to be named with --proxy, and to pass "
+        )
+        text += "Host and X-Forwarded-Proto; tell the organisers"
+        log.warning("%s", printable(text))
+    raise RefusedError("cross-site", text)
 
-
-log = logging.getLogger("scorer.service")
 
 Answer = TypeVar("Answer")
 

@@ -22,6 +22,7 @@ from scorer.live.commitment import receipt_name
 from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
 from scorer.live.phases import closing, with_grace
+from scorer.live.quotas import entry_rule, pick_rules
 from scorer.live.rules import shown_from
 from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.teams import InvalidTokenError, redeem
@@ -74,6 +75,7 @@ async def _page(
         shown = shown_names(view, tracks, service.followed.pseudonyms)
         slug = service.followed.slug(now.merges.final(token.team), shown)
         published = published_board(service.challenge, track)
+        best_by = "preliminary " * bool(now.phases.all)
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return {
             "team": printable(service.followed.settings(token.team).name or token.team),
@@ -89,6 +91,7 @@ async def _page(
             "closed": _why_closed(view, service, track, token.team),
             "entries": [*reversed(own.values())],
             "counts": counts,
+            "counting": (entry_rule(now.rules, f"{best_by}{now.rules.primary}"), *pick_rules(now.rules)[:1]),
             "held": service.held.of(token.sha256, track.name, asked.get("file", ""), view.now),
             "handed_in": own.get(asked.get("entry", "")),
             "describing": own.get(asked.get("describe", "")),

@@ -89,8 +89,18 @@ def absolute(root: Path, path: str) -> Path:
     return Path(os.path.normpath(root.absolute() / path))
 
 
-IGNORED = ("README", "README.*", "LICENSE", "LICENSE.*", "metadata.json", "Thumbs.db", "desktop.ini", "__MACOSX")
-"""Names of files and folders, in upper or lower case, that people and systems add to submissions."""
+IGNORED_1 = ("README", "README.*", "LICENSE", "LICENSE.*", "metadata.json", "Thumbs.db", "desktop.ini", "__MACOSX")
+"""Those of `IGNORED` in challenges that began with the rule of version 1.0."""
+
+IGNORED = (
+    *IGNORED_1,
+    *("*.yml", "*.yaml", "*.meta.json", "*.prototext"),
+    *("stdout.txt", "stderr.txt", "runtime.txt", "size.txt", "file-list.txt"),
+)
+"""Names of files and folders, in upper or lower case, that people and systems such as TIRA add to submissions."""
+
+FILE_NAMES = "{team}"
+"""The pattern of names of files that have a whole name for a team."""
 
 Stated = Annotated[str, valid(str.strip, "is blank")]
 PathText = Annotated[str, valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
@@ -550,6 +560,12 @@ def _known_zone(name: str) -> str:
     except (LookupError, ValueError, OSError):
         raise ValueError("is not the name of a time zone") from None
     return name
+
+
+def zone_text(zone: str) -> str:
+    """A zone as people write it: ``AoE``, ``UTC+2``, ``Europe/Ljubljana``."""
+    signs = {"Etc/GMT+": "UTC-", "Etc/GMT-": "UTC+"}
+    return "AoE" if zone == "Etc/GMT+12" else signs.get(zone[:8], zone[:8]) + zone[8:]
 
 
 Count = Annotated[int, Field(ge=1, le=10**9)]

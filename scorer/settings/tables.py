@@ -158,6 +158,7 @@ class Visibility(SettingsTable):
         if self.rank and MOMENTS.index(self.rank.team) < MOMENTS.index(own):
             yield f'shows a team its rank ("{self.rank.team}") before its score ("{own}")'
         rows = [row for name in type(self).model_fields if (row := getattr(self, name))]
+        waits = any({row.team, row.everyone} & {"close", "final", "reveal"} for row in rows)
         for track in tracks:
-            if not track.phases and track.stage is None and {*rows} - {Row(team="now", everyone="now")}:
-                yield f'waits for an end that {track.name} lacks: add phases, or set stage = "preliminary" before it'
+            if not track.phases and track.stage is None and waits:
+                yield f"waits for an end that {track.name} lacks: add phases, or with preliminary queries a stage"

@@ -20,8 +20,8 @@ from scorer.limits import Limits
 from scorer.measures import Measure, earlier, parse
 from scorer.settings.rules import (
     AUTO,
+    FILE_NAMES,
     FULL_DECIMALS,
-    IGNORED,
     MARKDOWN,
     NO_QUOTA,
     TEXT,
@@ -271,6 +271,9 @@ def _entry_wrong(entry: object) -> object:
     return entry
 
 
+_FILE_NAMES = re.compile(r"[^{}/]*(\{team\}([^{}/]+\{run\})?|\{run\}([^{}/]+\{team\})?)[^{}/]*")
+
+
 PICKS = 2
 """How many entries a team picks, where challenge.toml says nothing else."""
 
@@ -323,7 +326,11 @@ class Track(SettingsTable):
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
-    ignore: tuple[Stated, ...] = Field(IGNORED, strict=False, description='names of files, as in ["README*", "*.log"]')
+    ignore: tuple[Stated, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
+    file_names: Annotated[str, valid(_FILE_NAMES.fullmatch, "is not such a pattern")] | None = Field(
+        FILE_NAMES, description='a text with {team}, {run} or both, as in "input.{team}" or "{team}_{run}"'
+    )
+    """How files are named; None: by the rule of version 1.0, with which the challenge began."""
     list_length: int = Field(ge=1, description="a whole number from 1")
     cutoffs: tuple[Annotated[int, Field(ge=1)], ...] = Field(
         (), strict=False, description="ascending whole numbers from 1 to list_length"
@@ -382,6 +389,11 @@ class Track(SettingsTable):
         """The primary measure, then the others in the order of the file, each once."""
         others = (measure for name in self.measures for measure in self.measures_named(name))
         return tuple(dict.fromkeys((self.primary_measure, *others)))
+
+    @property
+    def naming(self) -> dict[str, str]:
+        """What arrivals record of the names of files."""
+        return {} if self.file_names is None else {"naming": self.file_names}
 
     @property
     def final_decimals(self) -> int:

@@ -323,6 +323,7 @@ class _Arrival(_OfFile):
     absent_at: Time = ""
     names: str = ""
     delivery: str = ""
+    naming: str = ""
 
 
 class _Amendment(_OfFile):

@@ -158,20 +158,20 @@ def test_gaps_have_an_answer_by_the_interval_and_the_test(
 @pytest.mark.parametrize(
     ("ends", "of_first", "of_third"),
     [
-        ((0.05, 0.15), "yes (+0.1500)", "no (−0.0500)"),
-        ((-0.15, -0.05), "no (−0.1500)", "yes (+0.0500)"),
-        ((-0.01, 0.15), "too close to call (+0.1500)", "too close to call (−0.0500)"),
+        ((0.05, 0.15), "Better: yes (+0.1500)", "Worse: yes (−0.0500)"),
+        ((-0.15, -0.05), "Worse: yes (−0.1500)", "Better: yes (+0.0500)"),
+        ((-0.01, 0.15), "Better: too close to call (+0.1500)", "Worse: too close to call (−0.0500)"),
     ],
 )
 def test_baselines_have_an_answer_by_the_interval(ends: tuple[float, float], of_first: str, of_third: str) -> None:
-    """Whichever of the two is above; a baseline that was not compared has the difference only."""
+    """By which of the two is above; a baseline that was not compared has the difference only."""
     pairs = {pair: compared(*pair, ends, separable=None) for pair in ((0, 2), (2, 3))}
     assert gaps(pairs, "first")[1:] == [
-        f"Better than the baseline most popular: {of_first}.",
+        of_first.replace(":", " than the baseline most popular:") + ".",
         "Better than the baseline random: not compared (+0.2000).",
     ]
     assert gaps(pairs, "third")[1:] == [
-        f"Better than the baseline most popular: {of_third}.",
+        of_third.replace(":", " than the baseline most popular:") + ".",
         "Better than the baseline random: not compared (+0.0000).",
     ]
 

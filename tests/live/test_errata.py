@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -292,17 +293,6 @@ def test_errata_are_numbered(live: Live) -> None:
     assert leaders(live, 14)[0] == "amber"
 
 
-def test_a_changed_length_of_lists_is_an_erratum(live: Live) -> None:
-    """Items after it do not count any more."""
-    live.edit("list_length = 3", "list_length = 1")
-    assert ranks_after_run(live, day(11))["cedar"][1] != 0.0
-
-    live.preview(day(11))
-    live.apply(day(12))
-
-    assert ranks_after_run(live, day(12))["cedar"] == (3, 0.0)
-
-
 def test_changed_decimals_are_an_erratum(live: Live) -> None:
     """Nothing is scored again; each board has its own decimals."""
     live.edit('primary = "nDCG@3"', 'primary = "nDCG@3"\ndecimals = 1')
@@ -445,6 +435,34 @@ def test_a_preview_shows_scores_while_the_board_shows_none(tmp_path: Path) -> No
     assert {each.after for each in erratum.changes.teams} == {Placing(None, None)}
 
 
+@pytest.mark.parametrize("how", ['shows = "nothing"', 'shows = "own"', 'shows = "ladder"\nladder_step = 0.1', ""])
+def test_a_preview_shows_the_final_scores_that_visitors_do_not_see(live: Live, tmp_path: Path, how: str) -> None:
+    """A changed grade of a query that is not preliminary moves them, and nothing that is published before the end."""
+    if how:
+        live = started(Live.graded(tmp_path / "other", phases=PHASES.replace('freeze = "24h"', how)))
+    live.edit("list_length = 3", "list_length = 2")
+    live.write_solution(SOLUTION.replace("f|2,g|1", "f|1,g|9"))
+
+    found = live.preview(day(11))
+    assert "ladder" in how or not any(each.moves for each in found.teams)
+    assert found.final is not None
+    assert (found.before.stage, found.final.before.stage) == ("preliminary", "final")
+    assert [(each.team.folder, each.before.rank, each.after.rank) for each in found.final.teams] == [
+        ("birch", 2, 1),
+        ("amber", 1, 2),
+        ("cedar", 3, 3),
+    ]
+    digests = [
+        hashlib.sha256(text.encode()).hexdigest()[:12]
+        for text in (SOLUTION, (live.folder / "solutions" / "main.txt").read_text())
+    ]
+    assert found.rules == ("list_length: 3 before, 2 after", "solution: {} before, {} after".format(*digests))
+    assert live.apply(day(12))[1] == found
+    live.run(day(31))
+    assert [*ranks(live.board(day(31)))] == [each.team.folder for each in found.final.teams]
+    assert live.events("erratum")[-1].body["changes"].keys() == {"scales", "teams", "hidden"}
+
+
 def test_the_published_tables_are_the_boards_before_and_after(live: Live) -> None:
     """Also when the results by the old rules are gone, and after the end, when final scores are public."""
     live.write_solution(CORRECTED)
@@ -480,14 +498,23 @@ def test_the_command_previews_applies_and_cancels(tmp_path: Path, terminal: Term
     live.edit("[tracks.other]", "[tracks.other]  # the same")
     live.write_solution(CORRECTED)
 
+    before = terminal.run("status", live.folder)
     assert "main, other have an erratum" in terminal.run("erratum", "preview", "--challenge", live.folder).err
     preview = terminal.run("erratum", "preview", "--challenge", live.folder, "--track", "main")
     cancelled = terminal.run("erratum", "cancel", "--challenge", live.folder, "--track", "main")
     terminal.run("erratum", "preview", "--challenge", live.folder, "--track", "main")
+    during = terminal.run("status", live.folder)
     unreasoned = terminal.run("erratum", "apply", "--challenge", live.folder, "--track", "main")
     applied = terminal.run("erratum", "apply", "--challenge", live.folder, "--track", "main", "--reason", "swapped")
+    after = terminal.run("status", live.folder)
 
-    lines = [line.split() for line in preview.out.splitlines()]
+    assert preview.out.startswith("decimals: 4 before, 2 after\nsolution: ")
+    differs = preview.out.splitlines()[:2]
+    assert applied.out.splitlines()[:2] == differs
+    listed = [f"main: {each}\n" for each in differs]
+    assert all("".join(listed) in status.out for status in (before, during))
+    assert not any(each in after.out for each in listed)
+    lines = [line.split() for line in preview.out.splitlines()[2:]]
     assert lines[0] == ["team", "rank", "before", "rank", "after", "nDCG@3", "before", "nDCG@3", "after"]
     assert lines[1][:3] == ["birch", "2", "1"]
     assert len(lines[1][3]) == len("0.1234")

@@ -237,7 +237,7 @@ def test_no_public_byte_has_a_key_that_the_record_does_not_know(tmp_path: Path) 
 
 
 PUBLIC = {
-    "arrival": {"digest", "received", "source", "absent_at", "delivery", "replaced_by", "unscored", "reason"},
+    "arrival": {"digest", "received", "source", "absent_at", "delivery", "naming", "replaced_by", "unscored", "reason"},
     "withdrawal": {"digest", "replaced_by", "source", "unscored", "reason"},
     "return": {"digest", "replaced_by", "source", "unscored", "reason"},
     "forgetting": {"digest", "replaced_by", "source", "unscored", "reason"},
@@ -355,6 +355,8 @@ def test_names_without_phases_wait_for_the_final_stage(tmp_path: Path) -> None:
     live.edit('stage = "final"\n', "")
     with pytest.raises(ChallengeError, match=r"visibility: .* waits for an end that main lacks"):
         read_challenge(tmp_path)
+    live.edit('names = "close"', 'score = {team = "now", everyone = "never"}')
+    assert read_challenge(tmp_path).visibility
 
 
 def test_a_pseudonym_stays_and_the_organiser_sees_whose_it_is(tmp_path: Path) -> None:

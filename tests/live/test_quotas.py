@@ -16,7 +16,7 @@ from scorer.limits import ATTEMPTS, Limits
 from scorer.lists.solution import Solution
 from scorer.live.entries import quota_line
 from scorer.live.phases import Phases
-from scorer.live.quotas import Claim, Cost, Left, UsedQuota, admissions
+from scorer.live.quotas import Claim, Cost, Left, UsedQuota, admissions, quota_rules
 from scorer.organising.errata import apply, preview
 from scorer.organising.picks import amend, retry
 from scorer.organising.run import carry_out, plan
@@ -26,6 +26,7 @@ from scorer.scoring.executors.base import Executor, FileOutcomes, FileToScore, S
 from scorer.scoring.outcomes import Failed, Rules
 from scorer.settings.loading import read_challenge
 from scorer.settings.rules import Phase, Quota
+from tests.boards import challenge
 from tests.databases import rows
 from tests.live_challenges import (
     ANNOUNCED,
@@ -198,18 +199,22 @@ def test_the_next_day_is_the_first_minute_with_another_date(now: datetime, zone:
 
 
 @pytest.mark.parametrize(
-    ("zone", "known"),
+    ("zone", "known", "shown"),
     [
-        ("AoE", "Etc/GMT+12"),
-        ("UTC-12", "Etc/GMT+12"),
-        ("UTC+2", "Etc/GMT-2"),
-        ("GMT-03:00", "Etc/GMT+3"),
-        ("UTC", "UTC"),
+        ("AoE", "Etc/GMT+12", "AoE"),
+        ("UTC-12", "Etc/GMT+12", "AoE"),
+        ("UTC+2", "Etc/GMT-2", "UTC+2"),
+        ("GMT-03:00", "Etc/GMT+3", "UTC-3"),
+        ("UTC", "UTC", "UTC"),
+        ("Europe/Ljubljana", "Europe/Ljubljana", "Europe/Ljubljana"),
     ],
 )
-def test_an_offset_is_a_zone(zone: str, known: str) -> None:
-    """In the names of the IANA database, the sign is the opposite."""
-    assert quota(zone=zone).zone == known
+def test_an_offset_is_a_zone(zone: str, known: str, shown: str) -> None:
+    """In the names of the IANA database, the sign is the opposite; people read the offset."""
+    found = quota(zone=zone, per_day=2)
+    assert found.zone == known
+    rules = " ".join(quota_rules(challenge(quota=found).tracks[0]))
+    assert f"(a calendar day in the time zone {shown})" in rules
 
 
 def test_the_last_day_ends_anywhere_on_earth() -> None:

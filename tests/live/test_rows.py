@@ -136,13 +136,15 @@ def test_last_and_best_choose_other_rows(tmp_path: Path) -> None:
 
 
 def test_equal_names_of_one_team_are_numbered(tmp_path: Path) -> None:
-    """The text of a participant stays text."""
+    """The text of a participant stays text. An entry without a name, as the service names it, has its number."""
     live = Live.graded(tmp_path, rules=ROWS, phases="")
-    for number, (name, text) in enumerate((("run.txt", GOOD), ("run.csv", OTHER), ("<b>.txt", POOR))):
+    unnamed = "20270105T000000Z-000001.txt"
+    names = ((unnamed, POOR), ("run.txt", GOOD), ("run.csv", OTHER), ("<b>.bm25", f"{POOR}\n"))
+    for number, (name, text) in enumerate(names):
         live.put(f"alder/{name}", text, BEFORE + timedelta(minutes=number))
     live.run_and_render(day(6))
-    assert sorted(row["run"] for row in document(live)["rows"]) == ["<b>", "run", "run (2)"]
-    assert "<b></b>" not in live.page("main/index.html")
+    assert sorted(row["run"] for row in document(live)["rows"]) == ["<b>.bm25", "entry 1", "run", "run (2)"]
+    assert "<b>.bm25</b>" not in live.page("main/index.html")
     assert "&lt;b&gt;" in live.page("main/index.html")
 
 

@@ -92,7 +92,7 @@ def test_every_rule_is_tested() -> None:
     assert set(CHANGES) == set(RULES) - OF_SEVERAL
     free = {"title", "description", "measures", "per_query", "statistics", "reveal_solution", "late_board"}
     free |= {"phases", "stage", "slices", "slices_public", "judged_bounds"}
-    places = {"solution", "queries", "items", "submissions", "ignore"}
+    places = {"solution", "queries", "items", "submissions", "ignore", "file_names"}
     assert set(Track.keys()) == {*RULES, *free, *places} - OF_SEVERAL
 
 

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
+import csv
+import gzip
+import io
+import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from scorer.limits import Limits
 from scorer.organising.files import SkippedFile, SubmissionFile, submission_files
 from scorer.organising.rules import settings
+from scorer.organising.scan import import_submissions, scan
 from scorer.settings.loading import read_challenge
+from scorer.store.store import Store
 from tests.commands import Terminal
 
 GOOD = "q1:apple,pear\nq2:fig\nq3:lemon\n"
 
-LEFT = ("README.md", "team/readme.TXT", "team/metadata.json", "team/Thumbs.db", "team/__MACOSX/x.txt", "desktop.ini")
+LEFT = (
+    *("README.md", "team/readme.TXT", "team/metadata.json", "team/Thumbs.db", "team/__MACOSX/x.txt", "desktop.ini"),
+    *("team/tira/ir-metadata.yml", "team/tira/stdout.txt", "team/tira/stderr.txt", "team/tira/file-list.txt"),
+)
 
 
 @pytest.fixture
@@ -35,7 +46,7 @@ def write(folder: Path, *names: str, content: str = GOOD) -> None:
 def test_files_that_are_no_submissions_are_noted(challenge: Path, submissions: Path, terminal: Terminal) -> None:
     """They became rejected entries, and the exit code was 1."""
     write(submissions, *LEFT, content="no list")
-    write(submissions, "team/run.txt")
+    write(submissions, "team/tira/run.txt")
     answer = terminal.run("score", challenge, "--executor", "serial")
 
     assert answer.code == 0
@@ -59,6 +70,88 @@ def test_the_organiser_chooses_what_is_ignored(challenge: Path, submissions: Pat
         "main/team/run.txt": SubmissionFile,
     }
     assert settings(other) == settings(track)
+
+
+def teams(terminal: Terminal, challenge: Path) -> list[str]:
+    """Each present entry, by its file without the folder of the track, and its team."""
+    rows = csv.DictReader(io.StringIO(terminal.run("entries", challenge, "--format", "csv").out))
+    return sorted(f"{row['file'].removeprefix('main/')}: {row['team']}" for row in rows if row["state"] == "scored")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "files", "found", "notes"),
+    [
+        (
+            "",
+            ("input.RED.gz", "input.BLUE.gz", "20260131T100000Z-en.f8.tfidf", "en.f8.bm25.run"),
+            ("20260131T100000Z-en.f8.tfidf: en.f8.tfidf", "en.f8.bm25.run: en.f8.bm25", "input.BLUE.gz: input.BLUE"),
+            0,
+        ),
+        ("input.{team}", ("input.RED.v2.gz", "input.BLUE"), ("input.BLUE: BLUE", "input.RED.v2.gz: RED.v2"), 0),
+        ("{team}_{run}", ("red_a_b.txt", "red_c.txt"), ("red_a_b.txt: red", "red_c.txt: red"), 0),
+        ("", ("red.txt", "red.run"), ("red.run: red", "red.txt: red"), 1),
+    ],
+    ids=["default", "team", "run", "same"],
+)
+def test_a_team_is_named_by_its_file(
+    challenge: Path,
+    submissions: Path,
+    terminal: Terminal,
+    pattern: str,
+    files: Sequence[str],
+    found: Sequence[str],
+    notes: int,
+) -> None:
+    """Without known endings, or as a pattern says; `input.RED.gz` and `input.BLUE.gz` were one team."""
+    toml = challenge / "challenge.toml"
+    if pattern:
+        key = f'title = "Main track"\nfile_names = "{pattern}"'
+        toml.write_text(toml.read_text(encoding="utf-8").replace('title = "Main track"', key), encoding="utf-8")
+        write(submissions, "other.txt")
+    for number, file in enumerate(files):
+        content = f"q1:apple,{'pear,' * number}fig\nq2:fig\nq3:lemon\n".encode()
+        (submissions / file).write_bytes(gzip.compress(content) if file.endswith(".gz") else content)
+    answer = terminal.run("score", challenge, "--executor", "serial")
+
+    assert answer.code == bool(pattern)
+    assert set(found) <= set(teams(terminal, challenge))
+    assert answer.err.count("files are of one team") == notes
+    assert ("main/other.txt: its name is not like" in answer.err) == bool(pattern)
+
+
+def test_a_challenge_that_has_begun_keeps_its_names(challenge: Path, submissions: Path, terminal: Terminal) -> None:
+    """A scan renames, withdraws and adds nothing; files that arrive later have names by the same rule."""
+    toml = challenge / "challenge.toml"
+    toml.write_text(toml.read_text(encoding="utf-8").replace("stage = ", 'rows = "entry"\nstage = '), encoding="utf-8")
+    write(submissions, "input.RED", "stdout.txt", "team/en.f8.tfidf")
+    track = read_challenge(challenge).track("main")
+    old = track.model_copy(update={"file_names": None})
+    with Store.open(challenge / "scores.db") as store:
+        import_submissions(store, "main", [each for _, each in scan(old, Limits(), {}, {}, ()).submissions])
+    first = terminal.run("run", challenge, "--executor", "serial")
+    key = 'title = "Main track"\nfile_names = "input.{team}"'
+    toml.write_text(toml.read_text(encoding="utf-8").replace('title = "Main track"', key), encoding="utf-8")
+    write(submissions, "input.BLUE", content="q1:pear\n")
+    write(submissions, "input.RED", content="q1:pear,apple\n")
+    second = terminal.run("run", challenge, "--executor", "serial")
+
+    assert "skipped" not in first.err + second.err
+    assert first.err.count("of one team") == first.err.count("file_names") == 0
+    assert "main: file_names: has no effect, because files had arrived when it was set" in second.err
+    assert "main/input.BLUE, main/input.RED: by their names, these 2 files are of one team" in second.err
+    assert teams(terminal, challenge) == [
+        "input.BLUE: input",
+        "input.RED: input",
+        "stdout.txt: stdout",
+        "team/en.f8.tfidf: team",
+    ]
+    board = json.loads((challenge / "site" / "main" / "leaderboard.json").read_text(encoding="utf-8"))
+    assert sorted(f"{row['team']}: {row['run']}" for row in board["rows"]) == [
+        "input: input (2)",
+        "input: input (3)",
+        "stdout: stdout",
+        "team: en",
+    ]
 
 
 def test_an_entry_that_is_ignored_now_stays(challenge: Path, submissions: Path, terminal: Terminal) -> None:

@@ -16,8 +16,9 @@ from zipfile import ZipFile
 import pytest
 
 from scorer.organising.paper import paper_files
+from scorer.organising.teams import disqualify
 from tests.commands import Terminal, here
-from tests.live_challenges import GOOD, OTHER, Live, day
+from tests.live_challenges import GOOD, OTHER, POOR, Live, day
 from tests.public_archives import END, decided
 
 PUBLIC = 'stage = "final"\nper_query = "public"\nmeasures = ["AP", "RR"]\nqueries = "queries.txt"\n'
@@ -42,13 +43,16 @@ def cells(text: str) -> list[list[str]]:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Live:
-    """A challenge that is over, with two teams and public queries."""
+    """A challenge that is over, with two teams, a baseline, a team that is disqualified, and public queries."""
     live = Live.graded(tmp_path / "live", rules=PUBLIC, phases="")
     (live.folder / "queries.txt").write_text("q1\nq2\nq3\nq4\n")
     for name, content in (("tea & kettle", GOOD), ("birch_1", OTHER)):
         (live.folder / "submissions" / "main" / name).mkdir()
         (live.folder / "submissions" / "main" / name / "20270111T000000Z.txt").write_text(content)
+    live.put("popular/1.txt", POOR, day(11))
+    live.put("cedar/1.txt", f"{POOR}\n", day(11))
     live.run(day(12))
+    live.do(day(13), lambda challenge, store: disqualify(challenge, store, "cedar", "Two accounts."))
     live.run(day(30))
     return live
 
@@ -59,6 +63,10 @@ def test_the_tables_have_the_numbers_of_the_board(live: Live, terminal: Terminal
     rows = list(
         csv.DictReader(io.StringIO(terminal.run("leaderboard", live.folder, "--format", "csv").out), strict=True)
     )
+    assert [row["status"] for row in rows] == ["ranked", "ranked", "ranked", "disqualified"]
+    marks = ["", "", " (baseline)", " (disqualified)"]
+    for row, mark in zip(rows, marks, strict=True):
+        row["team"] += mark
     columns = ("rank", "team", "nDCG@3", "low", "high", "rank from", "rank to", "tier")
     expected = [[row[column].replace("_", r"\_").replace("&", r"\&") for column in columns] for row in rows]
     assert cells(texts["table-main.tex"]) == expected
@@ -152,7 +160,7 @@ def test_the_example_has_the_first_table_of_its_overview(terminal: Terminal, tmp
     assert terminal.run("paper", tmp_path / "paper", "--challenge", folder).code == 0
     table = cells((tmp_path / "paper" / "table-main.tex").read_text())
     board = list(csv.DictReader(io.StringIO(terminal.run("leaderboard", folder, "--format", "csv").out)))
-    assert [row[1] for row in table] == [row["team"] for row in board]
+    assert [row[1].removesuffix(" (baseline)") for row in table] == [row["team"] for row in board]
     assert [row[2] for row in table] == [row[next(name for name in row if "@" in name)] for row in board]
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.commands import here
 from tests.paths import DOCS
-from tests.project.test_serving_docs import BLOCK, Shell, curl, nginx
+from tests.project.test_serving_docs import BLOCK, Shell, curl, nginx, readable_by_others
 from tests.stores import Bucket, s3_bucket
 
 RECEIVING = (DOCS / "receiving.md").read_text(encoding="utf-8")
@@ -130,13 +130,41 @@ def test_nginx_serves_the_pages_and_no_hidden_file(rendered: Path, tmp_path: Pat
     site = {"/srv/challenge/site": str(rendered / "my-challenge" / "site")}
     with nginx(tmp_path, text, "board.example.org", site) as (address, certificate):
         answers = [curl(certificate, f"{address}{path}") for path in ("/", "/main/leaderboard.json", "/.manifest.json")]
+        missing = page_of(certificate, f"{address}/main/nothing.html")
         scripts = headers_of(certificate, f"{address}/board.js", "Accept-Encoding: gzip")
         framing = [headers_of(certificate, f"{address}{path}") for path in ("/main/embed.html", "/main/index.html")]
     assert (rendered / "my-challenge" / "site" / ".manifest.json").exists()
     assert answers == [200, 200, 404]
+    assert "<h1>Page not found</h1>" in missing
     assert re.search(r"(?im)^content-encoding: gzip", scripts)
     policies = [re.findall(r"(?im)^content-security-policy: (.+?)\s*$", each) for each in framing]
     assert policies == [["frame-ancestors *"], ["frame-ancestors 'none'"]]
+
+
+def test_the_site_is_readable_and_nothing_else(tmp_path: Path) -> None:
+    """After the lines of the page, also of what later runs write with the umask of the timer."""
+    (lines,) = blocks(PUBLISHING, "sh")
+    folder, umask = tmp_path / "srv" / "challenge", os.umask(0o022)
+    try:
+        assert here("init", folder).code == 0
+        for _ in range(2):
+            assert here("run", folder, "--executor", "serial").code == 0
+            Shell(tmp_path).run(lines.replace("/srv/", f"{tmp_path}/srv/"))
+            shutil.rmtree(folder / "site")
+            os.umask(0o077)
+        assert here("run", folder, "--executor", "serial").code == 0
+    finally:
+        os.umask(umask)
+    open_to_all = readable_by_others(folder)
+    published = {path.relative_to(folder).as_posix() for path in (folder / "site").rglob("*")}
+    assert open_to_all - published == {".", "site"}
+    assert all(path.rpartition("/")[2].startswith(".") for path in published - open_to_all)
+
+
+def page_of(certificate: Path, address: str) -> str:
+    """The text of an answer over TLS."""
+    command = ["curl", "--silent", "--noproxy", "*", "--cacert", str(certificate), address]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=20).stdout
 
 
 def headers_of(certificate: Path, address: str, header: str = "Accept: */*") -> str:
@@ -173,7 +201,7 @@ def test_the_workflow_publishes_only_the_site() -> None:
 @pytest.mark.ci
 @pytest.mark.skipif(any(shutil.which(each) is None for each in ("bash", "git")), reason="needs bash and git")
 def test_the_steps_of_the_workflow_record_what_arrived(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In a clone, as GitHub runs them, also a second time; the site is not among it."""
+    """In a clone, as GitHub runs them: first without an entry, then with two; the site is not among it."""
     for name in [name for name in os.environ if name.startswith("GIT_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -187,7 +215,12 @@ def test_the_steps_of_the_workflow_record_what_arrived(tmp_path: Path, monkeypat
     install, *steps = [step["run"] for step in workflow()["jobs"]["run"]["steps"] if "run" in step]
     assert install == "pip install 'challenge-scorer[board]'"
 
-    for step in [*steps, *steps]:
+    entries = work / "submissions" / "main"
+    entries.rename(tmp_path / "entries")
+    for step in steps:
+        shell.run(step)
+    shutil.copytree(tmp_path / "entries", entries)
+    for step in steps:
         shell.run(step)
 
     assert (work / "site" / "main" / "index.html").exists()

@@ -1,7 +1,10 @@
-"""docs/serving.md: its commands run in order with a real service, its nginx passes files on, its unit is valid."""
+"""docs/serving.md: its commands run in order with a real service, its script makes a server, its nginx passes files on,
+its unit is valid.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -60,6 +63,51 @@ def blocks(language: str) -> list[str]:
     return [text for name, text in BLOCK.findall(PAGE) if name == language]
 
 
+def written_by_the_script(path: str) -> str:
+    """The text that the script of the page writes into a file."""
+    (script,) = blocks("sh")
+    return script.partition(f"cat > {path} <<'END'\n")[2].partition("\nEND\n")[0] + "\n"
+
+
+STUBS = {
+    "python3": 'mkdir -p "$3/bin" && ln -s /bin/true "$3/bin/pip" && ln -s "$REAL_SCORER" "$3/bin/scorer"',
+    "runuser": 'shift 3\nexec "$@"',
+    **dict.fromkeys(("apt-get", "useradd", "chown", "certbot", "systemctl", "curl"), "true"),
+}
+"""What takes the place of programs that change the system, are slow, or need a network."""
+
+
+def made_by_the_script(root: Path) -> tuple[Path, str]:
+    """The challenge that the script of the page makes below another root, and what it printed."""
+    (script,) = blocks("sh")
+    for name in ("srv", "etc/systemd/system", "etc/nginx/conf.d", "usr/local/bin", "stubs"):
+        (root / name).mkdir(parents=True)
+    for name, text in STUBS.items():
+        (root / "stubs" / name).write_text(f'#!/bin/sh\necho "$(basename $0) $*" >> {root}/log\n{text}\n')
+        (root / "stubs" / name).chmod(0o755)
+    script = re.sub(r"(?<![\w.:/])/(?=(srv|etc|usr/local)/)", f"{root}/", script).replace(f"={NAME}", "=x.example.net")
+    scorer = str(Path(sys.executable).with_name("scorer"))
+    path = os.pathsep.join([str(root / "stubs"), str(root / "usr" / "local" / "bin"), os.environ["PATH"]])
+    done = subprocess.run(
+        ["sh"],
+        input=script,
+        env={**os.environ, "PATH": path, "REAL_SCORER": scorer},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 0, done.stdout
+    return root / "srv" / "challenge", done.stdout
+
+
+def readable_by_others(folder: Path) -> set[str]:
+    """The files that other users can read, if they can reach them, and the folders that they can pass."""
+    found = [folder, *folder.rglob("*")]
+    return {each.relative_to(folder).as_posix() for each in found if each.stat().st_mode & (1 if each.is_dir() else 4)}
+
+
 def within(seconds: float) -> Iterator[None]:
     """Go on from time to time until the time is over, then fail."""
     end = time.monotonic() + seconds
@@ -70,7 +118,7 @@ def within(seconds: float) -> Iterator[None]:
 
 
 @contextmanager
-def running(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+def running(command: Sequence[str], log: Path, umask: int = -1) -> Iterator[subprocess.Popen[bytes]]:
     """Run a program, and end it with SIGTERM; what it prints is in `log`."""
     with log.open("wb") as output:
         process = subprocess.Popen(
@@ -79,6 +127,7 @@ def running(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[byte
             stdout=output,
             stderr=subprocess.STDOUT,
             env={**os.environ, "PATH": SEARCH},
+            umask=umask,
         )
     try:
         yield process
@@ -88,11 +137,11 @@ def running(command: Sequence[str], log: Path) -> Iterator[subprocess.Popen[byte
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[str]:
+def serving(folder: Path, *arguments: str, umask: int = -1) -> Iterator[str]:
     """Serve a challenge at a free port; yields the address once the board is there."""
     log = folder.parent / "serve.log"
     command = [sys.executable, "-m", "scorer", "serve", str(folder), "--port", "0", *arguments]
-    with running(command, log) as process:
+    with running(command, log, umask) as process:
         for _ in within(WAIT):
             assert process.poll() is None, log.read_text()
             found = re.search(r" (http://\S+)\n", log.read_text())
@@ -211,16 +260,26 @@ def copying(folder: Path) -> str:
 
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
 def test_a_file_handed_in_through_nginx_is_scored(tmp_path: Path) -> None:
-    """With the configuration of the page: `scorer submit`, too large a file, and what the proxy hides."""
-    folder = tmp_path / "my-challenge"
-    Shell(tmp_path).run(blocks("bash")[1])
+    """On the server that the script makes: `scorer submit`, signing in, too large a file, and what the proxy hides."""
+    folder, printed = made_by_the_script(tmp_path / "root")
+    assert "https://x.example.net/invite#invite_" in printed
+    configuration = (tmp_path / "root" / "etc" / "nginx" / "conf.d" / "challenge.conf").read_text()
+    assert NAME not in configuration
+    assert configuration.count("server_name x.example.net;") == 2
+    assert "systemctl enable --now challenge\n" in (tmp_path / "root" / "log").read_text()
+    assert readable_by_others(folder) == {"."}
     with (folder / "challenge.toml").open("a") as settings:
         settings.write("\n[limits]\nfile_mb = 1\n")
     token = here("teams", "token", "red-kite", "--challenge", folder).out.strip()
     (tmp_path / "lists.txt").write_text(LISTS)
     (tmp_path / "large.txt").write_bytes(b"#" * 2_000_000)
 
-    with serving(folder, "--proxy", "127.0.0.1") as behind, proxied(tmp_path, behind) as (address, certificate):
+    with (
+        serving(folder, "--proxy", "127.0.0.1", umask=0o077) as behind,
+        proxied(tmp_path, behind) as (address, certificate),
+    ):
+        sign_in = ("--data-urlencode", f"key={token}", "--data", "action=sign-in", "--header", f"Origin: {address}")
+        assert curl(certificate, f"{address}/submit", *sign_in) == 303
         environment = {"SCORER_TOKEN": token, "SSL_CERT_FILE": str(certificate)}
         submit = ["-t", "main", "--server", address, "--wait"]
         shown = submitted(tmp_path / "lists.txt", submit, environment)
@@ -237,6 +296,9 @@ def test_a_file_handed_in_through_nginx_is_scored(tmp_path: Path) -> None:
     assert "received as entry " in shown.stdout
     assert large.returncode == 1
     assert "the file is larger than 1,000,000 bytes (limits.file_mb)" in large.stderr
+    open_to_all = readable_by_others(folder)
+    assert {".", "site", "site/teams", "site/index.html", "site/main/leaderboard.json"} <= open_to_all
+    assert all(name == "." or name.partition("/")[0] == "site" for name in open_to_all)
     (file,) = (folder / "submissions" / "main" / "red-kite").iterdir()
     assert file.read_text() == LISTS
     assert token not in "".join(path.read_text() for path in tmp_path.glob("*.log"))
@@ -276,9 +338,9 @@ def is_compressed(certificate: Path, address: str) -> bool:
     )
 
 
-def curl(certificate: Path, address: str) -> int:
+def curl(certificate: Path, address: str, *more: str) -> int:
     """The status of an answer over TLS."""
-    options = ["--silent", "--noproxy", "*", "--cacert", str(certificate), "--output", os.devnull]
+    options = ["--silent", "--noproxy", "*", "--cacert", str(certificate), "--output", os.devnull, *more]
     command = ["curl", *options, "--write-out", "%{http_code}", address]
     return int(subprocess.run(command, capture_output=True, check=True, timeout=20).stdout)
 
@@ -324,7 +386,7 @@ def nginx(folder: Path, text: str, name: str, more: Mapping[str, str]) -> Iterat
 
 def proxied(folder: Path, behind: str) -> AbstractContextManager[tuple[str, Path]]:
     """The nginx of the page before a service."""
-    (text,) = blocks("nginx")
+    text = written_by_the_script("/etc/nginx/conf.d/challenge.conf")
     return nginx(folder, text, NAME, {ADDRESS: behind})
 
 
@@ -360,7 +422,7 @@ def write_certificate(key: Path, certificate: Path) -> None:
 @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze is not installed")
 def test_the_unit_is_valid(tmp_path: Path) -> None:
     """systemd finds no unknown line in it, and the command that it starts has valid arguments."""
-    (text,) = blocks("ini")
+    text = written_by_the_script("/etc/systemd/system/challenge.service")
     (start,) = re.findall(r"^ExecStart=(.+)$", text, re.MULTILINE)
     program, *arguments = shlex.split(start)
     unit = tmp_path / "challenge.service"
@@ -372,6 +434,9 @@ def test_the_unit_is_valid(tmp_path: Path) -> None:
 
     assert "challenge.service" not in done.stderr, done.stderr
     assert arguments == ["serve", "/srv/challenge", "--proxy", "127.0.0.1"]
+    image = (DOCS.parent / "Containerfile").read_text(encoding="utf-8")
+    serve, folder, *options = json.loads(image.partition("\nCMD ")[2])
+    assert (serve, folder, options[:3:2]) == ("serve", "/challenge", ["--host", "--proxy"])
 
 
 def rows(header: str) -> list[list[str]]:

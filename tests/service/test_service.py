@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -20,6 +21,7 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.files.writing import part_of
 from scorer.live.entry import SERVICE
 from scorer.live.teams import sha256_of
+from scorer.organising.doctor import examine
 from scorer.organising.files import move
 from scorer.organising.phases import extend
 from scorer.organising.teams import InvalidTokenError, issue, redeem, revoke
@@ -213,6 +215,25 @@ class TestTimes:
         for moment in (day(10, 0), closed - timedelta(microseconds=1), day(25, 0)):
             here_served.now = moment
             assert here_served.put("amber", GOOD).status_code == 201
+
+    def test_a_late_board_receives_by_the_same_door(self, tmp_path: Path) -> None:
+        """Once the last phase has closed: the entry has a score and no rank, and takes no place of the quota."""
+        rules = "late_board = true\nquota = {per_day = 1, total = 1}\n"
+        with served(Live.graded(tmp_path / "live", rules=rules)) as found:
+            first = found.put("amber", POOR).json()["index"]
+            found.now = day(22)
+            assert problem(found.put("amber", GOOD)) == "closed"
+            found.now = day(30, 0)
+            late = [found.put("amber", text).json()["index"] for text in (GOOD, OTHER)]
+            entry = found.entry("amber", late[0])
+            assert (entry["state"], entry["outcome"], entry["scores"]) == ("late", "waiting", {})
+            found.run()
+            entry = found.entry("amber", late[0])
+            assert (entry["state"], entry["outcome"], entry["scores"]["final"]["nDCG@3"]) == ("late", "scored", 1.0)
+            assert (entry["rank"], entry["counts"], entry["may_withdraw"]) == (None, False, False)
+            assert found.entry("amber", first)["counts"]
+            board = found.live.board(found.now)
+            assert [row.entry and row.entry.index for row in (*board.rows, *board.late)] == [first, late[0]]
 
     def test_the_last_byte_decides_not_the_lock(self, here_served: Served) -> None:
         """A delivery may wait for the database."""
@@ -529,6 +550,13 @@ class TestPicks:
             assert picking.client.put(address, headers=headers, content=body).status_code == 400
 
 
+def doctor(challenge: Served) -> str:
+    """What `scorer doctor` says about the files of the challenge."""
+    return " ".join(
+        problem for check in examine(challenge.live.challenge, challenge.store) for problem in check.problems
+    )
+
+
 class TestScans:
     """Scans of the folder."""
 
@@ -540,11 +568,18 @@ class TestScans:
         assert [event.body["source"] for event in challenge_served.live.events("arrival")] == ["service", "folder"]
         assert challenge_served.live.events("withdrawal", "return") == []
 
-    def test_a_lost_file_is_reported_and_not_withdrawn(self, here_served: Served) -> None:
+    def test_a_lost_file_is_restored_from_the_kept_bytes_or_reported(self, here_served: Served) -> None:
+        """It is not withdrawn."""
         index = here_served.put("amber", GOOD).json()["index"]
         here_served.put("brass", POOR)
         here_served.run()
-        here_served.live.path(here_served.files()[0]).unlink()
+        here_served.live.path(file := here_served.files()[0]).unlink()
+        assert f"main/{file}: is handed in and missing; `scorer run` restores it" in doctor(here_served)
+        assert not here_served.live.run(day(11, 14)).warnings
+        assert here_served.live.path(file).read_text() == GOOD
+        here_served.live.path(file).unlink()
+        shutil.rmtree(here_served.live.folder / "scores.db.submissions")
+        assert f"main/{file}: is handed in and missing; restore it from a backup" in doctor(here_served)
         work = here_served.live.run(day(11, 14))
         assert [warning for warning in work.warnings if "was handed in, and its file is missing" in warning]
         assert here_served.entry("amber", index)["state"] == "scored"
@@ -556,6 +591,7 @@ class TestScans:
         here_served.live.path(here_served.files()[0]).write_text(POOR)
         work = here_served.live.run(day(11, 14))
         assert ["has other bytes than the file that was handed in" in str(each) for each in work.skipped] == [True]
+        assert "handed in, and is skipped; delete it, and `scorer run` restores it" in doctor(here_served)
         assert here_served.entry("amber", index)["state"] == "scored"
         assert len(here_served.live.events("arrival")) == 1
 

@@ -140,6 +140,28 @@ class TestSessions:
         assert token not in answer.headers["set-cookie"] + answer.headers["location"]
         assert visitor.is_signed_in()
 
+    def test_the_page_has_one_style_of_dates_and_the_rule_of_rows(self, tmp_path: Path) -> None:
+        """Where entries are rows, none counts for its team; zones are offsets as people write them."""
+        rules = 'rows = "entry"\nquota = {per_day = 5, zone = "AoE"}\n'
+        with served(Live.graded(tmp_path / "rows", rules=rules)) as found:
+            visitor = Visitor(found)
+            found.put("amber", GOOD)
+            page = visitor.page()
+            assert "Each entry is a row" in page
+            assert "the one with the best" not in page
+            times = re.findall(r"<time[^>]*>([^<]*)</time>", page)
+            assert len(times) >= 3
+            assert all(re.fullmatch(r"\d{1,2} January 2027, \d\d:\d\d UTC", time) for time in times)
+
+    def test_the_page_of_a_track_with_a_late_board_takes_late_files(self, tmp_path: Path) -> None:
+        """And says what becomes of them."""
+        with served(Live.graded(tmp_path / "late", rules="late_board = true\n")) as found:
+            found.now = day(31)
+            visitor = Visitor(found)
+            assert "A file is late now: it is scored, is listed on the" in visitor.page()
+            assert visitor.hand_in(GOOD).status_code == 303
+            assert "is handed in to Main" in visitor.page()
+
     def test_a_team_sees_its_pseudonym_until_names_are_shown(self, tmp_path: Path) -> None:
         """Next to its own name."""
         live = Live.graded(tmp_path / "hidden")
@@ -235,6 +257,19 @@ CROSS_SITE: Mapping[str, Mapping[str, str]] = {
     "in capitals": {"Origin": "HTTPS://CHALLENGE.EXAMPLE"},
     "with a path": {"Origin": f"{HERE}/submit"},
 }
+
+
+def test_a_form_through_a_proxy_that_is_not_named_says_so(challenge: Served, caplog: pytest.LogCaptureFixture) -> None:
+    """To the team and in the log; the service takes the page to be without TLS, or at another address."""
+    caplog.set_level("INFO")
+    client = TestClient(application(challenge.service), base_url="http://challenge.example")
+    for headers in (SAME_ORIGIN, {"Origin": HERE}, {**SAME_ORIGIN, "Host": "127.0.0.1:8000"}):
+        answer = client.post("/submit", data={"action": "sign-in", "key": "scorer_x"}, headers=headers)
+        assert answer.status_code == 403
+        for text in (answer.text, caplog.text):
+            assert f"the page is at {HERE}" in text
+            assert "its proxy has to be named with --proxy" in text
+        caplog.clear()
 
 
 class TestCrossSite:

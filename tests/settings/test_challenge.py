@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError
 from scorer.live.rules import TrackInForce
 from scorer.settings.loading import LimitSettings, read_challenge
-from scorer.settings.rules import IGNORED, NO_QUOTA, KeySplit, MetadataField, Phase, Quota, check_stage
+from scorer.settings.rules import NO_QUOTA, KeySplit, MetadataField, Phase, Quota, check_stage
 from scorer.settings.starter import FILES, write_new
 from scorer.settings.tables import Overall, Visibility
 from scorer.settings.tracks import Branding, Challenge, Track
@@ -81,7 +81,8 @@ def test_defaults_are_the_documented_ones(challenge_file: Write) -> None:
         items=None,
         exclude=None,
         submissions=None,
-        ignore=IGNORED,
+        ignore=None,
+        file_names="{team}",
         list_length=30,
         cutoffs=(),
         primary="AP",
@@ -123,6 +124,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
         "exclude": "self",
         "submissions": "sent",
         "ignore": ["*.log"],
+        "file_names": "input.{team}",
         "measures": ["nDCG@10", "RR"],
         "decimals": 0,
         "missing": "reject",
@@ -267,6 +269,14 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
             'submissions = "a\\u0000b"',
             'submissions: found "a\\u0000b", which is not a path; allowed: the path or URL of a folder',
         ),
+        *(
+            (
+                f'file_names = "{names}"',
+                f'file_names: found "{names}", which is not such a pattern; allowed: a text with {{team}}, {{run}} or '
+                'both, as in "input.{team}" or "{team}_{run}"',
+            )
+            for names in ("input", "{team}{run}", "{team}_{team}", "{name}", "{team}/{run}")
+        ),
         ("measures = [3]", 'measures[0]: found 3; allowed: names of measures, as in ["AP", "P@10"]'),
         (
             "solution_format = 1",
@@ -276,10 +286,10 @@ def test_measures_take_the_cutoffs_of_the_track(challenge_file: Write) -> None:
         (
             "decimal = 4",
             "decimal: unknown key (did you mean decimals?); known: title, description, solution, queries, items, "
-            "exclude, submissions, ignore, list_length, cutoffs, primary, measures, decimals, missing, ties, unjudged, "
-            "judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, split, final, baselines, phases, "
-            "late_board, trusted_times, quota, per_query, statistics, slices, slices_public, reveal_solution, "
-            "solution_format, submission_format",
+            "exclude, submissions, ignore, file_names, list_length, cutoffs, primary, measures, decimals, missing, "
+            "ties, unjudged, judged_bounds, equal_ranks, entry, picks, rows, rows_per_team, stage, split, final, "
+            "baselines, phases, late_board, trusted_times, quota, per_query, statistics, slices, slices_public, "
+            "reveal_solution, solution_format, submission_format",
         ),
     ],
 )

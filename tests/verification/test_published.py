@@ -54,6 +54,7 @@ items = "{SECRET}/items.txt"
 exclude = "{SECRET}/excluded.jsonl"
 submissions = "{SECRET}/submissions"
 ignore = ["*.log"]
+file_names = "{SECRET}{{team}}"
 list_length = 3
 cutoffs = [1, 3]
 primary = "nDCG@3"

@@ -225,7 +225,7 @@ def _why_misdated(entry: Entry) -> str:
 
 _PRELIMINARY = "preliminary "
 
-_TEXTS = ("team", "run", "baseline", "last entry", "tier")
+_TEXTS = ("team", "run", "baseline", "last entry", "status", "tier")
 """The columns that are not numbers."""
 
 
@@ -265,6 +265,7 @@ def _exported(board: Board, row: Row) -> dict[str, CellValue]:
         "entries": len(row.present_entries),
         **({"looks": row.looks} if board.shows_looks else {}),
         "last entry": None if row.last_received is None else iso_time(row.last_received),
+        **({"status": row.team.status} if any(each.team.is_excluded for each in board.rows) else {}),
         **_certainty(board, row),
         **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
         **_metadata(board, row.entry),

@@ -83,7 +83,9 @@ def write(
     if folder.exists() and not folder.is_dir():
         raise ScorerError(f"{folder}: cannot write the site (Not a directory)")
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o755)
     except OSError as error:
         raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
     with _locked(folder):
@@ -115,8 +117,17 @@ def write_first(
             _refuse_to_overwrite(folder, contents, before.files)
             replace_content(folder / MANIFEST, Manifest(before.files | contents.keys()).encoded())
             for path in _in_order(contents, folder):
-                replace_content(folder / path, contents[path])
+                _replace(folder / path, contents[path])
     return missing
+
+
+def _replace(file: Path, content: bytes) -> bool:
+    """Replace the content of a file, which visitors may read with any umask; return whether it changed."""
+    made = [parent for parent in file.parents if not parent.exists()]
+    if changed := replace_content(file, content):
+        for each in (*made, file):
+            each.chmod(each.stat().st_mode | (0o444 if each == file else 0o555))
+    return changed
 
 
 def _encoded(pages: Mapping[str, str | bytes]) -> dict[str, bytes]:
@@ -155,7 +166,7 @@ def _update(folder: Path, contents: Mapping[str, bytes], before: Manifest, after
             part_of(folder / path).unlink(missing_ok=True)
     in_the_way = _in_the_way(before.files - after.files, after.files)
     deleted = [path for path in sorted(in_the_way) if _delete(folder, path)]
-    written = [path for path in _in_order(contents, folder) if replace_content(folder / path, contents[path])]
+    written = [path for path in _in_order(contents, folder) if _replace(folder / path, contents[path])]
     deleted += [path for path in sorted(before.files - after.files - in_the_way) if _delete(folder, path)]
     replace_content(folder / MANIFEST, after.encoded())
     return sorted(written + deleted)

@@ -61,6 +61,7 @@ from scorer.live.quotas import left_in_words, next_reset
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.published import published_settings
+from scorer.settings.rules import zone_text
 from scorer.settings.tables import FOLDER
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
@@ -136,6 +137,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         track_links,
         with_grace,
         xml,
+        zone_text,
     )
 }
 """What the templates of pages apply to boards, rows and teams, as a filter."""

@@ -507,6 +507,7 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "long": long_time,
     "long_day": _long_day,
     "exact": exact_time,
+    "exact_text": lambda text: exact_time(datetime.fromisoformat(text)),
 }
 """What templates can apply to a value, in addition to the filters of Jinja."""
 
