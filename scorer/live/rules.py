@@ -63,7 +63,7 @@ class TrackInForce(Track):
     def shows(self) -> PhaseShows:
         """What the viewer sees of the scores now: the own team those of its entries, everyone those of the board."""
         phase = self.deciding_phase
-        if self.hidden & {"score", "board"} or (phase is not None and phase.lacks_step):
+        if self.hidden & {"score", "board"}:
             return "nothing"
         return "score" if phase is None or (phase.shows == "own" and self.viewer == "team") else phase.shows
 

@@ -120,7 +120,7 @@ def _from_5(connection: sa.Connection) -> None:
     connection.execute(sa.text("ALTER TABLE event ADD COLUMN log INTEGER"))
     (row,) = connection.execute(sa.select(db.schema_table)).mappings()
     connection.execute(sa.delete(db.schema_table))
-    _insert_schema(connection, row)
+    _insert_schema(connection, dict(row))
 
 
 def _insert_schema(connection: sa.Connection, row: Mapping[str, Any]) -> None:
