@@ -124,10 +124,8 @@ class ShakeUp:
     """How many teams have another rank."""
     mean_move: float
     """The mean over the teams of the number of ranks that they moved."""
-    expected_move: float
-    """The same for random sets of preliminary queries of the same size: the mean over these sets."""
     expected_range: Interval
-    """The middle 95 % of these sets."""
+    """The same for random sets of preliminary queries of the same size: the middle 95 % of these sets."""
     tau: float | None
     """Kendall's tau-b between both rankings; None where one of them has only ties."""
 

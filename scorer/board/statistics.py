@@ -462,7 +462,6 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     return ShakeUp(
         moved=sum(map(bool, moved)),
         mean_move=sum(moved) / len(moved),
-        expected_move=float(by_chance.mean()),
         expected_range=(low, high),
         tau=None if math.isnan(tau) else tau,
     )

@@ -191,10 +191,9 @@ def _phase_rules(plan: Phases, track: Track, has_preliminary: bool, by_service: 
         yield from sentences("phases", "receives", **words)
         if phase.frozen_from is not None:
             yield from sentences("phases", "frozen", since=exact_time(phase.frozen_from), **words)
-        if phase.shows == "ladder":
-            words["spans"] = " and ".join(_ladder_spans(plan.all, position))
-            step = "" if phase.ladder_step is None else share_text(phase.ladder_step)
-            yield from sentences("phases", "ladder" if step else "old_ladder", step=step, **words)
+        if phase.ladder_step is not None:
+            spans = " and ".join(_ladder_spans(plan.all, position))
+            yield from sentences("phases", "ladder", spans=spans, step=share_text(phase.ladder_step), **words)
         if phase.hides_scores:
             yield "".join(sentences("phases", "hidden", *(["own"] if phase.shows == "own" else []), **words))
     yield from sentences("phases", "moments")

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
-from scorer.settings.rules import Phase, zone_text
+from scorer.settings.rules import Phase, share, share_text, zone_text
 from scorer.settings.tables import OWN, Moment, Overall, Viewer
 from scorer.settings.tracks import Track
 from scorer.store.events import Event, RecordedBasis
@@ -63,7 +63,7 @@ class TrackInForce(Track):
     def shows(self) -> PhaseShows:
         """What the viewer sees of the scores now: the own team those of its entries, everyone those of the board."""
         phase = self.deciding_phase
-        if self.hidden & {"score", "board"} or (phase is not None and phase.lacks_step):
+        if self.hidden & {"score", "board"}:
             return "nothing"
         return "score" if phase is None or (phase.shows == "own" and self.viewer == "team") else phase.shows
 
@@ -187,6 +187,20 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
 def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """The rules among recorded settings as plain values, without the split, which is published separately."""
     return {name: rule_of(settings, name) for name in RULES if name in settings and name != "split"}
+
+
+def committed_content(basis: RecordedBasis, phases: object) -> dict[str, Any]:
+    """What a commitment says about a track with this basis and these phases."""
+    settings = basis.settings or {}
+    if split := settings.get("split"):
+        split = {"preliminary": share_text(share(split["preliminary"])), "key_sha256": split["key_sha256"]}
+    return {
+        "solution": basis.solution,
+        "items": basis.items,
+        "rules": rules_of_settings(settings),
+        "phases": phases,
+        "split": split,
+    }
 
 
 def is_committed(events: Sequence[Event], track: str) -> bool:

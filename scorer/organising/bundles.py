@@ -344,9 +344,12 @@ def import_bundle(
             if verified.contradiction:
                 raise bundle.error(verified.contradiction, DAMAGED)
         if bundle.manifest.tables not in VERSIONS:
-            reason = f"has tables of schema version {bundle.manifest.tables}, but this scorer reads {SCHEMA_VERSION}"
-            writer = printed(bundle.manifest.scorer)
-            raise bundle.error(reason, f"install scorer {writer} or later, which wrote it")
+            expected = f"{VERSIONS.start} to {SCHEMA_VERSION}"
+            reason = f"has tables of schema version {bundle.manifest.tables}, but this scorer reads {expected}"
+            remedy = f"install scorer {printed(bundle.manifest.scorer)} or later, which wrote it"
+            if bundle.manifest.tables < VERSIONS.start:
+                remedy = "import it with scorer 1.0, and export it again"
+            raise bundle.error(reason, remedy)
         with os_errors_as(ScorerError, f"{folder}: cannot be written"):
             folder.absolute().parent.mkdir(parents=True, exist_ok=True)
             with temporary_folder(folder.absolute().parent) as temporary:

@@ -16,12 +16,12 @@ from scorer.files.writing import replace_content
 from scorer.live.commitment import Commitment, commitments, receipt_name, receipts
 from scorer.live.now import Now, published_log, submissions_of
 from scorer.live.phases import closing, is_revealed, recorded_key
-from scorer.live.rules import rules_of_settings
+from scorer.live.rules import committed_content
 from scorer.live.teams import slugs
 from scorer.organising.phases import announcement, with_split
 from scorer.organising.picks import entry_named
 from scorer.organising.rules import RuleSet
-from scorer.settings.rules import QuerySplit, share_text, split_of
+from scorer.settings.rules import QuerySplit, split_of
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import EVERY_TRACK, new_basis
 from scorer.store.log import Kind, head_statement, opening_of, public_key, sha256_of, signature
@@ -162,14 +162,7 @@ def _content(view: Snapshot, rules: RuleSet, announced: Sequence[tuple[Kind, Map
     phases = [phase.recorded() for phase in Now.of(view, rules.track).phases.all]
     if announced:
         phases = announced[-1][1]["phases"]
-    split = split_of(rules.track)
-    return {
-        "solution": rules.solution_digest,
-        "items": rules.items_digest,
-        "rules": rules_of_settings(rules.settings),
-        "phases": phases,
-        "split": split and {"preliminary": share_text(split.preliminary), "key_sha256": split.key_sha256},
-    }
+    return committed_content(rules.recorded, phases)
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from scorer.limits import MB, Limits, most_expanded
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, commitments, receipt_text
 from scorer.live.now import Now, PublishedLog, submissions_of
 from scorer.live.phases import DATES, folded_phases
-from scorer.live.rules import changed_names, rules_of_settings
+from scorer.live.rules import changed_names, committed_content
 from scorer.measures.names import in_version_1_0
 from scorer.organising.bundles import challenge_in, manifest_text, opened_database, store_members, write_new
 from scorer.organising.public import (
@@ -51,7 +51,7 @@ from scorer.organising.run import complete_means
 from scorer.organising.watch import Queue, Sources, score
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
-from scorer.settings.rules import KEY_FILE, share, share_text
+from scorer.settings.rules import KEY_FILE
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.store.events import EVERY_TRACK, INVALID, Event, RecordedBasis, declared, recorded_basis
 from scorer.store.log import LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
@@ -375,7 +375,7 @@ def _unexplained(view: Snapshot, track: Track) -> str:
         elif event.kind == "erratum":
             promised = recorded_basis(event.body["basis"], event.at)
         elif content := committed.get(event.index):
-            if has_started or before is None or _content_of(before) != {**content, "phases": None}:
+            if has_started or before is None or committed_content(before, content.get("phases")) != content:
                 return f"event {event.index} commits to another basis than the last one before it, or after the start"
             is_committed, waiting = True, ""
         elif event.kind == "basis":
@@ -390,20 +390,6 @@ def _unexplained(view: Snapshot, track: Track) -> str:
     if not waiting and promised is not None and before is not None and changed_names(promised, before):
         return "the last erratum announced another basis"
     return waiting
-
-
-def _content_of(basis: RecordedBasis) -> Mapping[str, Any]:
-    """What a commitment says about a track with this basis, without its phases."""
-    settings = basis.settings or {}
-    if split := settings.get("split"):
-        split = {"preliminary": share_text(share(split["preliminary"])), "key_sha256": split["key_sha256"]}
-    return {
-        "solution": basis.solution,
-        "items": basis.items,
-        "rules": rules_of_settings(settings),
-        "phases": None,
-        "split": split,
-    }
 
 
 def _proof(bundle: Bundle, challenge: Challenge, lines: Sequence[LogLine], opened: Opened, view: Snapshot) -> Proof:

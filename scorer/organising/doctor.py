@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from scorer.board.site.folder import MANIFEST
-from scorer.errors import ChallengeError, ScorerError, StoreError
+from scorer.errors import ScorerError
 from scorer.files import digest
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, stays
@@ -63,17 +63,16 @@ def repair_store(store: Store) -> list[str]:
 
 
 def _check(name: str, problems: Iterable[str]) -> Check:
+    """The check with its problems; an error that it raises is one."""
     try:
         return Check(name, tuple(problems))
-    except StoreError as error:
+    except ScorerError as error:
         return Check(name, (str(error),))
 
 
 def _site_problems(challenge: Challenge, store: Store) -> Iterator[str]:
-    try:
-        check_published(challenge, store)
-    except ScorerError as error:
-        yield str(error)
+    check_published(challenge, store)
+    yield from ()
 
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
@@ -109,11 +108,7 @@ def _kept_problems(challenge: Challenge, store: Store) -> Iterator[str]:
 
 
 def _key_problems(store: Store, track: Track) -> Iterator[str]:
-    try:
-        split = split_of(track)
-    except ChallengeError as error:
-        yield str(error)
-        return
+    split = split_of(track)
     recorded = store.read(lambda view: recorded_key(view, track.name))
     if split is not None and recorded not in (None, split.key_sha256):
         yield f"{track.key_path}: the board is based on another key; restore the key with the SHA-256 {recorded}"

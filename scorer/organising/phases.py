@@ -38,7 +38,7 @@ def announce(store: Store, track: Track) -> None:
 def announcement(view: Snapshot, track: Track) -> Added:
     """The event that announces the phases of challenge.toml; none if the record has them. Raises ChallengeError."""
     recorded = Now.of(view, track).phases
-    _check_steps(track, recorded.all if recorded.announcements else ())
+    _check_steps(track)
     if not recorded.announcements:
         return [("phases", _body(track.phases))] if track.phases else []
     if not track.phases and is_committed(view.events(), track.name):
@@ -68,11 +68,10 @@ def announcement(view: Snapshot, track: Track) -> Added:
     return [] if tuple(phases) == recorded.all else [("phases", _body(phases))]
 
 
-def _check_steps(track: Track, recorded: Sequence[Phase]) -> None:
-    """Raise ChallengeError if a phase has the Ladder without a step, unless the record has it so."""
-    known = {phase.name for phase in recorded if phase.lacks_step}
+def _check_steps(track: Track) -> None:
+    """Raise ChallengeError if a phase has the Ladder without a step."""
     for position, phase in enumerate(track.phases):
-        if phase.lacks_step and phase.name not in known:
+        if phase.shows == "ladder" and phase.ladder_step is None:
             raise ChallengeError(
                 f'tracks.{track.name}.phases[{position}].ladder_step: is missing, with shows = "ladder"; add the least '
                 "improvement that the Ladder shows, about 1 / √n for n preliminary queries, as in ladder_step = 0.05"
@@ -81,11 +80,10 @@ def _check_steps(track: Track, recorded: Sequence[Phase]) -> None:
 
 def _check_unchanged(track: Track, phase: Phase, ends: Collection[datetime]) -> None:
     """Refuse a change of a phase that has started; its end may be any that it has had."""
-    keys = ["start", "end", "grace", "freeze", *([] if phase.lacks_step else ["shows", "ladder_step"])]
     for position, stated in enumerate(track.phases):
         if stated.name != phase.name:
             continue
-        for key in keys:
+        for key in ("start", "end", "grace", "freeze", "shows", "ladder_step"):
             value = getattr(stated, key)
             if value != getattr(phase, key) and not (key == "end" and value in ends):
                 remedy = f"restore {_shown(getattr(phase, key))}"

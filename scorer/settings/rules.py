@@ -501,11 +501,6 @@ class Phase(SettingsTable):
         return self
 
     @property
-    def lacks_step(self) -> bool:
-        """Whether it has the Ladder without a step, as records of earlier versions do. Its scores are not shown."""
-        return self.shows == "ladder" and self.ladder_step is None
-
-    @property
     def hides_scores(self) -> bool:
         """Whether the board shows no scores during the phase."""
         return self.shows in ("own", "nothing")

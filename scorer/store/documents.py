@@ -132,7 +132,7 @@ class CommitmentDocument(Document):
     revealed: bool = Field(default=False, description="true or false")
     """Whether the opening of the last commitment is public."""
     not_applied: list[Index] = Field(default=[], description="a list of indexes of events")
-    """The indexes of the errata that were previewed or cancelled; documents of earlier versions do not have them."""
+    """The indexes of the errata that were previewed or cancelled, in version 1 of the log."""
     event: EventText = ""
     """The text of the event of the last commitment; empty until it is revealed."""
     nonce: Nonce = ""

@@ -42,7 +42,7 @@ from scorer.store.events import (
     read_json,
 )
 from scorer.store.log import LOG_VERSION
-from scorer.store.migrations import add_scans, back_up, version_of
+from scorer.store.migrations import STEPS, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
@@ -240,7 +240,7 @@ _BUNDLED = ("scorer_schema", "event", "solution", "result", "failure", "last_run
 TABLES: Mapping[str, sa.Table] = {name: db.tables.tables[name] for name in _BUNDLED}
 """The tables in a bundle, in the order in which their rows are inserted."""
 
-VERSIONS = range(4, db.SCHEMA_VERSION + 1)
+VERSIONS = range(min(STEPS), db.SCHEMA_VERSION + 1)
 """The schema versions of bundles that are read."""
 
 SCHEMA, EVENTS = db.schema_table.name, db.event_table.name
@@ -302,9 +302,6 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
             return False
         db.tables.create_all(connection)
         for name, table in TABLES.items():
-            if table is db.look_table and version < 5:
-                add_scans(connection)
-                continue
             entering = (_entering(table, row, number, version, most) for number, row in enumerate(rows(name), 1))
             while chosen := list(islice(entering, AT_A_TIME)):
                 try:

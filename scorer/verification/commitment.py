@@ -164,7 +164,7 @@ def _difference(document: CommitmentDocument, lines: Sequence[LogLine], lost: Ma
     if len(known) < len(stated):
         return "the document has the same event twice"
     for line in lines:
-        if line.index not in known | lost.keys() and _is_listed(document, lines, line):
+        if line.index not in known | lost.keys() and _is_listed(document, line):
             return (
                 f"event {line.index} has the kind {line.kind}, and the document does not have it; if the log is newer "
                 "than the document, download both again"
@@ -184,16 +184,12 @@ def _stated(document: CommitmentDocument) -> list[tuple[int, tuple[str, ...]]]:
     ]
 
 
-def _is_listed(document: CommitmentDocument, lines: Sequence[LogLine], line: LogLine) -> bool:
+def _is_listed(document: CommitmentDocument, line: LogLine) -> bool:
     """Whether the document must have an event of the log."""
     if line.index < document.commitments[-1].index:
         return line.kind == "commitment"
     if line.kind in ("phases", "extension"):
         return document.revealed
-    if line.kind == "erratum" and line.version == 1 and not document.not_applied:
-        # Before a basis with another title, say, the next erratum may be the application of this preview.
-        following = next((later.index for later in lines[line.index :] if later.kind == "erratum"), None)
-        return _seems_applied(lines, line.index) and all(following != erratum.index for erratum in document.errata)
     return line.kind not in HARMLESS
 
 

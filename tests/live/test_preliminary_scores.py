@@ -142,45 +142,6 @@ def test_a_recorded_step_is_exact_and_stays(tmp_path: Path) -> None:
         live.run(START)
 
 
-def with_recorded_ladder_without_step(folder: Path, *later: str) -> Live:
-    """A challenge in its first phase, whose record has the Ladder without a step, as that of an earlier version."""
-    live = with_entries(folder, STEP, *later, files=STEPS)
-    with live.store(START + MINUTE) as store:
-        recorded = [phase.recorded() for phase in live.track.phases]
-        del recorded[0]["ladder_step"]
-        store.record("main", lambda _: [("phases", {"phases": recorded})])
-    return live
-
-
-def test_a_board_whose_record_has_the_ladder_without_a_step_shows_no_scores(tmp_path: Path) -> None:
-    """Neither in its phase nor after it, until the next phase; then and at the end it shows what the rules say. A run
-    goes on with its challenge.toml.
-    """
-    two = phase("two", SECOND_START, SECOND_END)
-    live = with_recorded_ladder_without_step(tmp_path, two)
-    live.configure(phase("one", START, END, 'shows = "ladder"'), two)
-    live.run(START + HOUR)
-    moments = (START + HOUR, SECOND_START - MICROSECOND, SECOND_START, SECOND_END)
-
-    assert [ranking(live.board(moment))[0][2] for moment in moments] == [None, None, 0.8, 0.4]
-    with live.store(SECOND_START) as store:
-        (past,) = store.read(lambda view: archived_boards(view, live.track, view.cache()))
-    assert [row.placing.score for row in past.rows] == [None]
-
-
-@pytest.mark.holds(
-    r"From the beginning until final scores are shown, the board lists the teams without scores and ranks: the phase "
-    r"one was announced with a form of the Ladder that is not computed any more\.",
-)
-def test_the_organiser_chooses_a_step_where_the_record_has_none(tmp_path: Path) -> None:
-    """Also after the start of the phase; the next run announces it, and the board has its scores."""
-    live = with_recorded_ladder_without_step(tmp_path)
-    assert ranking(live.board(START + HOUR)) == [(None, "a", None)]
-
-    live.run(START + HOUR)
-    assert ranking(live.board(START + HOUR)) == [(1, "a", 0.7)]
-
-
 # Which phase decides
 
 

@@ -139,8 +139,6 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
     ):
         live = Live.of(tmp_path_factory.mktemp("ladders"), *phases)
         found |= set(live_rules(live.board(ANNOUNCED)))
-    one = Live.of(tmp_path_factory.mktemp("recorded"), STEP).track.phases[0].model_copy(update={"ladder_step": None})
-    found |= set(phase_rules(Phases((one,)), live.track, has_preliminary=True))
     for tables in ((STEP,), (ONE,)):
         live = Live.of(tmp_path_factory.mktemp("automatic"), *tables)
         live.choose_decimals('"auto"')

@@ -11,7 +11,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
-from sqlalchemy import create_engine
 
 from scorer.files import FileBelow
 from scorer.organising import run
@@ -22,10 +21,7 @@ from scorer.organising.phases import extend
 from scorer.organising.picks import amend
 from scorer.organising.run import plan
 from scorer.scoring.executors import executor_named
-from scorer.store.migrations import set_version
-from scorer.store.schema import event_table
 from tests.commands import Terminal
-from tests.databases import changed, seal
 from tests.live_challenges import (
     ANNOUNCED,
     DAY,
@@ -372,18 +368,12 @@ def events(live: Live) -> list[dict[str, object]]:
         return [{"kind": each.kind, **each.body} for each in store.read(lambda view: view.events())]
 
 
-DERIVED = [f"DELETE FROM {table}" for table in ("scanned_file", "last_run", "mean", "result", "cached")]
-
-
-@pytest.mark.parametrize("statements", [DERIVED, ["DROP TABLE folder_look"]], ids=["derived rows", "schema 4"])
-def test_the_last_look_is_known_without(tmp_path: Path, statements: list[str]) -> None:
-    """A database of schema 4 has the end of the last run."""
+def test_the_last_look_is_known_without_derived_rows(tmp_path: Path) -> None:
+    """It is recorded."""
     live = live_at(tmp_path, END)
     with closing(sqlite3.connect(live.folder / "scores.db")) as connection, connection:
-        for statement in statements:
-            connection.execute(statement)
-    if statements is not DERIVED:
-        downgrade(live.folder / "scores.db")
+        for table in ("scanned_file", "last_run", "mean", "result", "cached"):
+            connection.execute(f"DELETE FROM {table}")
     live.put("a/1", lists(1, 1), END - HOUR)
     live.run(END + HOUR)
 
@@ -401,17 +391,6 @@ def test_a_bundle_has_the_last_look(tmp_path: Path) -> None:
     new.run(END + HOUR)
 
     assert new.states() == {"a/1": "misdated"}
-
-
-def downgrade(database: Path) -> None:
-    """Give the table of events the columns of schema 4, and write this version into the database."""
-    changed(str(database), "UPDATE event SET log = NULL")
-    seal(str(database), event_table)
-    engine = create_engine(f"sqlite:///{database}")
-    with engine.begin() as connection:
-        connection.exec_driver_sql("ALTER TABLE event DROP COLUMN log")
-        set_version(connection, 4)
-    engine.dispose()
 
 
 # What organisers and teams read

@@ -21,7 +21,8 @@ from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.transfer import TABLES
 from scorer.verification.bundle import EVENTS, INDEX
 from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
-from tests.organising.bundle_1.make import BUNDLE, NOW
+from tests.public_archives import END
+from tests.store import schema_5
 from tests.strategies import examples
 
 MEMBERS = (*(f"tables/{name}.jsonl" for name in TABLES), INDEX)
@@ -72,15 +73,16 @@ def change(rows: list[dict[str, Any]], draw: st.DataObject) -> None:
 LOOKS = [
     {
         "track": track,
-        "at": f"{NOW:%FT%T}+00:00",
-        "unread": json.dumps({f"{track}/a": None, f"{track}//0": NOW.isoformat()}),
+        "at": f"{END:%FT%T}+00:00",
+        "unread": json.dumps({f"{track}/a": None, f"{track}//0": END.isoformat()}),
     }
-    for track in ("items", "lists")
+    for track in ("main", "lists")
 ]
+BUNDLE = Path(schema_5.__file__).parent / "challenge.zip"
 RECORDED = [{**json.loads(line), "log": None} for line in members(BUNDLE)[EVENTS].splitlines()]
 ADDED = {"tables/folder_look.jsonl": lines_of(LOOKS), EVENTS: lines_of(RECORDED)}
 CONTENT = with_manifest({**members(BUNDLE), **ADDED}, schema=SCHEMA_VERSION)
-"""Of the bundle of a season, with a table and a column that it did not have."""
+"""Of the bundle of release 1.0.0, with a column that it did not have, and other looks."""
 
 
 def outcome(bundle: bytes) -> str:
@@ -89,7 +91,7 @@ def outcome(bundle: bytes) -> str:
     try:
         (folder / "b.zip").write_bytes(bundle)
         try:
-            import_bundle(folder / "b.zip", folder / "sub" / "new", clock=lambda: NOW)
+            import_bundle(folder / "b.zip", folder / "sub" / "new", clock=lambda: END)
         except ScorerError as error:
             assert not list(folder.glob("sub/*"))
             return str(error)

@@ -97,7 +97,7 @@ def test_rules_rank_submissions_in_any_order_in_the_same_way(scores: Floats, rul
     found, reversed_ = RULES[rule](scores), RULES[rule](scores[::-1])
 
     assert reversed_.ranks.tolist() == found.ranks[::-1].tolist()
-    sign = 1 if found.higher_is_better else -1
+    sign = -1 if rule in ("mean-rank", "median-rank") else 1
     assert found.ranks.tolist() == ranked(sign * found.values).tolist()
 
 

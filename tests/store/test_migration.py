@@ -22,39 +22,38 @@ from scorer.measures import earlier
 from scorer.organising.render import boards
 from scorer.scoring.outcomes import Rules
 from scorer.settings.loading import read_challenge
-from scorer.store.schema import SCHEMA_VERSION, schema_table
+from scorer.store.schema import SCHEMA_VERSION, event_table, schema_table
 from scorer.store.store import Store
 from scorer.store.transfer import derived_problems, record_problems
 from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema, seal
 from tests.live_challenges import stop_clock
 from tests.public_archives import END
-from tests.store.schema_4.make import write_odd_names
 from tests.strangers import members
 
-SCHEMA_1 = Path(__file__).parent / "schema_1"
-SCHEMA_4 = Path(__file__).parent / "schema_4"
+MIGRATED = Path(__file__).parent / "migrated"
+"""A challenge with a database of schema 5, which release 1.0.0 migrated from schema 1."""
 SCHEMA_5 = Path(__file__).parent / "schema_5"
 RELEASE_1_0 = Path(__file__).parent / "release_1_0"
-BACKUP = "schema-1.db.schema-1.backup"
+BACKUP = "schema-5.db.schema-5.backup"
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the challenge with a database of schema 1."""
+    """A copy of the challenge whose database release 1.0.0 migrated from schema 1."""
     copied = tmp_path / "challenge"
-    shutil.copytree(SCHEMA_1, copied)
+    shutil.copytree(MIGRATED, copied)
     return copied
 
 
 def expected(track: str) -> dict[str, object]:
-    """The board of a track as the release that wrote schema 1 rendered it."""
-    board: dict[str, object] = json.loads((SCHEMA_1 / f"expected-{track}.json").read_text())
+    """The board of a track as the version that wrote schema 1 rendered it."""
+    board: dict[str, object] = json.loads((MIGRATED / f"expected-{track}.json").read_text())
     return board
 
 
 LATER = ("low", "high", "rank from", "rank to", "tier")
-"""Columns that the releases which wrote the expected boards did not have."""
+"""Columns that the version which wrote the expected boards did not have."""
 
 
 def rendered(folder: Path, track: str) -> dict[str, Any]:
@@ -64,19 +63,19 @@ def rendered(folder: Path, track: str) -> dict[str, Any]:
     return {"columns": columns, "rows": [{name: row[name] for name in columns} for row in board["rows"]]}
 
 
-def test_a_database_of_schema_1_renders_the_same_boards(folder: Path, terminal: Terminal) -> None:
-    """The columns, the scores, the ranks, the order and the numbers of entries are those of the release before."""
+def test_a_migrated_database_renders_the_same_boards(folder: Path, terminal: Terminal) -> None:
+    """The columns, the scores, the ranks, the order and the numbers of entries are those of schema 1."""
     answer = terminal.run("render", folder)
 
     assert (answer.code, answer.err) == (0, "")
     for track in ("main", "tied"):
         assert rendered(folder, track) == expected(track)
-    assert rows(str(folder / "schema-1.db"), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
+    assert rows(str(folder / "schema-5.db"), "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
 
 
 def test_migrated_results_are_not_scored_again(folder: Path, terminal: Terminal) -> None:
     """A run finds them by the digest that schema 1 has for the settings, and the boards stay the same."""
-    before = (folder / "schema-1.db").read_bytes()
+    before = (folder / "schema-5.db").read_bytes()
 
     answer = terminal.run("run", folder)
 
@@ -84,20 +83,20 @@ def test_migrated_results_are_not_scored_again(folder: Path, terminal: Terminal)
     assert "tied: 0 scored, 3 known" in answer.err
     for track in ("main", "tied"):
         assert rendered(folder, track) == expected(track)
-    assert before != (folder / "schema-1.db").read_bytes()
+    assert before != (folder / "schema-5.db").read_bytes()
 
 
 def test_the_migrated_means_are_those_that_the_judged_items_give(folder: Path) -> None:
-    """All means that the migration takes over are computed again, and are equal to the last bit."""
-    with Store.open(folder / "schema-1.db"):
+    """All means that the migrations took over are computed again, and are equal to the last bit."""
+    with Store.open(folder / "schema-5.db"):
         pass
     challenge = read_challenge(folder)
-    with Store.open(folder / "schema-1.db") as store:
+    with Store.open(folder / "schema-5.db") as store:
         taken_over = [to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))]
-        means = rows(str(folder / "schema-1.db"), "SELECT count(*) FROM mean")
-    with closing(sqlite3.connect(folder / "schema-1.db")) as connection, connection:
+        means = rows(str(folder / "schema-5.db"), "SELECT count(*) FROM mean")
+    with closing(sqlite3.connect(folder / "schema-5.db")) as connection, connection:
         connection.execute("DELETE FROM mean")
-    with Store.open(folder / "schema-1.db") as store:
+    with Store.open(folder / "schema-5.db") as store:
         computed = [to_json(board) for board in store.read(lambda view: boards(view, challenge.tracks))]
 
     assert means != [(0,)]
@@ -105,22 +104,22 @@ def test_the_migrated_means_are_those_that_the_judged_items_give(folder: Path) -
 
 
 def test_the_file_is_backed_up_before_it_is_migrated(folder: Path) -> None:
-    """The backup is a database of schema 1 with all its rows, and a second opening leaves it as it is."""
-    before = content(str(folder / "schema-1.db"))
-    with Store.open(folder / "schema-1.db"):
+    """The backup is a database of schema 5 with all its rows, and a second opening leaves it as it is."""
+    before = content(str(folder / "schema-5.db"))
+    with Store.open(folder / "schema-5.db"):
         pass
     backup = (folder / BACKUP).read_bytes()
-    with Store.open(folder / "schema-1.db"):
+    with Store.open(folder / "schema-5.db"):
         pass
 
     assert content(str(folder / BACKUP)) == before
-    assert rows(str(folder / BACKUP), "SELECT version FROM scorer_schema") == [(1,)]
+    assert rows(str(folder / BACKUP), "SELECT version FROM scorer_schema") == [(5,)]
     assert (folder / BACKUP).read_bytes() == backup
 
 
-def test_withdrawn_submissions_and_bases_become_events(folder: Path) -> None:
-    """Nothing of the record is lost; the events of schema 1 have no time of recording."""
-    with Store.open(folder / "schema-1.db") as store:
+def test_the_events_of_schema_1_are_read(folder: Path) -> None:
+    """They have no time of recording."""
+    with Store.open(folder / "schema-5.db") as store:
         events = store.read(lambda view: view.events())
         states = store.read(lambda view: submissions(view.events("main")).values())
 
@@ -158,8 +157,8 @@ def test_many_processes_may_migrate_at_once(folder: Path) -> None:
 def test_a_migration_that_cannot_write_its_backup_changes_nothing(small_disk: Path, terminal: Terminal) -> None:
     """The message says so, and the database stays as it is; with room on the disk the migration is made."""
     folder = small_disk / "challenge"
-    shutil.copytree(SCHEMA_1, folder)
-    before = content(str(folder / "schema-1.db"))
+    shutil.copytree(MIGRATED, folder)
+    before = content(str(folder / "schema-5.db"))
     filler = small_disk / "filler"
     filler.write_bytes(bytes(shutil.disk_usage(small_disk).free - (48 << 10)))
 
@@ -167,13 +166,13 @@ def test_a_migration_that_cannot_write_its_backup_changes_nothing(small_disk: Pa
 
     assert answer.code == 1
     assert "cannot write the backup" in answer.err
-    assert content(str(folder / "schema-1.db")) == before
+    assert content(str(folder / "schema-5.db")) == before
     assert list(folder.glob("*.part")) == []
     filler.unlink()
     assert terminal.run("leaderboard", folder).code == 0
 
 
-@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4, SCHEMA_5])
+@pytest.mark.parametrize("source", [MIGRATED, SCHEMA_5])
 def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, tmp_path: Path) -> None:
     """The same rows in PostgreSQL give the same record and the same boards."""
     folder = tmp_path / "challenge"
@@ -194,7 +193,7 @@ def test_an_earlier_schema_on_a_server_is_migrated_too(source: Path, tmp_path: P
     assert seen[0] == seen[1]
 
 
-@pytest.mark.parametrize("source", [SCHEMA_1, SCHEMA_4, SCHEMA_5])
+@pytest.mark.parametrize("source", [MIGRATED, SCHEMA_5])
 def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path: Path) -> None:
     """Also in the order of their columns, which a checksum depends on."""
     migrated, new = tmp_path / "migrated.db", tmp_path / "new.db"
@@ -210,12 +209,14 @@ def test_a_migrated_database_has_the_tables_of_a_new_one(source: Path, tmp_path:
 
 def test_escaped_names_of_schema_1_are_those_of_files(folder: Path, terminal: Terminal) -> None:
     """Schema 1 has names that are no plain text in escaped form. A run finds their files, and records no other ones."""
-    database = str(folder / "schema-1.db")
+    database = str(folder / "schema-5.db")
+    Store.open(database).close()
     for old, new, escaped in (("popular", b"caf\xe9", r"caf\udce9"), ("river-mill", b"tab\there", r"tab\there")):
-        changed(database, f"UPDATE submission SET team = '{escaped}' WHERE track = 'main' AND team = '{old}'")
-        changed(database, f"UPDATE submission SET file = replace(file, '{old}', '{escaped}') WHERE track = 'main'")
+        written = json.dumps(escaped)[1:-1]
+        changed(database, f"UPDATE event SET body = replace(body, '{old}', '{written}') WHERE track = 'main'")
         (file,) = (folder / "submissions" / "main").glob(f"*{old}.txt")
         file.rename(file.with_name(os.fsdecode(os.fsencode(file.name).replace(old.encode(), new))))
+    seal(database, event_table)
 
     answer = terminal.run("run", folder)
 
@@ -227,25 +228,6 @@ def test_escaped_names_of_schema_1_are_those_of_files(folder: Path, terminal: Te
     assert {row["team"] for row in board["rows"]} >= {r"caf\udce9", r"tab\there"}
     assert "0 new files in the folder" in terminal.run("status", folder).out
     assert "ok       main: the recorded files are present and unchanged" in terminal.run("doctor", folder).out
-
-
-def test_a_database_of_schema_4_renders_the_same_boards(tmp_path: Path, terminal: Terminal) -> None:
-    """A run scores nothing again, and events stay as they are. Names of files may be no plain text."""
-    folder = tmp_path / "challenge"
-    shutil.copytree(SCHEMA_4, folder)
-    write_odd_names(folder / "submissions" / "main")
-    database = str(folder / "schema-4.db")
-    before = rows(database, 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
-    for command in ("render", "run"):
-        answer = terminal.run(command, folder)
-        assert answer.code == 0
-        assert rendered(folder, "main") == json.loads((SCHEMA_4 / "expected-main.json").read_text())
-    after = rows(database, 'SELECT "index", track, kind, body, checksum FROM event ORDER BY "index"')
-
-    assert "main: 0 scored, 7 known, 1 rejected" in answer.err
-    assert after[: len(before)] == before
-    assert rows(database, "SELECT version FROM scorer_schema") == [(SCHEMA_VERSION,)]
-    assert (folder / "schema-4.db.schema-4.backup").is_file()
 
 
 def test_a_database_of_schema_5_has_the_log_that_it_had(
@@ -275,8 +257,6 @@ def test_names_of_measures_keep_their_meaning_in_a_track_of_version_1_0(tmp_path
     folder, new = tmp_path / "challenge", tmp_path / "new"
     for copied in (folder, new):
         shutil.copytree(RELEASE_1_0, copied)
-        for part in ("solutions", "submissions"):
-            shutil.copytree(SCHEMA_4 / part, copied / part)
     (new / "release-1.0.db").unlink()
     wanted = json.loads((RELEASE_1_0 / "expected-main.json").read_text())
 
@@ -317,26 +297,27 @@ def test_digests_of_schema_1_keep_the_name_of_a_measure() -> None:
     assert Rules(measures).version_1_digest == wanted
 
 
-@pytest.mark.parametrize("version", [2, 3])
-def test_a_database_of_an_unreleased_schema_is_refused_and_unchanged(version: int, tmp_path: Path) -> None:
-    """The message says what to do. The rows of schema 2 have no checksums."""
+@pytest.mark.parametrize(("version", "writer"), [(1, "0.1.0"), (4, "0.2.0")])
+def test_a_database_from_before_release_1_is_refused_and_unchanged(version: int, writer: str, tmp_path: Path) -> None:
+    """The message says which version wrote it, and which one migrates it."""
     database = tmp_path / "scores.db"
     Store.open(database).close()
-    changed(str(database), f"UPDATE scorer_schema SET version = {version}")
-    if version == 2:
-        changed(str(database), "ALTER TABLE scorer_schema DROP COLUMN checksum")
-    else:
-        seal(str(database), schema_table)
+    changed(str(database), f"UPDATE scorer_schema SET version = {version}, scorer = '{writer}'")
+    seal(str(database), schema_table)
+    if version == 1:
+        for column in ("checksum", "scorer", "identity", "salt", "revision"):
+            changed(str(database), f"ALTER TABLE scorer_schema DROP COLUMN {column}")
     before = content(str(database))
 
-    with pytest.raises(StoreError, match=rf"an unreleased .* \(schema version {version}\), .* restore a backup"):
+    message = rf"scorer {writer} wrote it \(schema version {version}\), .* install scorer 1\.0"
+    with pytest.raises(StoreError, match=message):
         Store.open(database)
 
     assert content(str(database)) == before
     assert list(tmp_path.glob("*.backup")) == []
 
 
-@pytest.mark.parametrize(("source", "count"), [(SCHEMA_1, 10), (SCHEMA_4, 7), (SCHEMA_5, 16)])
+@pytest.mark.parametrize(("source", "count"), [(MIGRATED, 10), (SCHEMA_5, 16)])
 def test_migrated_rows_have_checksums(source: Path, count: int, tmp_path: Path) -> None:
     """Each is verified, and damage to it is found."""
     database = tmp_path / "copy.db"
@@ -368,7 +349,5 @@ def copy_to_server(file: Path, place: str) -> None:
             )
             for row in cursor:
                 values = dict(zip(names, row, strict=True))
-                if table == "submission":
-                    values["present"] = bool(values["present"])
                 target.execute(text(f"INSERT INTO {table} ({columns}) VALUES ({marks})"), values)
     engine.dispose()

@@ -429,7 +429,7 @@ def test_reading_creates_no_database(file: Path) -> None:
 @pytest.mark.parametrize(
     ("version", "message"),
     [
-        (0, rf": schema version 0 is unknown; expected 1 to {SCHEMA_VERSION}"),
+        (0, rf": schema version 0 is unknown; expected 5 to {SCHEMA_VERSION}"),
         (
             SCHEMA_VERSION + 1,
             rf": scorer 99\.1 wrote it \(schema version {SCHEMA_VERSION + 1}\), .* install scorer 99\.1 or",

@@ -245,7 +245,6 @@ INFORMATIONAL = {
         "tracks.main.solution": "errata changed it; what they say is on their pages, not in the log",
         "errata.0.number": "a name for the erratum, as on its page",
         "errata.1.number": "a name for the erratum, as on its page",
-        "not_applied": "documents of version 1 do not have it",
     },
     "split": {},
     "receipt": {},

@@ -231,8 +231,6 @@ class Ranking:
     """[submission]: what they are ranked by; NaN where undefined."""
     ranks: Ints
     """[submission]: from 1; equal values share the best rank; NaN ranks after all numbers."""
-    higher_is_better: bool
-    """Whether the highest value has rank 1."""
 
     @property
     def is_defined(self) -> bool:
@@ -242,7 +240,7 @@ class Ranking:
 
 def ranking(values: Floats, higher_is_better: bool = True) -> Ranking:
     """Return the ranking by values, [submission], for example means that are rounded already."""
-    return Ranking(values, ranked(values if higher_is_better else -values), higher_is_better)
+    return Ranking(values, ranked(values if higher_is_better else -values))
 
 
 def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:

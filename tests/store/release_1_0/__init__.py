@@ -1,4 +1,4 @@
 """A challenge with results by version 1.0, in which RBO and Compat were the sums over the lists.
 
-Version 1.0 made the database and the board ``expected-main.json``, with the solution and the submissions of schema_4.
+Version 1.0 made the database and the board ``expected-main.json``.
 """

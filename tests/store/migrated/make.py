@@ -1,7 +1,8 @@
 """Writes the solutions and submissions of this challenge, from a fixed seed.
 
-The database ``schema-1.db`` and the boards ``expected-*.json`` were made from them by version 0.1.0, the last one that
-wrote schema 1. They are never made again: a test opens a copy of the database with the current version.
+Version 0.1.0, the last one that wrote schema 1, made a database and the boards ``expected-*.json`` from them. Release
+1.0.0 migrated this database: it is ``schema-5.db``. They are never made again: a test opens a copy of the database with
+the current version.
 """
 
 from __future__ import annotations

@@ -1,1 +1,0 @@
-"""A challenge with a database of schema 1."""
