@@ -239,7 +239,7 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
     upload.path.replace(path)
     every = [_line(message) for message in answer["messages"]]
     lines = [line for line in every if not line[1].startswith(READ_AS)]
-    how = [f"; {text}" for _, text in every if text.startswith(READ_AS)]
+    how = [f". {text[0].upper()}{text[1:]}" for _, text in every if text.startswith(READ_AS)]
     rest = _MORE.fullmatch(lines[-2][1]) if len(lines) > 1 else None
     held = Held(
         id=str(uuid.uuid4()),

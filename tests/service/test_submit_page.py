@@ -345,7 +345,7 @@ class TestHandingIn:
         assert said == "The file can be scored; 46 things in it may be mistakes."
         assert page.count("is unknown; its list is ignored") == 18
         assert "<td>and 27 more</td>" in page
-        assert "without a header, read as query:items, between commas" in page
+        assert "Without a header, read as query:items, between commas" in page
         visitor.choose("# \n\n<x>,1\n", "odd.txt")
         page = visitor.page()
         assert "The file would be rejected." in page
