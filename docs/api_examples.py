@@ -312,11 +312,11 @@ the submission:1: found nan as the score; expected a finite number
     "SubmissionsError": """\
 >>> import scorer
 >>> try:
-...     scorer.evaluate({"q1": {"d1": 1}}, {"good": {"q1": ["d1"]}, "bad": {"q7": ["d1"]}, "gone": "gone.run"}, "AP")
+...     scorer.evaluate({"q1": {"d1": 1}}, {"good": {"q1": ["d1"]}, "bad": "bad.run", "gone": "gone.run"}, "AP")
 ... except scorer.SubmissionsError as error:
 ...     print(error)
 ...     print([*error.errors])
-submission "bad": none of its queries is known; check that the file is a submission for this track
+submission "bad": bad.run: no such file
 submission "gone": gone.run: no such file
 ['bad', 'gone']
 """,

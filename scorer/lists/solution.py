@@ -579,7 +579,11 @@ class Solution:
             subtopics = merged.subtopics(best_first, ideal.query, item_code[best_first], id_order(items), row_grade)
             ideal = replace(ideal, entry=np.arange(len(ideal)), subtopics=subtopics)
         if not findings and not (ideal.tie_rank > 0).any():
-            column = "; if column 2 has the item, write: awk '{print $1, 0, $2, 1}' FILE" if len(items) == 1 else ""
+            column = (
+                "; if column 2 has the item, write: awk '{print $1, 0, $2, 1}' FILE"
+                if len(items) == 1 < line.size
+                else ""
+            )
             found = f"no query has a relevant item, so nothing can be scored; expected grades above 0{column}"
             findings.add(0, found)
         code = item_code[best_first]

@@ -18,6 +18,7 @@ from scorer.board.site.figures import axis_for
 from scorer.board.site.submit_page import Held, service_page
 from scorer.files.writing import PART
 from scorer.limits import MB
+from scorer.lists import READ_AS
 from scorer.live.commitment import receipt_name
 from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
@@ -239,7 +240,9 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
             stated = await in_thread("disk", of_head, upload.path, service.challenge.limits)
     path = service.incoming(track) / f"{secrets.token_hex(16)}{PART}"
     upload.path.replace(path)
-    lines = [_line(message) for message in answer["messages"]]
+    every = [_line(message) for message in answer["messages"]]
+    lines = [line for line in every if not line[1].startswith(READ_AS)]
+    how = [f". {text[0].upper()}{text[1:]}" for _, text in every if text.startswith(READ_AS)]
     rest = _MORE.fullmatch(lines[-2][1]) if len(lines) > 1 else None
     held = Held(
         id=str(uuid.uuid4()),
@@ -253,7 +256,7 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
         is_valid=answer["valid"],
         findings=lines[:-1] if rest is None else lines[:-2],
         count=len(lines) - 1 if rest is None else len(lines) - 2 + int(rest[1].replace(",", "")),
-        summary=lines[-1][1] if lines else "",
+        summary="".join([lines[-1][1], *how]) if lines else "",
         metadata={each.name: given_of(each, stated).text or "" for each in track.metadata},
     )
     service.held.keep(held)

@@ -378,8 +378,9 @@ class TestHandingIn:
         page = visitor.page()
         (said,) = set(re.findall(r"The file can be scored[^<]*", page))
         assert said == "The file can be scored; 46 things in it may be mistakes."
-        assert page.count("is unknown; its list is ignored") == 19
-        assert "<td>and 26 more</td>" in page
+        assert page.count("is unknown; its list is ignored") == 18
+        assert "<td>and 27 more</td>" in page
+        assert "Without a header, read as query:items, between commas" in page
         visitor.choose("# \n\n<x>,1\n", "odd.txt")
         page = visitor.page()
         assert "The file would be rejected." in page
