@@ -282,7 +282,7 @@ class Track(SettingsTable):
     """
 
     not_keys: ClassVar[frozenset[str]] = frozenset(
-        {"root", "name", "overall", "metadata", "visibility", "publish_submissions"}
+        {"root", "name", "overall", "metadata", "visibility", "publish_submissions", "limits"}
     )
     checks: ClassVar = {
         "name": lambda name, _: (
@@ -365,6 +365,8 @@ class Track(SettingsTable):
     """Who sees what; the challenge declares it for all tracks."""
     publish_submissions: bool = True
     """Whether the public archive has the submissions; the challenge declares it for all tracks."""
+    limits: Limits = Limits()
+    """The limits on submissions; the challenge declares them for all tracks."""
 
     @cached_property
     def primary_measure(self) -> Measure:
