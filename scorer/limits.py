@@ -17,6 +17,10 @@ def _limit(default: int, about: str) -> int:
     return value
 
 
+OF_MACHINE = ("files_per_team", "seconds", "memory_mb", "temporary_mb")
+"""Limits by which no file is rejected that was received."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """The limits on submissions. Each is a whole number from 1.
@@ -44,6 +48,12 @@ class Limits:
     def about(cls) -> dict[str, str]:
         """What each limit is on, by name."""
         return {limit.name: limit.metadata["about"] for limit in fields(cls)}
+
+    @property
+    def on_content(self) -> dict[str, int]:
+        """The limits that decide whether a file is rejected, where they are not the default ones."""
+        both = ((limit.name, getattr(self, limit.name), limit.default) for limit in fields(self))
+        return {name: value for name, value, default in both if value != default and name not in OF_MACHINE}
 
     def differing(self, others: Mapping[str, int]) -> bool:
         """Whether any of the other values, by the names of limits, is not the value here."""

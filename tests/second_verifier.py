@@ -89,7 +89,7 @@ NOT_IN_BASIS = {*FILES, "phases", "statistics", "judged_bounds", "submissions", 
 
 DEFAULTS = {"decimals": 4, "missing": "zero", "ties": "trec", "entry": "best", "equal_ranks": "shared", "final": "all"}
 DEFAULTS |= {"unjudged": "nonrelevant", "rows": "team", "late_board": False, "trusted_times": False, "stage": None}
-DEFAULTS |= {"publish_submissions": True, "per_query": "hidden", "reveal_solution": False, "quota": {}}
+DEFAULTS |= {"limits": {}, "publish_submissions": True, "per_query": "hidden", "reveal_solution": False, "quota": {}}
 DEFAULTS |= {key: [] for key in ("baselines", "cutoffs", "measures")}
 
 
@@ -405,7 +405,9 @@ class Board:
 
     def check_settings(self) -> None:
         """The settings of the archive are those of the basis, and its files have their hashes."""
-        table = {**self.table, "publish_submissions": self.archive.publishes}
+        machine = ("files_per_team", "seconds", "memory_mb", "temporary_mb")
+        limits = {key: value for key, value in self.archive.settings.get("limits", {}).items() if key not in machine}
+        table = {**self.table, "publish_submissions": self.archive.publishes, "limits": limits}
         for key in table.keys() | self.settings.keys() - {"overall", "visibility"} - NOT_IN_BASIS:
             one, other = table.get(key, DEFAULTS.get(key)), self.settings.get(key, DEFAULTS.get(key))
             if key == "split" and one:

@@ -90,6 +90,9 @@ Opened = Mapping[int, Mapping[str, Any]]
 
 NEWLINE = b"\n"
 
+SINCE_VERSION_2 = ("limits", "publish_submissions")
+"""Settings that a basis has since version 2 of the log. They are no rules, so no erratum announces another value."""
+
 RANKING = 4
 """So many columns of a board are its ranks, its teams and their scores, without which nothing can be compared."""
 
@@ -336,10 +339,16 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
     """Score the submissions of a track from their bytes, and verify its rules and its split."""
     by_files = RuleSet.of(track, store)
     names = store.read(partial(differing_from_record, rules=by_files))
+    versions, moved = store.read(partial(_since_version_1, track=track))
     yield Verified(
         f"{track.name}: the board is based on the rules and the solution of the record",
         listed("the archive has other", names),
-        is_open=names == ["publish_submissions"] and not track.publish_submissions,
+        is_open=versions[-1:] == [None] and {*names} <= {*SINCE_VERSION_2},
+    )
+    yield Verified(
+        f"{track.name}: {' and '.join(SINCE_VERSION_2)} are those of the start",
+        listed("changed, which needs no erratum, by the events", moved),
+        is_open=True,
     )
     unexplained = store.read(partial(_unexplained, track=track))
     yield Verified(f"{track.name}: since they were fixed, rules and solution changed only by errata", unexplained)
@@ -357,6 +366,18 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
     count = store.read(lambda view: len(submissions_of(view, [track])))
     scored = f"{len(outcomes):,} of {counted(count, 'entry', 'entries')} were scored from their bytes"
     yield Verified(f"{track.name}: {scored}", failed)
+
+
+def _since_version_1(view: Snapshot, track: Track) -> tuple[list[int | None], list[str]]:
+    """The version of the log of each basis of a track, and the bases that changed what version 1 does not record."""
+    events = view.events(track.name)
+    bases = [event for event in events if event.kind == "basis"]
+    plan = folded_phases(event for event in events if event.kind in DATES)
+    stated = [[(event.body.get("settings") or {}).get(key) for key in SINCE_VERSION_2] for event in bases]
+    pairs = zip(bases[1:], itertools.pairwise(stated), strict=True)
+    changed = [event for event, (before, now) in pairs if before != now]
+    late = [event for event in changed if not plan.all or (event.at is not None and plan.has_started(event.at))]
+    return [event.log for event in bases], [str(event.index) for event in late]
 
 
 def _unexplained(view: Snapshot, track: Track) -> str:

@@ -172,6 +172,7 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     unused |= dict.fromkeys(("rows", "rows_per_team"), track.rows == "team")
     recorded = {key: value for key, value in recorded.items() if not unused.get(key)}
     recorded |= {} if track.publish_submissions else {"publish_submissions": False}
+    recorded |= {"limits": limits} if (limits := track.limits.on_content) else {}
     for key, table in (("overall", track.overall), ("visibility", track.visibility)):
         recorded |= {} if table is None else {key: table.recorded()}
     if track.exclude is not None and excluded is not None:

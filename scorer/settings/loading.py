@@ -93,7 +93,7 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     errors += limit_errors + site_errors + track_errors
     if challenge is None or errors:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
-    stated = {name: getattr(challenge, name) for name in ("metadata", "visibility", "publish_submissions")}
+    stated = {name: getattr(challenge, name) for name in ("metadata", "visibility", "publish_submissions", "limits")}
     return challenge.model_copy(update={"tracks": tuple(each.model_copy(update=stated) for each in challenge.tracks)})
 
 

@@ -285,7 +285,7 @@ class Track(SettingsTable):
     """
 
     not_keys: ClassVar[frozenset[str]] = frozenset(
-        {"root", "name", "overall", "metadata", "visibility", "publish_submissions", "has_earlier_names"}
+        {"root", "name", "overall", "metadata", "visibility", "publish_submissions", "limits", "has_earlier_names"}
     )
     checks: ClassVar = {
         "name": lambda name, _: (
@@ -372,6 +372,8 @@ class Track(SettingsTable):
     """Who sees what; the challenge declares it for all tracks."""
     publish_submissions: bool = True
     """Whether the public archive has the submissions; the challenge declares it for all tracks."""
+    limits: Limits = Limits()
+    """The limits on submissions; the challenge declares them for all tracks."""
     has_earlier_names: bool = False
     """Whether names of measures mean what they meant in version 1.0, by which the track was recorded first."""
 

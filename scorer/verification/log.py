@@ -264,7 +264,7 @@ def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
 def read_texts(path: Path, lines: Sequence[LogLine]) -> dict[int, Mapping[str, Any]]:
     """The bodies of events about the record by index, from a file with texts and nonces of events.
 
-    Raises ScorerError if one is not the text of its event in the log.
+    Raises ScorerError if one is not the text of its event in the log, or if one is missing that was not lost.
     """
     about = {line.index: line for line in lines if line.kind in ABOUT_RECORD}
     bodies: dict[int, Mapping[str, Any]] = {}
@@ -276,6 +276,9 @@ def read_texts(path: Path, lines: Sequence[LogLine]) -> dict[int, Mapping[str, A
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
             expected = "expected an event of the log, its text and its nonce"
             raise ScorerError(f"{path}: line {number:,}: {expected}; download the file and the log again") from error
+    lost = lost_events(lines, bodies)
+    if lacking := [str(index) for index in about if index not in bodies and index not in lost]:
+        raise ScorerError(f"{path}: lacks the text of event {', '.join(lacking)}; download the file and the log again")
     return bodies
 
 

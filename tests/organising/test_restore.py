@@ -222,6 +222,20 @@ def test_a_receipt_of_a_lost_entry_is_void(copied_back: Restored) -> None:
     assert "hand in the file again, and show the organisers this receipt" in found
 
 
+def test_texts_without_that_of_the_restore_are_refused(copied_back: Restored) -> None:
+    """Otherwise a lost entry would seem to be in the record."""
+    copied_back.run("restore")
+    copied_back.run("run")
+    copied_back.log.with_name("log-texts.jsonl").write_text("")
+
+    for answer in (
+        copied_back.verify_receipt(copied_back.receipt, *copied_back.texts),
+        here("verify", "log", copied_back.log, *copied_back.texts),
+    ):
+        assert answer.code == 1
+        assert f"log-texts.jsonl: lacks the text of event {copied_back.count + 1}; download the file" in answer.err
+
+
 def test_nothing_is_restored_where_nothing_is_lost(copied_back: Restored) -> None:
     """A copy of the database may be newer than the site. A second call has nothing to do."""
     copied_back.run("restore")

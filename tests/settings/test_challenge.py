@@ -158,7 +158,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     read = json.loads(track.model_dump_json())
     assert {name: read[name] for name in values} == values
     others = {"name", "root", "title", "solution", "list_length", "cutoffs", "primary", "split", "phases", "quota"}
-    others |= {"picks", "late_board", "trusted_times", "overall", "metadata", "visibility", "judged_bounds"}
+    others |= {"picks", "late_board", "trusted_times", "overall", "metadata", "visibility", "judged_bounds", "limits"}
     others |= {"publish_submissions", "has_earlier_names"}
     assert read.keys() - values.keys() == others
 

@@ -406,6 +406,13 @@ def an_event_is_there_twice(forger: Forger) -> None:
 
 
 @found
+def files_have_another_limit(forger: Forger) -> None:
+    """Files have another limit."""
+    settings = forger.members["challenge/challenge.toml"].decode()
+    forger.members["challenge/challenge.toml"] = settings.replace("[", "[limits]\nline_mb = 15\n\n[", 1).encode()
+
+
+@found
 def the_challenge_has_another_name(forger: Forger) -> None:
     """The challenge has another name."""
     settings = forger.members["challenge/challenge.toml"].replace(b'name = "Live"', b'name = "Lives"')

@@ -393,7 +393,25 @@ def test_where_submissions_are_published_is_recorded(tmp_path: Path) -> None:
     (tmp_path / ARCHIVE).write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
     found = here("verify", "challenge", tmp_path / ARCHIVE)
     assert found.code == 1
-    assert 'the archive has other "publish_submissions"' in found.out
+    about = "the board is based on the rules and the solution of the record: the archive has other"
+    assert f'main: {about} "publish_submissions"' in failed(found)
+
+
+def test_limits_that_reject_files_are_recorded(tmp_path: Path) -> None:
+    """Otherwise whoever lowers one after the end rejects the winner, and the archive fits itself."""
+    live = decided(tmp_path / "live")
+    live.edit("[tracks.main]", "[limits]\nqueries = 1000\nseconds = 60\n\n[tracks.main]")
+    with pytest.raises(ChallengeError, match="main: limits of the files differ from the record"):
+        archived(live, tmp_path / ARCHIVE)
+    live.run(END)
+
+    found = here("verify", "challenge", archived(live, tmp_path / ARCHIVE))
+    assert (found.code, failed(found)) == (3, [])
+    assert "limits and publish_submissions are those of the start: changed, which needs no erratum, by the" in found.out
+    with live.store() as store:
+        recorded = store.read(lambda view: view.recorded_basis("main"))
+    assert recorded is not None
+    assert (recorded.settings or {})["limits"] == {"queries": 1000}
 
 
 def test_an_archive_of_release_1_0_0_is_verified_with_a_note(tmp_path: Path) -> None:
