@@ -15,7 +15,7 @@ from scorer.live.entries import Entries, entries
 from scorer.live.now import Now, with_naming
 from scorer.live.rules import TrackInForce, changed_names, list_digest, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
-from scorer.scoring.outcomes import Rules, check_gains
+from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_gains
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Track, public_lists
 from scorer.store.events import Basis, RecordedBasis, StoredQueries, new_basis
@@ -145,7 +145,10 @@ class RuleSet:
     @cached_property
     def recorded(self) -> RecordedBasis:
         """The basis as it is recorded, without a time."""
-        return RecordedBasis.of(self.basis, self.settings, GENERATIONS, self.items_digest)
+        generations = dict(GENERATIONS)
+        if self.track.has_earlier_names:  # such a track goes on with the measures that it was recorded with
+            generations["measures"] = RENAMED_GENERATION - 1
+        return RecordedBasis.of(self.basis, self.settings, generations, self.items_digest)
 
     def differences(self, other: RuleSet) -> tuple[str, ...]:
         """What differs from other rules, as `changed_names` returns it."""

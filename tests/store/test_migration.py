@@ -242,7 +242,9 @@ def test_a_database_of_schema_5_has_the_log_that_it_had(
         assert terminal.run(command, folder).code == 0
         assert (folder / "site" / "log.jsonl").read_bytes() == public["public/log.jsonl"]
         for board in ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json"):
-            assert (folder / "site" / board).read_bytes() == public[f"public/{board}"]
+            # Version 1.0 asked also of a team below the baseline whether it is better.
+            words = b"Worse than the baseline popular", b"Better than the baseline popular"
+            assert (folder / "site" / board).read_bytes().replace(*words) == public[f"public/{board}"]
 
     assert not (folder / "site" / "log-texts.jsonl").exists()
     assert (folder / "schema-5.db.schema-5.backup").is_file()
