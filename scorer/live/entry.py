@@ -241,7 +241,7 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     return replace(
         entry,
         counts=replace(counts, in_solution=None, few_known=False),
-        findings=tuple(kept[: SHOWN - 2]),  # the notes that are left out have the places of others
+        findings=tuple(kept[: SHOWN - 3]),  # the notes that are left out have the places of others
         findings_count=entry.findings_count - len(findings) + len(kept),
     )
 

@@ -456,7 +456,7 @@ def test_a_note_says_that_iterations_do_not_look_like_subtopics(name: str, tmp_p
     assert any("iteration" in note for note in notes) == bool(expected)
     if expected:
         plain = terminal.run("evaluate", tmp_path / "qrels", tmp_path / "run", "-m", "AP")
-        assert (plain.code, "iteration" in plain.err) == (0, False)
+        assert (plain.code, "the column iteration" in plain.err) == (0, False)
 
 
 def test_no_note_about_a_column_called_subtopic(tmp_path: Path) -> None:

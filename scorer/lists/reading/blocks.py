@@ -221,10 +221,10 @@ def is_large(path: str | os.PathLike[str]) -> bool:
 DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
-def read_chunk(stream: BinaryIO, line: int = 1, size: int = BLOCK) -> bytes:
+def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> bytes:
     """Return the next block of a file, which begins at `line`. Raises UnreadableError as `open_bytes`."""
     try:
-        return stream.read(size)
+        return stream.read(BLOCK if size is None else size)
     except LimitError as error:
         error.line = line
         raise
