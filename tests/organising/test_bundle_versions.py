@@ -41,8 +41,10 @@ def test_a_bundle_of_schema_5_gives_the_same_boards(tmp_path: Path, new_place: N
             look = store.read(lambda view: view.last_scan(track))  # noqa: B023
         assert look is not None
         assert look.at == END
+        # Version 1.0 asked also of a team below the baseline whether it is better.
+        words = b"Worse than the baseline popular", b"Better than the baseline popular"
         board = (tmp_path / "new" / "site" / track / "leaderboard.json").read_bytes()
-        assert board == public[f"public/{track}/leaderboard.json"]
+        assert board.replace(*words) == public[f"public/{track}/leaderboard.json"]
 
 
 def test_a_bundle_from_before_release_1_is_refused(tmp_path: Path) -> None:
