@@ -14,7 +14,7 @@ from scorer.settings.tracks import Challenge
 from scorer.store.log import LOG, LogLine, log_lines
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from scorer.verification.log import break_of, disorder, gap, read_log
+from scorer.verification.log import break_of, disorder, events_between, gap, read_log
 from scorer.wording import counted
 
 
@@ -62,7 +62,7 @@ def restore(challenge: Challenge, store: Store, copy: Path | None, *, unpublishe
         return [said, "`scorer run` goes on; let the teams hand in again what is not in the folder of submissions"]
     listed = ", ".join(f"{line.epoch}.{line.index}" for line in lost if line.kind == "arrival")
     return [
-        f"the events {lost[0].index} to {lost[-1].index} are lost; {said}",
+        f"{events_between(lost[0].index, lost[-1].index)} lost; {said}",
         f"void receipts, by epoch and index: {listed or 'none'}",
         "the next `scorer run` records the files of lost entries that are in the folder of submissions as new "
         "arrivals; let the teams hand in the others again, and decide again what was decided since the backup",

@@ -326,10 +326,15 @@ def _restored(line: LogLine, body: Mapping[str, Any] | None) -> str:
     """What is known of a backup that was restored."""
     what = f"--texts {LOG_TEXTS} says which events were lost"
     if body is not None:
-        what = f"the events {body['from'] + 1} to {body['to']} were lost"
+        what = f"{events_between(body['from'] + 1, body['to'])} lost"
         if body["from"] == body["to"]:
             what = "no event of this log was lost, but receipts of the epoch before may be void"
     return f"a backup was restored at event {line.index}, with which epoch {line.epoch} begins: {what}"
+
+
+def events_between(first: int, last: int) -> str:
+    """The indexes of lost events, with a verb."""
+    return f"event {first} is" if first == last else f"the events {first} to {last} are"
 
 
 def lost_events(lines: Sequence[LogLine], bodies: Mapping[int, Mapping[str, Any]]) -> dict[int, LogLine]:
