@@ -54,7 +54,7 @@ from scorer.settings.published import download
 from scorer.settings.rules import KEY_FILE
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.store.events import EVERY_TRACK, INVALID, Event, RecordedBasis, declared, recorded_basis
-from scorer.store.log import LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
+from scorer.store.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -87,6 +87,9 @@ from scorer.wording import counted, quoted, shortened
 
 Opened = Mapping[int, Mapping[str, Any]]
 """The rows of events whose texts the archive has, by index: the text, its fields, and its nonce."""
+
+OF_ALL_TRACKS = ("commitment", "team", *ABOUT_RECORD)
+"""The kinds of published events that concern the whole challenge."""
 
 NEWLINE = b"\n"
 
@@ -244,6 +247,8 @@ def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, Log
             return f"event {line.index} has another text or nonce than in the log"
         if (found["fields"]["index"], found["fields"]["kind"]) != (line.index, line.kind):
             return f"event {line.index} has another index or kind in its text"
+        if line.kind in OF_ALL_TRACKS and found["fields"]["track"] != EVERY_TRACK:
+            return f"event {line.index}, of the kind {line.kind}, names a track, but concerns all"
         if line.kind in UNPUBLISHED[line.version] and found["fields"]["body"].get("state") != "applied":
             return f"event {line.index}, of the kind {line.kind}, has a text, which is not public"
     return ""
