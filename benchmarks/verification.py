@@ -10,14 +10,14 @@ from benchmarks.parts import Bench, Results
 from benchmarks.tools import SCORER
 
 HASHES = """
-import hashlib, json, sys
+import hashlib, sys
 head = bytes(32)
 with open(sys.argv[1], "rb") as lines:
     for line in lines:
-        head = hashlib.sha256(b"\\1" + head + bytes.fromhex(json.loads(line)["leaf"])).digest()
+        head = hashlib.sha256(b"\\2" + head + line.partition(b',"head"')[0] + b"}").digest()
 print(head.hex())
 """
-"""Reads the lines and computes the heads, without a check."""
+"""Reads the lines, which have version 2, and computes the heads, without a check."""
 
 
 def verification(bench: Bench) -> Results:

@@ -329,6 +329,11 @@ class Archive:
         same(document, wanted, "commitment.json")
 
 
+def stated_rules(basis: Any) -> Any:
+    """What a commitment says of a basis, without rules that are null."""
+    return basis and {**basis, "rules": {key: value for key, value in basis["rules"].items() if value is not None}}
+
+
 class Board:
     """The board of a track, derived from the archive."""
 
@@ -455,11 +460,13 @@ class Board:
                     is_fixed, unexplained = True, ""
             elif event["kind"] == "basis":
                 now = self.rules(body)
-                if before is not None and now != before and (is_fixed or has_started) and now != promised:
+                is_changed = before is not None and stated_rules(now) != stated_rules(before)
+                if is_changed and (is_fixed or has_started) and stated_rules(now) != stated_rules(promised):
                     unexplained = f"{self.name}: event {event['index']} changes rules without an erratum"
                     need(not has_started, unexplained)
                 before = now
-        need(not unexplained and promised in (None, before), unexplained or f"{self.name}: the last erratum")
+        is_kept = promised is None or stated_rules(promised) == stated_rules(before)
+        need(not unexplained and is_kept, unexplained or f"{self.name}: the last erratum")
 
     def errata(self) -> list[Any]:
         """The applied errata."""
