@@ -8,10 +8,12 @@ import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from scorer.store.log import signature
-from tests.bundles import archive, with_manifest
+from tests.bundles import archive, members, with_manifest
+from tests.public_archives import archived, decided
 from tests.strangers import chain
 
 PUBLIC = "public/"
@@ -161,3 +163,11 @@ class Forger:
         found = with_manifest(self.members, events=len(lines), head=head)
         found["manifest.json"] = self.change_manifest(found["manifest.json"].decode()).encode()
         return archive(found)
+
+
+def forger_of(folder: Path, table: str) -> Forger:
+    """The archive of a challenge that is made in a folder, with one more table in its settings."""
+    live = decided(folder / "live", table=table)
+    target = archived(live, folder / "archive.zip")
+    with live.store() as store:
+        return Forger(members(target), store.read(lambda view: view.secret("receipts")))

@@ -21,7 +21,7 @@ from pydantic import Field
 from scorer import __version__
 from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import AnyFile, Remote, chunks_of, digest_of
-from scorer.files.writing import temporary_folder
+from scorer.files.writing import PRIVATE, temporary_folder
 from scorer.limits import most_copied, most_expanded
 from scorer.live.entry import present_digests, track_digests
 from scorer.live.now import Now
@@ -54,7 +54,6 @@ from scorer.verification.bundle import (
     LONGEST_NAME,
     MANIFEST,
     NO_BUNDLE,
-    SECRET,
     SOLUTIONS,
     SUBMISSIONS,
     TABLES,
@@ -186,7 +185,7 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
 
     The members are in the order of their names; the manifest, which has the facts, is the last one.
     """
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), SECRET)
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), PRIVATE)
     digests: dict[str, str] = {}
     with os.fdopen(descriptor, "w+b") as stream:
         with ZipFile(stream, "w", ZIP_STORED) as archive:
@@ -219,7 +218,7 @@ def manifest_text(manifest: Manifest) -> str:
 def _member(name: str) -> ZipInfo:
     info = ZipInfo(name, EARLIEST)
     info.create_system = UNIX
-    info.external_attr = (stat.S_IFREG | SECRET) << 16
+    info.external_attr = (stat.S_IFREG | PRIVATE) << 16
     return info
 
 
@@ -372,9 +371,9 @@ def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[]
     for track in challenge.tracks:
         for path in (track.key_path, track.solution_path):
             if isinstance(path, Path) and path.is_file():
-                path.chmod(SECRET)
+                path.chmod(PRIVATE)
     if database is not None:
-        settings.chmod(SECRET)  # the URL may have a password
+        settings.chmod(PRIVATE)  # the URL may have a password
         settings.write_bytes(with_database(settings.read_bytes(), database))
         challenge = read_challenge(settings, solutions=False)
     try:

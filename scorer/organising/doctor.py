@@ -17,7 +17,7 @@ from scorer.live.now import Now, with_naming
 from scorer.live.phases import closing, recorded_key
 from scorer.live.rules import changes_in_words
 from scorer.organising.files import safe_digest, submission_files
-from scorer.organising.restore import check_published
+from scorer.organising.restore import published_problem
 from scorer.organising.rules import RuleSet
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
@@ -71,8 +71,8 @@ def _check(name: str, problems: Iterable[str]) -> Check:
 
 
 def _site_problems(challenge: Challenge, store: Store) -> Iterator[str]:
-    check_published(challenge, store)
-    yield from ()
+    if problem := published_problem(challenge, store):
+        yield problem
 
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:

@@ -23,10 +23,15 @@ def check_published(challenge: Challenge, store: Store) -> None:
 
     Until `restore`, nothing may be recorded, rendered or signed: the indexes of these events would be used twice.
     """
+    if problem := published_problem(challenge, store):
+        raise ChallengeError(problem)
+
+
+def published_problem(challenge: Challenge, store: Store) -> str:
+    """What is wrong if the site has published events that the record lacks; empty otherwise. Raises ScorerError."""
     path = challenge.site_path / LOG
     lines = _published(path)  # before the record, which may go on meanwhile
-    if problem := store.read(lambda view: _problem(view, path, lines)):
-        raise ChallengeError(problem)
+    return store.read(lambda view: _problem(view, path, lines))
 
 
 def restore(challenge: Challenge, store: Store, copy: Path | None, *, unpublished: bool) -> list[str]:

@@ -56,9 +56,6 @@ SUBMISSIONS = "submissions/"
 INDEX = f"{SUBMISSIONS}index.jsonl"
 """A line for each file of a submissions folder in the bundle: its path and digest, by which the content is a member."""
 
-SECRET = 0o600
-"""The mode of a file that only its owner can read."""
-
 COMMENT = "sha256:"
 COMMENT_BYTES = len(COMMENT) + 64
 """The length of the comment: what it begins with, and the digits of the digest."""

@@ -18,10 +18,8 @@ from scorer.organising.derivation import verified_challenge
 from scorer.scoring.executors import base
 from scorer.verification.log import KnownHead, verified_log
 from tests import second_verifier
-from tests.bundles import members
-from tests.forging import PUBLIC, Forger, encoded, sha256, table
+from tests.forging import PUBLIC, Forger, encoded, forger_of, sha256, table
 from tests.live_challenges import POOR
-from tests.public_archives import archived, decided
 from tests.second_verifier import problems
 
 OTHER = "ab" * 32
@@ -522,11 +520,7 @@ def an_event_was_recorded_at_another_time(forger: Forger) -> None:
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Forger:
     """The archive of a challenge."""
-    folder = tmp_path_factory.mktemp("original")
-    live = decided(folder / "live", table='[overall]\ntracks = ["main", "lists"]\n')
-    target = archived(live, folder / "archive.zip")
-    with live.store() as store:
-        return Forger(members(target), store.read(lambda view: view.secret("receipts")))
+    return forger_of(tmp_path_factory.mktemp("original"), '[overall]\ntracks = ["main", "lists"]\n')
 
 
 @pytest.fixture(autouse=True)

@@ -23,9 +23,7 @@ from scorer.errors import ScorerError
 from scorer.organising.derivation import verified_challenge
 from scorer.scoring.executors import base
 from scorer.verification.log import KnownHead
-from tests.bundles import members
-from tests.forging import PUBLIC, Forger, encoded, sha256
-from tests.public_archives import archived, decided
+from tests.forging import PUBLIC, Forger, encoded, forger_of, sha256
 from tests.second_verifier import problems
 
 SPECIFICATION = Path(__file__).parents[2] / "docs" / "verification-spec.md"
@@ -329,11 +327,7 @@ def of_manifest(original: Forger) -> Iterator[Tampering]:
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Forger:
     """The archive of a challenge with an overall ranking."""
-    folder = tmp_path_factory.mktemp("original")
-    live = decided(folder / "live", table=OVERALL)
-    target = archived(live, folder / "archive.zip")
-    with live.store() as store:
-        return Forger(members(target), store.read(lambda view: view.secret("receipts")))
+    return forger_of(tmp_path_factory.mktemp("original"), OVERALL)
 
 
 @pytest.fixture(autouse=True)

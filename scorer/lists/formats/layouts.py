@@ -15,7 +15,7 @@ from scorer.lists.reading.tables import IN_BRACKETS, NAMES, mark_between, plain
 from scorer.wording import quoted
 
 WHITE = " "
-"""The mark between columns that stands for any white space."""
+"""The mark between columns that means any white space."""
 MARKS = {"\t": " TAB ", ",": " COMMA ", ";": " SEMICOLON ", WHITE: " BLANK ", ":": ":"}
 """What separates columns, as texts name it."""
 
