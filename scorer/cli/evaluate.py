@@ -37,9 +37,9 @@ from scorer.cli.parameters import (
     whole_number,
     wrong_call,
 )
-from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
+from scorer.errors import MeasureError, Problem, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import is_regular, shown
-from scorer.lists import EQUAL_SCORES, READ_AS
+from scorer.lists import ALL_EQUAL, EQUAL_SCORES, READ_AS
 from scorer.wording import TABLES, aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _scored(
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error
         if graded.read_as and not results:
-            print_message(f"{printable(shown(solution))}: {READ_AS}{graded.read_as}")
+            print_message(f"{printable(shown(solution))}: {Problem(0, READ_AS, {'layout': graded.read_as})}")
         bounds = _tie_bounds(graded, path, measures, settings, result)
         notes = result.notes if bounds or settings["tie_bounds"] else result.notes.without(EQUAL_SCORES)
         print_message(*swapped_note(graded, solution, path), *notes.lines(shown(path)), *bounds)
@@ -297,7 +297,6 @@ def _tie_bounds(
     graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
 ) -> list[str]:
     """Return the bounds of the means of a run with equal scores, as a message; nothing if they are all the same."""
-    from scorer.lists.ranked_lists import ALL_EQUAL
     from scorer.scoring.evaluation import evaluate as evaluated
 
     if (

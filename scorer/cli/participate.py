@@ -127,8 +127,9 @@ def _check(
         print_message("\n".join(outcome.problems.lines(shown(file))))
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
         return 1
-    notes = outcome.notes.without("query ") if meant else outcome.notes  # each of them is unknown here
-    print_message(*sorted(notes.lines(shown(file)), key=lambda line: SCORES_NOTHING not in line))
+    notes = outcome.notes.without("unknown-query") if meant else outcome.notes  # each of them is unknown here
+    first = sorted(notes, key=lambda note: note.code != SCORES_NOTHING)
+    print_message(*Findings(first, notes.count).lines(shown(file)))
     if problem := _problem_of_metadata(file, settings, requested, meta):
         print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
         print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
@@ -140,7 +141,7 @@ def _check(
     print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
     if is_regular(file):
         print_result(f"sha256 {digest(file)}")
-    return int(strict and any(note.text.startswith(SCORES_NOTHING) for note in notes))
+    return int(strict and notes.has(SCORES_NOTHING))
 
 
 def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
@@ -164,7 +165,7 @@ def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected |
     from scorer.scoring.outcomes import Rejected, Rules, Summary
 
     if isinstance(outcome, Rejected):
-        has_few, here = any(problem.text.startswith(NO_QUERY_KNOWN) for problem in outcome.problems), 0
+        has_few, here = outcome.problems.has(NO_QUERY_KNOWN), 0
     else:
         has_few, here = 2 * outcome.counts.answered < outcome.counts.queries, outcome.counts.answered
     if not has_few or requested.queries_path is None or is_standard_input(file):

@@ -153,7 +153,7 @@ def _refuse_list_of_paths(source: object) -> None:
 
 
 def _error(text: str) -> SubmissionError:
-    return SubmissionError(IN_MEMORY, Findings([Problem(0, text)], 1))
+    return SubmissionError(IN_MEMORY, Findings([Problem.of_form(0, text)], 1))
 
 
 Form = Literal["wide", "long"]
@@ -279,7 +279,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         self._queries, self._per_query = solution.queries, per_query
         self.counts, self.notes = scored.counts, scored.notes
         for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
-            self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
+            self.notes = Findings([Problem.of_form(0, note), *self.notes], self.notes.count + 1)
         self.policies, self.variants = dict(request.policies), dict(request.variants)
 
     @cached_property
@@ -679,7 +679,7 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
     else:
         where, outcome = IN_MEMORY, _score_table(solution, source, rules)
     if isinstance(outcome, Failed):
-        raise SubmissionError(where, Findings([Problem(0, outcome.reason)], 1))
+        raise SubmissionError(where, Findings([Problem.of_form(0, outcome.reason)], 1))
     if isinstance(outcome, Rejected):
         raise SubmissionError(where, outcome.problems)
     return outcome

@@ -21,7 +21,6 @@ import anyio
 
 from scorer.board.build import board
 from scorer.board.site.captions import status_words
-from scorer.lists import for_participants
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, stays, without_solution
@@ -345,5 +344,9 @@ class Checks:
             return None
         lines = (err + out).decode("utf-8", "replace").splitlines()
         prefix = f"{printable(str(path))}:"
-        messages = [for_participants(line.removeprefix(prefix).strip()) for line in lines if line.startswith(prefix)]
+        messages = [
+            line.removeprefix(prefix).strip().split("; name it with --submission-format")[0]
+            for line in lines
+            if line.startswith(prefix)
+        ]
         return {"valid": process.returncode == 0, "messages": messages}

@@ -18,7 +18,6 @@ from scorer.board.site.figures import axis_for
 from scorer.board.site.submit_page import Held, service_page
 from scorer.files.writing import PART
 from scorer.limits import MB
-from scorer.lists import READ_AS
 from scorer.live.commitment import receipt_name
 from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
@@ -241,8 +240,8 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
     path = service.incoming(track) / f"{secrets.token_hex(16)}{PART}"
     upload.path.replace(path)
     every = [_line(message) for message in answer["messages"]]
-    lines = [line for line in every if not line[1].startswith(READ_AS)]
-    how = [f". {text[0].upper()}{text[1:]}" for _, text in every if text.startswith(READ_AS)]
+    lines = [line for line in every if not line[1].startswith("without a header, read as ")]
+    how = [f". {text[0].upper()}{text[1:]}" for _, text in every if text.startswith("without a header, read as ")]
     rest = _MORE.fullmatch(lines[-2][1]) if len(lines) > 1 else None
     held = Held(
         id=str(uuid.uuid4()),

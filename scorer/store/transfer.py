@@ -22,7 +22,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import TypeEngine
 
 from scorer import __version__
-from scorer.errors import StoreError
+from scorer.errors import Problem, StoreError
 from scorer.lists import Counts
 from scorer.measures.matched import Matched
 from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, check_values, unpack_hits
@@ -391,7 +391,8 @@ def _check_findings(text: str) -> None:
     shown = findings["shown"]
     need(
         is_whole_number(findings["count"])
-        and all(is_whole_number(line) and type(problem) is str for line, problem in shown)
+        and all(is_whole_number(line) and type(said) is str for line, said, *_ in shown)
+        and all(isinstance(each[2], dict) and Problem(*each).text for each in shown if len(each) > 2)
     )
 
 
