@@ -548,7 +548,7 @@ SPELLINGS: Mapping[str, Callable[[str], str]] = {
 
 
 def _texts(findings: Findings) -> list[str]:
-    return [problem.text for problem in findings]
+    return [str(problem.facts["text"]) for problem in findings]
 
 
 def difference(unknown: Sequence[str], known: Sequence[str]) -> dict[str, Fact]:

@@ -5,15 +5,17 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from markupsafe import escape
 
 from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
+from scorer.errors import Problem
 from scorer.limits import ATTEMPTS
 from scorer.live.now import Now
 from scorer.organising import errata, picks
@@ -437,3 +439,47 @@ def test_the_site_does_not_depend_on_digits_that_are_not_shown(tmp_path: Path) -
         differ[decimals] = {name for name in sites[0] if sites[0][name] != sites[1].get(name)}
     assert differ['"auto"'] == set()
     assert {"main/index.html", "main/leaderboard.json", "teams/one.html"} <= differ["4"]
+
+
+def in_other_words(text: str) -> str:
+    """A sentence with each word in reverse; ids in quotes and numbers stay."""
+    parts = re.split(r'("[^"]*"|[0-9][0-9.,]*)', text)
+    return "".join(
+        part if number % 2 else re.sub(r"\w+", lambda word: word[0][::-1], part) for number, part in enumerate(parts)
+    )
+
+
+@pytest.mark.parametrize(
+    "settings", ["", 'missing = "reject"', pytest.param('queries = "queries.txt"', marks=pytest.mark.endurance)]
+)
+def test_no_decision_goes_by_the_words_of_a_finding(
+    settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every sentence in other words, the site has the same sentences at the same places, and no other byte."""
+    plain, sites = Problem.text.fget, []
+    assert plain is not None
+    files = {
+        "good/a": "".join(f"{query}:c1,c2,c2\n" for query in QUERIES),
+        "few/a": "q0:c1,c2\nu1:c3\n",
+        "none/a": "u1:c1\nu2:c2\n",
+        "wrong/a": "q0:c1,,\nq1:\n",
+        "strange/a": "".join(f"{query}:x1\u200b,x2\n" for query in QUERIES),
+        "equal/a": "".join(f"{query} Q0 {item} 1 0.5 t\n" for query in QUERIES for item in CANDIDATES[:3]),
+    }
+    solved = "".join(f"{query}:{int(at < 3)}:c{at}|1,c{at + 1}|1\n" for at, query in enumerate(QUERIES))
+    for reworded in (str, in_other_words):
+        said: set[str] = set()
+
+        def text(problem: Problem, reworded: Callable[[str], str] = reworded, said: set[str] = said) -> str:
+            said.add(reworded(plain(problem)))
+            return reworded(plain(problem))
+
+        monkeypatch.setattr(Problem, "text", property(text))
+        folder, site = tmp_path / reworded.__name__, {}
+        for number, pages in enumerate(probed(folder, settings, SHOWN[2], solved, files)):
+            marks = {escape(each).encode() for each in said}
+            known = re.compile(b"|".join(re.escape(mark) for mark in sorted(marks, key=len, reverse=True)))
+            site |= {f"{number}/{name}": known.sub(b"SENTENCE", page) for name, page in pages.items()}
+        sites.append(site)
+    assert_same_bytes(*sites)
+    assert any(b"SENTENCE" in page for page in sites[0].values())
