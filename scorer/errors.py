@@ -137,7 +137,7 @@ FORM = "form"
 class Problem:
     """A problem in a file, or a note about it, as a value: a code and facts, of which the text is made.
 
-    The texts, and who may see which code, are in errors.toml. What decides anything goes by the code.
+    The texts, and who may see which code, are in errors.toml. Every decision uses the code, never the text.
     """
 
     line: int

@@ -337,7 +337,7 @@ _LEGACY = {
     ".* queries have no list \\(": "legacy-of-queries",
     "none of its queries is known": "legacy-of-ids",
 }
-"""What texts of earlier releases begin with whose codes are not those of a file alone."""
+"""The beginnings of texts of earlier releases that say something about the solution."""
 
 
 def _problem(line: int, stored: str, facts: Mapping[str, Fact] | None = None) -> Problem:

@@ -452,7 +452,7 @@ def in_other_words(text: str) -> str:
 @pytest.mark.parametrize(
     "settings", ["", 'missing = "reject"', pytest.param('queries = "queries.txt"', marks=pytest.mark.endurance)]
 )
-def test_no_decision_goes_by_the_words_of_a_finding(
+def test_no_decision_uses_the_words_of_a_finding(
     settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With every sentence in other words, the site has the same sentences at the same places, and no other byte."""
