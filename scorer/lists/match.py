@@ -540,6 +540,8 @@ def _spelled_alike(ids: pa.StringArray, known: pa.StringArray, plain_known: pa.S
 def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> str:
     """A message on unknown ids such as ``43.0``, of which the number ``43`` is known; empty without one."""
     decimals = [name for name in unknown if name.endswith(".0")]
+    if not decimals:
+        return ""
     numbers = texts([name.removesuffix(".0") for name in decimals])
     which = np.flatnonzero(codes(numbers, known) != UNKNOWN)
     if not which.size:

@@ -242,9 +242,10 @@ class Order:
 
     def look(self, lists: RankedDicts) -> None:
         """Look at lists in memory."""
-        if lists.run_score.size:
-            self.score, self.is_tied = float(lists.run_score[0]), bool((lists.run_score == lists.run_score[0]).all())
-            self.has_several = bool((lists.length > 1).any())
+        score = lists.run_score
+        if score.size:
+            self.score, self.is_tied = float(score[0]), bool(score[0] == score[-1] and (score == score[0]).all())
+            self.has_several = self.is_tied and bool((lists.length > 1).any())
             self.note = Problem(0, RISING) if lists.rises else None
 
     def _count_tied(self, batch: Ranked, score: Floats) -> None:
@@ -555,6 +556,8 @@ class RankedDicts:
     @property
     def rises(self) -> bool:
         """Whether each list is in rising order of its run scores, in ten places or more: fewer may be by chance."""
+        if self.length[0] > 1 and self.run_score[1] <= self.run_score[0]:
+            return False
         begins = np.bincount(np.cumsum(self.length), minlength=self.run_score.size + 1)[1:-1] > 0
         steps = np.diff(self.run_score)[~begins]
         return steps.size >= 10 and bool((steps > 0).all())

@@ -83,11 +83,11 @@ def several(source: Source) -> Several | None:
     firsts: dict[bool, object] = {}
     known: dict[tuple[type, type], bool | None] = {}  # a run may have many queries, all alike
     for name, value in source.items():
-        if isinstance(value, set | frozenset):
-            raise _error(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
         element = _first_element(value)
         kind = (type(value), type(element))
         if kind not in known:
+            if isinstance(value, set | frozenset):
+                raise _error(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
             known[kind] = _is_whole(value, element)
             is_row = isinstance(element, tuple | list | np.ndarray) and not _is_plain(element) and len(element) == 2
             if is_row and not isinstance(value, Mapping):

@@ -17,7 +17,18 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, sample, trimmed
+from scorer.lists.reading.blocks import (
+    VISIBLE,
+    Block,
+    Graded,
+    Lines,
+    Ranked,
+    Reader,
+    UnreadableError,
+    Words,
+    sample,
+    trimmed,
+)
 from scorer.lists.reading.tables import contradiction
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
@@ -198,7 +209,9 @@ class Header:
         places_of: Callable[[Sequence[str]], Mapping[str, int]],
     ) -> Header:
         """Return the header of a file that begins with `head`. Raises UnreadableError, also where `places_of` does."""
-        lines = Lines.of(head, trim="\r\n")
+        visible = VISIBLE.search(head.content)
+        end = head.content.find(b"\n", visible.start() if visible else 0) + 1 or len(head.content)
+        lines = Lines.of(replace(head, content=head.content[:end]), trim="\r\n")
         text, line = lines.text[0].as_py(), int(lines.number[0])
         delimiter = delimiter_of(text)
         if delimiter is None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ class AmbiguousError(UnreadableError):
         """The option of the format that chooses the first one."""
 
 
+@lru_cache(maxsize=1024)  # the names of a first line are compared with those of many columns
 def plain(name: str) -> str:
     """Return a name without case, ``_``, ``-`` and a type, as in ``user_id:token`` of RecBole."""
     return RECBOLE_TYPE.sub("", name.strip().lower()).replace("_", "").replace("-", "")
@@ -492,7 +494,8 @@ def list_in(text: str | None, mark: str) -> list[str] | None:
             return [next(filter(None, match.groups()), "") for match in ID_IN_LIST.finditer(inner)]
         bare = inner.strip(" ,\n")
         mark = mark if mark in (",", " ") else " " if LONE_BLANK.search(bare) else ","
-    return None if re.search(ODD[mark], bare) else _parts(bare, mark)
+    may_be_odd = "," in bare if mark == " " else mark != "," or len(bare.split(None, 1)) > 1  # quicker than to search
+    return None if may_be_odd and re.search(ODD[mark], bare) else _parts(bare, mark)
 
 
 def _row_numbers(table: pa.Table) -> Ints:
