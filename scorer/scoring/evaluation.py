@@ -16,7 +16,7 @@ import numpy as np
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need
 from scorer.files import is_regular, shown
-from scorer.lists import Counts
+from scorer.lists import EQUAL_SCORES, Counts
 from scorer.lists.formats import shortest
 from scorer.lists.match import excluded_note
 from scorer.lists.ranked_lists import Order, RankedDicts
@@ -26,7 +26,7 @@ from scorer.lists.reading.blocks import reported
 from scorer.lists.slices import Listed, Slice, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT, Measure, parse, registry
-from scorer.measures.matched import Bools
+from scorer.measures.matched import Bools, Floats
 from scorer.measures.names import MeasureNames
 from scorer.options import (
     MISSING,
@@ -105,6 +105,9 @@ def several(source: Source) -> Several | None:
         )
     return Several(source) if True in firsts else None
 
+
+LEAST_DIFFERENCE = 1e-9
+"""Means that differ by less are those of other orders of adding the same numbers."""
 
 _NOTHING = object()
 """The first element of what has no elements."""
@@ -212,6 +215,7 @@ class Options:
             nothing_relevant=self.nothing_relevant,
             unjudged=self.unjudged,
             tie_bounds=tie_bounds,
+            notes_ties=self.ties == "trec",
             submission_format=self.submission_format,
         )
 
@@ -281,6 +285,18 @@ class Evaluation(Tabular, Mapping[str, float]):
         for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
             self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
         self.policies, self.variants = dict(request.policies), dict(request.variants)
+        if self._bounds is not None and not request.rules.tie_bounds:
+            self._note_ties(*self._bounds)
+            self._bounds = None
+
+    def _note_ties(self, worst: Floats, best: Floats) -> None:
+        """Add the range of the means to the note on equal run scores, or remove the note where it is a point."""
+        rows = {name: row for name, row in self._rows.items() if abs(best[row] - worst[row]) > LEAST_DIFFERENCE}
+        ranges = ", ".join(f"{name} {worst[row]:.4f} to {best[row]:.4f}" for name, row in rows.items())
+        if ranges:
+            self.notes.add(0, f"by the order of ties: {ranges}")
+        else:
+            self.notes = self.notes.without(EQUAL_SCORES)
 
     @cached_property
     def _inside(self) -> Bools:
@@ -695,6 +711,5 @@ def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Out
         if dicts is not None:
             order.look(dicts)
         part = dicts or [*order.of([memory.ranked(source, problems)], "*")]
-        outcome = score_parts(solution, [part], rules, problems, notes)
-        order.check(rules.ties, notes)
+        outcome = score_parts(solution, [part], rules, problems, notes, order)
     return Rejected(problems) if problems or outcome is None else outcome

@@ -908,7 +908,7 @@ def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:
 
 
 def test_measures_of_ir_measures_are_taken_with_their_meaning(ir_measures: Any) -> None:
-    """Also those whose text has another meaning here; the names are texts that mean the same, and the object is a key."""
+    """Also those whose text has another meaning here; each name means the same as text, and the object is a key."""
     judgements, run = {"1": {"a": 1, "b": 2, "c": 0}}, untied({"1": ["x", "b", "a"]})
     measures = [
         *(ir_measures.nDCG @ 10, ir_measures.RR @ 2, ir_measures.P(rel=2) @ 5, ir_measures.IPrec @ 0.35),

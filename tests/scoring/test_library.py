@@ -11,10 +11,12 @@ import re
 import rlcompleter
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from types import FrameType
 from typing import Any, assert_type
 
 import numpy as np
@@ -834,9 +836,48 @@ def test_equal_run_scores_in_memory_have_a_note() -> None:
     )
 
     for run in (equal, frame, [tuple(row) for row in frame.to_numpy()]):
-        (note,) = evaluate(TEN, run, "AP").notes.lines()
+        note, bounds = evaluate(TEN, run, "AP").notes.lines()
         assert note.startswith("all run scores are equal (0.5), so only the rule for ties orders the lists")
+        assert bounds.startswith("by the order of ties: AP 0.")
     assert evaluate(TEN, equal, "AP", ties="expected").notes.lines() == []
+
+
+def test_some_equal_run_scores_in_memory_are_noted_if_the_scores_depend_on_them() -> None:
+    """With the share of the items, from dicts and frames; items of one grade may tie, and so may unjudged ones."""
+    run = {query: {item: float(place // 2) for place, item in enumerate(items)} for query, items in TEN.items()}
+    frame = pd.DataFrame(
+        [(query, *row) for query, items in run.items() for row in items.items()], columns=["qid", "docno", "score"]
+    )
+    graded = {query: dict.fromkeys(items, 1) for query, items in TEN.items()}
+
+    for tied in (run, frame):
+        share, bounds = evaluate(TEN, tied, ["AP", "map"]).notes.without("the run scores").lines()
+        assert share.startswith("equal run scores: 12 of 24 items (50.0%)")
+        assert re.fullmatch(r"by the order of ties: AP 0\.\d{4} to 0\.\d{4}, map 0\.\d{4} to 0\.\d{4}", bounds)
+        assert evaluate(graded, tied, "AP").notes.lines() == []
+        assert evaluate(TEN, tied, "AP").bounds() is None
+    assert evaluate(TEN, run, "AP", ties="order").notes.lines() == []
+
+
+def test_a_call_that_has_nothing_to_say_makes_no_text() -> None:
+    """From dicts, with a solution that is kept: no text is made for Arrow or for people, and lists are sorted once."""
+    falling = {query: {item: -float(place) for place, item in enumerate(items)} for query, items in TEN.items()}
+    solution, calls = scorer.Solution.read(TEN), Counter[str]()
+    evaluate(solution, falling, ["AP", "RR"])
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls[f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}"] += 1
+
+    sys.setprofile(count)
+    try:
+        notes = evaluate(solution, falling, ["AP", "RR"]).notes
+    finally:
+        sys.setprofile(None)
+
+    assert not notes
+    assert calls["match.match"] == calls["ranked_lists._rising_cost"] == 1
+    assert [name for name in calls if name.partition(".")[0] in ("arrow", "wording")] == []
 
 
 def test_run_scores_that_rise_in_each_list_have_a_note() -> None:
