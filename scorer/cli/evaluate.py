@@ -302,10 +302,10 @@ def _check_files(solution: str, submissions: Sequence[str], requested: Sequence[
 
 def _measures(requested: Sequence[str], ties: choices.Ties) -> dict[str, Measure]:
     """Return the measures by their names. Raises WrongCallError for those that cannot be computed."""
-    from scorer.scoring.evaluation import measures_named
+    from scorer.measures import registry
 
     with wrong_call("--measure"):
-        measures = measures_named(requested)
+        measures = registry.requested(requested)
         for measure in measures.values() if ties == "expected" else ():
             measure.need_closed_form()
     return measures

@@ -133,17 +133,17 @@ class RankedLists:
             ),
         )
 
-    def tie_groups(self, position: Ints, groups: tuple[Ints, Ints] | None = None) -> Tied:
-        """The tie groups of the items at these positions; `groups` are those of `groups_at` if they are known."""
-        starts, group = groups or self.groups_at(position)
+    def tie_groups(self, position: Ints, known: tuple[Ints, Ints] | None = None) -> Tied:
+        """The tie groups of the items at these positions; `known` is what `groups_at` has returned for them."""
+        starts, group = known or self.groups_at(position)
         return Tied(starts[group] - self.start[self.query[self.order[position]]], np.diff(starts)[group])
 
-    def rank_of(self, item: Ints, position: Ints, ties: Ties, groups: tuple[Ints, Ints] | None) -> Ints:
-        """The ranks of items at these positions, none of which is listed again; `groups` as for `tie_groups`."""
+    def rank_of(self, item: Ints, position: Ints, ties: Ties, known: tuple[Ints, Ints] | None) -> Ints:
+        """The ranks of items at these positions, none of which is listed again; `known` is as for `tie_groups`."""
         rank = position - self.start[self.query[item]] + 1
         if ties != "trec" or self.run_score is None:
             return rank
-        starts, group = groups or self.groups_at(position)
+        starts, group = known or self.groups_at(position)
         tied = np.flatnonzero(np.diff(starts)[group] > 1)
         if not tied.size:
             return rank
@@ -211,10 +211,6 @@ class Order:
     """The run score of the first row."""
     is_tied: bool = True
     """Whether all rows have that run score."""
-    has_several: bool = False
-    """Whether a list has several items."""
-    query: pa.StringScalar | None = None
-    """That of the last row with items."""
     tied: int = 0
     """The items with the run score of the item before them in their list, of all `items`."""
     items: int = 0
@@ -228,16 +224,12 @@ class Order:
         for batch in batches:
             self.note = self.note or batch.note
             self.items += len(batch.item)
-            if batch.run_score is not None and len(batch.item):
+            if batch.run_score is None:
+                self.is_tied = self.is_tied and not len(batch.item)
+            elif len(batch.item):
+                self.score = float(batch.run_score[0]) if self.score is None else self.score
+                self.is_tied = self.is_tied and bool((batch.run_score == self.score).all())
                 self._count_tied(batch, batch.run_score)
-            if self.is_tied and len(batch.item):
-                scores = batch.run_score
-                self.score = float(scores[0]) if self.score is None and scores is not None else self.score
-                self.is_tied = scores is not None and bool((scores == self.score).all())
-                query = batch.query if batch.lengths is None else keep(batch.query, batch.lengths > 0)
-                goes_on = query[0] == self.query
-                self.has_several |= len(batch.item) > len(run_starts(query)) - goes_on
-                self.query = query[-1]
             yield batch
         if tag != "*" and self.score is None:
             raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
@@ -247,7 +239,7 @@ class Order:
         score = lists.run_score
         if score.size:
             self.score, self.is_tied = float(score[0]), bool(score[0] == score[-1] and (score == score[0]).all())
-            self.has_several = self.is_tied and bool((lists.length > 1).any())
+            self.tied = score.size - int((lists.length > 0).sum()) if self.is_tied else 0
             self.note = Problem(0, RISING) if lists.rises else None
             self.items, self.lists = score.size, lists
 
@@ -264,7 +256,7 @@ class Order:
 
         Equal run scores of which not all are equal are reported only with `judged_tie`: judged items may have them.
         """
-        if self.is_tied and self.has_several and ties == "trec":
+        if self.is_tied and self.tied and ties == "trec":
             notes.add(
                 0,
                 f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "

@@ -413,8 +413,7 @@ def _called(given: object, measure: Measure) -> str:
 def _text(measure: object) -> str:
     """The name of a measure, which may be another object by mistake."""
     if callable(measure) and not isinstance(measure, type):
-        name = getattr(measure, "__name__", "name")
-        raise MeasureError(f"found the function {name}; make it a measure, as in scorer.measure({name}, {name!r})")
+        raise MeasureError('found a function; make it a measure, as in scorer.measure(function, "its name")')
     if not isinstance(measure, str):
         raise MeasureError(
             f"found {quoted(repr(measure))}, an object of type {type(measure).__name__}, as a measure; give its name "

@@ -138,7 +138,7 @@ def _score_file(
         exceeded = error.limits if isinstance(error, LimitError) else {}
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
-    if order.query is None:  # no line is valid
+    if not order.items:  # no line is valid
         problems = problems.merged()
     return Rejected(problems, exceeded) if problems or outcome is None else outcome
 

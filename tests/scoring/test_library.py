@@ -664,10 +664,14 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: evaluate(SOLUTION, {"a": pd.DataFrame()}),
         'submission "a": no column for the query',
     ),
-    "a list of paths": (lambda: evaluate(SOLUTION, ["a.run", "b.run"]), "pass a dict name -> path"),
+    "a list of paths": (lambda: evaluate(SOLUTION, ["a.run", "b.run"]), "for several submissions, write a dict"),
     "a number as a name": (lambda: evaluate(SOLUTION, {1: "a.run"}), 'found "1" as the name of a submission'),
     "a dict of numbers": (lambda: evaluate(SOLUTION, {"q1": 1}), "expected a dict whose values are dicts"),
     "a dict of None": (lambda: evaluate(SOLUTION, {"q1": None}), "expected a dict whose values are dicts"),
+    "columns of different lengths": (
+        lambda: evaluate(SOLUTION, {"query": ["q1"], "item": ["d1", "d2"], "score": [1.0]}),
+        "found columns of different lengths: query has 1, item has 2, score has 1",
+    ),
     "columns as a dict": (
         lambda: evaluate(SOLUTION, {"query": ["q1"], "item": ["d1"], "value": [1.0]}),
         'found "1.0" as the id of the item',
@@ -707,7 +711,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a name as a kind": (lambda: scorer.Measure("nDCG@10"), 'found "nDCG@10" as the kind of a measure; scorer.parse'),  # type: ignore[arg-type]
     "pairs": (
         lambda: evaluate(SOLUTION, {"q1": [("d1", 2.0)]}),
-        'found pairs (as "q1"); for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}',
+        'found pairs; for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}',
     ),
     "pairs as arrays": (lambda: evaluate(SOLUTION, {"q1": np.array([["d1", "2"]])}), "write a dict item -> score"),
     "no score": (lambda: evaluate(SOLUTION, {"q1": {"d1": None}}), "1: found None as the score; expected a finite"),
@@ -732,7 +736,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a function as a measure": (
         lambda: evaluate(SOLUTION, LISTS, [max]),
-        "found the function max; make it a measure, as in scorer.measure(max, 'max')",
+        'found a function; make it a measure, as in scorer.measure(function, "its name")',
     ),
     "a row of four in a submission": (
         lambda: evaluate(SOLUTION, [("q1", "d1", 1.0, "1")]),
@@ -802,9 +806,13 @@ def test_a_wrong_keyword_names_the_nearest_parameter(call: Callable[[], object],
 def test_a_dict_of_columns_is_a_table() -> None:
     """As Hugging Face gives it, with the usual names of columns; lists of arrays, too."""
     solution = {"query-id": ["q", "q", "p"], "corpus-id": ["a", "b", "c"], "score": [1, 0, 2]}
-    run = {"query": ["q", "q", "p"], "item": ["b", "a", "c"], "score": np.array([2.0, 1.0, 3.0])}
+    run: dict[str, Any] = {"query": ["q", "q", "p"], "item": ["b", "a", "c"], "score": np.array([2.0, 1.0, 3.0])}
 
     assert dict(evaluate(solution, run, "RR")) == {"RR": 0.75}
+    for kind in (tuple, pd.Series):
+        assert dict(evaluate(solution, {name: kind(column) for name, column in run.items()}, "RR")) == {"RR": 0.75}
+    lists = {"query": ["q", "p"], "items": [["a", "b"], ["c"]], "scores": [[0.1, 0.9], [1.0]]}
+    assert dict(evaluate(solution, lists, "RR")) == {"RR": 0.75}
     assert evaluate({"query": {"item": 1}}, {"query": ["item", "score"]}, "RR")["RR"] == 1
 
 
