@@ -88,7 +88,7 @@ def several(source: Source) -> Several | None:
         if kind not in known:
             if isinstance(value, set | frozenset):
                 raise _error(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
-            is_pair = isinstance(element, list | tuple) and len(element) == 2
+            is_pair = isinstance(element, list | tuple | np.ndarray) and not _is_plain(element) and len(element) == 2
             if is_pair and not isinstance(value, Mapping):
                 raise _error('found pairs; for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}')
             known[kind] = _is_whole(value, element)
