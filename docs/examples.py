@@ -115,7 +115,7 @@ EXAMPLES: Mapping[str, Example] = {
         "The list has three relevant items and three others, and misses the relevant items c and e.",
         "1*3 - 1*3 - 0.25*2",
     ),
-    "Hits": _of_one_list("Hits(rel=positive)@3", "Of the first three items, d and a are relevant.", "1 + 1"),
+    "Hits": _of_one_list("Hits@3", "Of the first three items, d and a are relevant.", "1 + 1"),
     "SetP": _of_one_list("SetP", "The list has six items. Of these d, a and b are relevant.", "3 / 6"),
     "SetR": _of_one_list("SetR", "Of the five relevant items the list has d, a and b.", "3 / 5"),
     "SetF": _of_one_list(

@@ -98,7 +98,7 @@ def _success(measure: Measure) -> Measure | None:
     return None if measure.cutoff is None else success.measure(measure.cutoff)
 
 
-@kind(name="Hits", bounded=False, unlike=(Unlike("link prediction", "rel", _success),))
+@kind(name="Hits", bounded=False)
 def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the first k ranks, or anywhere in the list."""
     return ratio(matched.relevant_found(rel, k), 1, matched.relevant_items(rel) > 0)

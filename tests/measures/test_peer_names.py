@@ -180,7 +180,6 @@ def test_what_the_refusal_of_an_ambiguous_name_says_to_write_is_read() -> None:
         "RBP(rel=1)",
         "RBP@95",
         "rbp@95",
-        "hits@10",
         "Accuracy@5",
         "MRR,ERR@20",
         "ERR@20,10",

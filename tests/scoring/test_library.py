@@ -316,7 +316,7 @@ def test_an_unknown_form_of_a_frame_is_an_error(form: Any) -> None:
 
 def test_a_comparison_has_a_frame() -> None:
     """A row for each pair, with the attributes of the pair."""
-    comparison = scorer.compare(SOLUTION, {"a": LISTS, "b": {"q1": ["d1"]}, "c": SCORES}, "Hits(rel=positive)@2")
+    comparison = scorer.compare(SOLUTION, {"a": LISTS, "b": {"q1": ["d1"]}, "c": SCORES}, "Hits@2")
 
     rows = comparison.to_frame()
 

@@ -43,7 +43,7 @@ Ranked = dict[str, dict[str, float]]
 
 EXACT = (
     "P@2",
-    "Hits(rel=positive)@3",
+    "Hits@3",
     "RR",
     "RR@2",
     "Success@2",
