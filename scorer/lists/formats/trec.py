@@ -116,7 +116,7 @@ def _check_header(head: Block) -> None:
             and sum(tables.plain(name) in tables.NAMES for name in names) > 1
         ):
             number = head.first_line + at
-            raise UnreadableError(f"line {number} is a header, {quoted(line)}; remove it", number)
+            raise UnreadableError(f"found {quoted(line)}, which is a header; remove the line", number)
         return
 
 

@@ -598,6 +598,9 @@ def _flags(column: pa.Array, line: Ints, findings: Findings) -> Bools:
     return flag
 
 
+THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}([,.'\u2019_ \u00a0\u202f][0-9]{3})+([.,][0-9]+)?")
+
+
 def report_wrong(column: pa.Array, wrong: Bools, line: Ints, findings: Findings, role: str) -> None:
     """Report the wrong values of a column."""
     at = np.flatnonzero(wrong)
@@ -606,6 +609,8 @@ def report_wrong(column: pa.Array, wrong: Bools, line: Ints, findings: Findings,
         value: Any = column[at[number]].as_py()
         has_comma = isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").lstrip("+-").isdigit()
         comma = "; write a decimal point, not a comma" if has_comma else ""
+        if isinstance(value, str) and not has_comma and THOUSANDS.fullmatch(value):
+            comma = "; write numbers without marks between thousands, and with a decimal point"
         return f"found {quoted(value) if isinstance(value, str) else value} as {role}{comma}"
 
     findings.add_each(line[at], found)
