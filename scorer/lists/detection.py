@@ -179,7 +179,7 @@ class DetectedFormat:
     def _checked(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
         """Like `read`, but raises LimitError for an id that is too long, before anything compares it.
 
-        Where the format was detected and no line of the first block can be read, report that.
+        Where half of the lines were enough to detect the format and none of the first block can be read, report that.
         """
 
         def checked(block: Block, findings: Findings) -> Batch:
@@ -190,8 +190,8 @@ class DetectedFormat:
                 if (length := longest(ids)) > most:
                     found = f"the id of {what} has {length:,} bytes"
                     raise LimitError(block.limits, "id_bytes", found, block.first_line)
-            is_likely = self.hint and self.format in (letor, trec, vlnet)  # by half of the lines
-            if is_likely and block is head and findings.count > before and not len(batch.query):
+            is_likely = self.hint and self.format in (letor, vlnet) and block is head
+            if is_likely and findings.count > before and not len(batch.query):
                 found = f"the file looks like {self.format.NAME}, but none of its first lines can be read as such"
                 findings.add(min(problem.line for problem in findings), f"{found}; {self.hint}")
             return batch

@@ -146,7 +146,7 @@ VECTORS = "2 qid:1 1:0.1 2:0.7\n0 qid:1 1:0.9 2:0.2\n1 qid:2 1:0.4\n0 qid:2 1:0.
 def test_predictions_belong_to_the_rows_of_a_letor_file(qrels_folder: Path, terminal: Terminal) -> None:
     """As LightGBM and XGBoost write them, a number a line; the rows of a query may be apart."""
     Path("feat.txt").write_text(VECTORS, encoding="utf-8")
-    Path("named.txt").write_text("# head\n1 qid:2 1:1 # x\n0 qid:1 # y\n\n2 qid:1 # z\n0 qid:2 # w\n", encoding="utf-8")
+    Path("named.txt").write_text("# head\n1 qid:2 1:1 # x\n2 qid:1 # y\n\n0 qid:1 # z\n0 qid:2 # w\n", encoding="utf-8")
     Path("pred.txt").write_text("0.3\n8e-1\n.9\n+0.1\n", encoding="utf-8")
 
     assert scorer.evaluate("feat.txt", "pred.txt", "nDCG@2")["nDCG@2"] == pytest.approx(0.8155, abs=5e-5)
