@@ -130,6 +130,11 @@ class DetectedFormat:
         """Whether each query has one row only, and every item that a solution lists is relevant, with any grade."""
         return self.format is vlnet
 
+    @property
+    def is_letor(self) -> bool:
+        """Whether predictions can belong to the rows of the file."""
+        return self.format is letor
+
     def graded(self, head: Block) -> Reader[Graded]:
         with self._choosing():
             return self._checked(head, self.format.graded(head, self.options))

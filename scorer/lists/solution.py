@@ -18,7 +18,6 @@ from scorer.errors import ContentError, Findings, SolutionError
 from scorer.files import shown
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists.detection import opened, roles
-from scorer.lists.formats import letor
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import (
     booleans,
@@ -511,7 +510,7 @@ class Solution:
             kind = SolutionError if findings else ContentError
             solution = cls.of(batches, findings, query_once=detected.is_vlnet, listed_is_relevant=detected.is_vlnet)
             solution.read_as = detected.solution_layout(head)
-            solution.rows = batches if detected.format is letor else ()
+            solution.rows = batches if detected.is_letor else ()
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:

@@ -158,7 +158,7 @@ def test_predictions_belong_to_the_rows_of_a_letor_file(qrels_folder: Path, term
     for text, solution, why in (
         ("0.3\n0.8\n0.9\n", "feat.txt", "3 in all, .*; expected one for each row of the solution"),
         ("0.3\n\n0.8\n0.9\n0.1\n", "feat.txt", "without blank lines"),
-        ("0.3\n0.8\n0.9\n0.1\n", QRELS, "expected beside them a solution in LETOR's format"),
+        ("0.3\n0.8\n0.9\n0.1\n", QRELS, "expected a solution in LETOR's format"),
         ("0.3\nnan\n0.9\n0.1\n", "feat.txt", 'found "nan" as the score'),
     ):
         Path("pred.txt").write_text(text, encoding="utf-8")

@@ -63,7 +63,7 @@ def predicted(rows: Sequence[Graded]) -> Reader[Ranked]:
         lines = Lines.of(block)
         found = f"found a number a line, {len(lines):,} in all, as predictions of LightGBM and XGBoost; "
         if not rows:
-            need = "expected beside them a solution in LETOR's format, or else rows of query, item and score"
+            need = "expected a solution in LETOR's format, or else rows of query, item and score"
             raise UnreadableError(f"{found}{need}", 1)
         query, item = joined(batch.query for batch in rows), joined(batch.item for batch in rows)
         if len(query) != len(lines) or lines.number[-1] - lines.number[0] >= len(lines):
