@@ -131,7 +131,7 @@ class DetectedFormat:
         return self.format is vlnet
 
     @property
-    def is_letor(self) -> bool:
+    def has_predicted_rows(self) -> bool:
         """Whether predictions can belong to the rows of the file."""
         return self.format is letor
 

@@ -510,7 +510,7 @@ class Solution:
             kind = SolutionError if findings else ContentError
             solution = cls.of(batches, findings, query_once=detected.is_vlnet, listed_is_relevant=detected.is_vlnet)
             solution.read_as = detected.solution_layout(head)
-            solution.rows = batches if detected.is_letor else ()
+            solution.rows = batches if detected.has_predicted_rows else ()
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
         if findings or solution is None:
