@@ -119,7 +119,7 @@ def _score_file(
     outcome, read, order = None, None if digest is None else hashlib.sha256(), Order()
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
-            rows = read_batches(detected.ranked(head), blocks, problems, pool, limits)
+            rows = read_batches(detected.ranked(head, solution.rows), blocks, problems, pool, limits)
             batches = order.of(rows, detected.options.get("tag", "*"))
             layout = detected.layout(head)
             has_lists = layout is not None and layout.has_lists
