@@ -219,7 +219,7 @@ class Findings:
         self.extend(Findings([problem], 1))
 
     def add_each(self, lines: Sequence[int] | NDArray[np.int64], text: Callable[[int], str]) -> None:
-        """Add a problem of form for each of `lines`, which ascend. Few texts, ``text(i)`` of the i-th, are requested."""
+        """Add a problem of form for each of `lines`, which ascend. ``text(i)`` is that of the i-th; few are used."""
         self.note_each(lines, FORM, lambda at: {"text": text(at), "advice": ""})
 
     def note_each(
