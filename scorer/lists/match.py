@@ -197,7 +197,7 @@ def match(
     elif not problems:
         (problems if needs_lists else notes).add(0, "the file has no rows")
     if seen.excluded:  # in all lists, so that the number shows nothing about the queries of the solution
-        notes.note(0, "excluded", items=seen.excluded)
+        notes.note(0, "excluded", count=seen.excluded)
     check_lengths(lengths, list_length, seen.short, notes)
     retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
     items = int(retrieved.sum())

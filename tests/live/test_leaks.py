@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
 from markupsafe import escape
@@ -486,7 +487,7 @@ def test_no_decision_uses_the_words_of_a_finding(
     settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With every sentence in other words, the site has the same sentences at the same places, and no other byte."""
-    plain, sites = Problem.text.fget, []
+    plain, sites = cast("property", vars(Problem)["text"]).fget, []
     assert plain is not None
     for reworded in (str, in_other_words):
         said: set[str] = set()
@@ -496,7 +497,8 @@ def test_no_decision_uses_the_words_of_a_finding(
             return reworded(plain(problem))
 
         monkeypatch.setattr(Problem, "text", property(text))
-        folder, site = tmp_path / reworded.__name__, {}
+        folder = tmp_path / reworded.__name__
+        site: dict[str, bytes] = {}
         for number, pages in enumerate(probed(folder, settings, SHOWN[2], SOLVED, FILES)):
             marks = {escape(each).encode() for each in said}
             known = re.compile(b"|".join(re.escape(mark) for mark in sorted(marks, key=len, reverse=True)))
