@@ -86,7 +86,7 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
     else:
         tab.ask(f"document.getElementById('key').value = '{invitation}'")
         tab.ask("document.querySelector('button').click()")
-    until(tab, "document.body.innerText.includes('It is shown only now')")
+    until(tab, "document.body.innerText.includes('The invitation cannot be used again')")
     assert invitation not in tab.ask("location.href")
 
     file = tmp_path / "wider net.txt"
@@ -228,7 +228,7 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     hand.check(first)
     hand.sees("Hand in list-0.txt to Main")
     hand.check(empty)
-    hand.sees("the form has no file, or an empty one; choose a file")
+    hand.sees('the file "empty.txt" is empty; choose a file')
     assert hand.button() == ""
     assert "list-0.txt" not in hand.tab.ask("document.body.innerText")
 
