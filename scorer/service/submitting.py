@@ -248,6 +248,7 @@ async def _sign_in(service: Service, request: Request, fields: Fields) -> Respon
     if token is None or token.use != "token" or not token.is_valid(now):
         raise RefusedError("unauthorised", "this is no valid token and no invitation; ask the organisers for one")
     response = _back(_one(fields, "track"), file=_one(fields, "file"), show="token" if new else "")
+    response.headers["location"] += "#news" if new else ""
     service.sessions.begin(response, sha256, now, new)
     return response
 
