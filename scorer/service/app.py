@@ -21,7 +21,6 @@ import traceback
 import uuid
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from functools import partial
 from http import HTTPStatus
 from pathlib import Path
@@ -296,9 +295,10 @@ async def _deliver(service: Service, request: Request) -> Response:
             values = await in_thread("disk", examined, track, service.challenge.limits, upload, stated)
             delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, values)
             accepted = await service.accept(delivery)
-    index, at = accepted.event.index, datetime.fromisoformat(accepted.event.body["received"])
+    index = accepted.event.index
+    own = service.own_entry(track, team, str(index)).submission
     same = await service.read(
-        lambda view: same_entry(view, service.followed, track, team, accepted.event.body["digest"], at, index)
+        lambda view: same_entry(view, service.followed, track, team, own.digest, own.received, index)
     )
     status = 201 if accepted.is_new else 200
     return JSONResponse(accepted_document(accepted, same), status, {"Location": delivery_id})

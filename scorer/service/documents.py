@@ -317,7 +317,7 @@ def _key(challenge: Challenge, track: str, digest: str) -> Key:
     for each in challenge.tracks:
         files |= {each.solution_path, *public_lists(each).values()}
     local = sorted(path for path in files if isinstance(path, Path))
-    # To ask for the version of a file behind a URL takes long, so these checks are repeated after a while.
+    # The version of a file behind a URL takes long to find out, so these checks are repeated after a while.
     minute = None if len(local) == len(files) else time.monotonic() // _KEPT_WITH_URLS
     return track, digest, minute, *map(_version, local)
 

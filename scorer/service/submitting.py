@@ -396,9 +396,9 @@ async def _check_answers(service: Service, token: Token, held: Held, fields: Fie
         lambda view: same_entry(view, service.followed, track, team, held.digest, service.store.now())
     )
     if same is not None and "again" not in fields:
-        raise RefusedError("invalid", f"entry {same} has the same bytes; tick the box to hand them in again")
+        raise RefusedError("invalid", f"entry {same} has the same bytes; tick the box above the button")
     if any(text.startswith(SCORES_NOTHING) for _, text in held.findings) and "zero" not in fields:
-        raise RefusedError("invalid", "the file scores 0 for certain; tick the box to hand it in")
+        raise RefusedError("invalid", "the file scores 0 for certain; tick the box above the button")
 
 
 def _stated(track: Track, fields: Fields) -> dict[str, Given]:

@@ -294,7 +294,7 @@ def test_withdrawing_picking_and_the_end_of_the_quota(
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_the_page_asks_for_metadata_and_says_that_scoring_is_paused(
+def test_the_page_requires_metadata_and_says_that_scoring_is_paused(
     only_tab: Page, tmp_path: Path, scripts: bool
 ) -> None:
     """A wrong value has the focus; the loop has ended; and then the session ends while the page looks."""
@@ -311,7 +311,9 @@ def test_the_page_asks_for_metadata_and_says_that_scoring_is_paused(
         hand.sees("Scoring is paused since ")
         hand.check(*files(tmp_path, 1))
         hand.click(".hand-in button", "Hand in list-0.txt")
-        assert hand.tab.ask("document.querySelector('.hand-in input:invalid').id") == "meta-system"  # the browser says so
+        assert (
+            hand.tab.ask("document.querySelector('.hand-in input:invalid').id") == "meta-system"
+        )  # the browser says so
         for value in ("x", "3"):
             fill = f"for (const [name, value] of [['system', 'a'], ['seconds', '{value}']])"
             hand.tab.ask(f"{fill} document.getElementById(`meta-${{name}}`).value = value")
