@@ -215,6 +215,8 @@ class TestInBrowser:
         assert "It is too close to call: the queries do not" in tab.ask(
             "document.getElementById('verdict').textContent"
         )
+        labels = "[...document.querySelectorAll('#picture .ticks text')].map(each => each.textContent)"
+        assert tab.ask(labels) == ["−0.04", "−0.02", "0", "0.02", "0.04"]
         tab.ask("location.hash = '#a=paper-boats&b=nobody'")
         assert tab.ask("document.querySelector('select[name=a]').value") == "paper-boats"
         assert tab.errors == []
