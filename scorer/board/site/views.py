@@ -31,9 +31,6 @@ from scorer.measures import Measure
 from scorer.settings.rules import MetadataField
 from scorer.wording import letters, range_of_ranks, shared_ranks
 
-MARKED_ROWS = 300
-"""With more rows, a board has no histograms and no sparklines, so that its page stays small."""
-
 MEASURES = 3
 """How many further measures are shown at first; those that are equal for all rows are not."""
 
@@ -51,6 +48,9 @@ DIGIT, BOLD_DIGIT, LETTER = 0.465, 0.585, 0.43
 
 PADDING = 0.6
 """Of a cell, in rem."""
+
+NAME_LETTER, WIDEST_NAME = 0.52, 52
+"""The width of a letter of a name in rem, and of the widest column of names in quarters of a rem."""
 
 WIDEST_HEAD = 26
 """The width at which the heading of a measure breaks, in quarters of a rem."""
@@ -158,7 +158,7 @@ def board_columns(
     The primary measure is the first of `measures`; `scores` has the shown scores of each row. `marks` says whether the
     scores of queries are drawn for any row.
     """
-    drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
+    drawn, both = len(board.rows) <= LONG_ROWS, board.shows_both
     entries = [len(row.present_entries) for row in board.rows]
     has_tiers = board.primary_certainty is not None
     has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
@@ -168,7 +168,7 @@ def board_columns(
         BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,
         BoardColumn("rank", "Rank", 10, "ascending"),
         BoardColumn("range", "Range", 17, "ascending") if has_tiers else None,
-        BoardColumn("team", "Team", 40, "ascending"),
+        BoardColumn("team", "Team", _team_width(board), "ascending"),
         BoardColumn("affiliation", "Affiliation", 40, "ascending", shown=False)
         if any(row.team.affiliation for row in board.rows)
         else None,
@@ -222,6 +222,12 @@ def _differ(values: Sequence[object]) -> bool:
 def _score_width(decimals: int, digit: float) -> int:
     """The width of a score from 0 to 1 in quarters of a rem; a point takes about half the room of a digit."""
     return math.ceil(((decimals + 1.6) * digit + PADDING) * QUARTERS)
+
+
+def _team_width(board: Board) -> int:
+    """The width of a name, in quarters of a rem; those longer than the widest column break, or are cut."""
+    longest = max((len(row.name) + len(" baseline" if row.baseline else "") for row in board.rows), default=0)
+    return min(max(40, math.ceil((longest * NAME_LETTER + 2 * PADDING) * QUARTERS)), WIDEST_NAME)
 
 
 def _head_width(measure: MeasureColumn) -> int:
@@ -362,11 +368,6 @@ class BoardView:
         return len(self.rows) > LONG_ROWS
 
     @property
-    def lacks_marks(self) -> bool:
-        """Whether histograms and sparklines are left out because the board is long."""
-        return len(self.rows) > MARKED_ROWS
-
-    @property
     def interval_decimals(self) -> int:
         return min(self.board.track.shown_decimals, INTERVAL_DECIMALS)
 
@@ -401,7 +402,7 @@ def board_view(
     scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
     axis, where = board_axis(board, scores), places(board)
-    marks = len(board.rows) <= MARKED_ROWS
+    marks = len(board.rows) <= LONG_ROWS
     blank: tuple[Mark | None, ...] = (None,) * len(board.rows)
     drawn = histograms(board) if marks else blank
     rows = tuple(
