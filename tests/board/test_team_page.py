@@ -338,7 +338,7 @@ def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
             "",
             [],
             "public",
-            " The ids of queries are not shown, because they tell which queries a secret split selects.",
+            " The ids of queries are not shown, because they tell which ones a secret split selects.",
         ),
     ],
 )
