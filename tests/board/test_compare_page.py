@@ -216,7 +216,7 @@ class TestInBrowser:
             "document.getElementById('verdict').textContent"
         )
         labels = "[...document.querySelectorAll('#picture .ticks text')].map(each => each.textContent)"
-        assert tab.ask(labels) == ["−0.04", "−0.02", "0", "0.02", "0.04"]
+        assert tab.ask(labels) == [f"{step / 100:.2f}".replace("-", "−") if step else "0" for step in range(-4, 5)]
         tab.ask("location.hash = '#a=paper-boats&b=nobody'")
         assert tab.ask("document.querySelector('select[name=a]').value") == "paper-boats"
         assert tab.errors == []

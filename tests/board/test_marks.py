@@ -227,6 +227,13 @@ def test_a_mark_is_left_out_without_histograms_and_on_a_long_board() -> None:
     assert not view_of(many).cells["best"]
 
 
+@pytest.mark.parametrize(("name", "width"), [("short", 40), ("a name of twenty-six let", 55), ("W" * 300, 60)])
+def test_the_column_of_names_is_as_wide_as_the_longest_one(name: str, width: int) -> None:
+    """Where the other columns leave room for it."""
+    one = board_of(challenge(measures=[]).tracks[0], scored_row(name, 0.3, 0.3, 1))
+    assert next(column.width for column in view_of(one).layout if column.kind == "team") == width
+
+
 def test_a_sparkline_rises_with_each_better_entry() -> None:
     """Entries that were not the best leave it level, and those that cannot count are left out."""
     track = challenge().tracks[0]

@@ -49,8 +49,9 @@ DIGIT, BOLD_DIGIT, LETTER = 0.465, 0.585, 0.43
 PADDING = 0.6
 """Of a cell, in rem."""
 
-NAME_LETTER, WIDEST_NAME = 0.52, 52
-"""The width of a letter of a name in rem, and of the widest column of names in quarters of a rem."""
+NAME_LETTER, TEAM, WIDEST_NAME, WIDE = 0.52, 40, 60, 90
+"""The width of a letter of a name in rem; of the column of names at least and at most, in quarters of a rem; and of the
+windows, in rem, from which on it is wider than at least."""
 
 WIDEST_HEAD = 26
 """The width at which the heading of a measure breaks, in quarters of a rem."""
@@ -168,7 +169,7 @@ def board_columns(
         BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,
         BoardColumn("rank", "Rank", 10, "ascending"),
         BoardColumn("range", "Range", 17, "ascending") if has_tiers else None,
-        BoardColumn("team", "Team", _team_width(board), "ascending"),
+        BoardColumn("team", "Team", TEAM, "ascending"),
         BoardColumn("affiliation", "Affiliation", 40, "ascending", shown=False)
         if any(row.team.affiliation for row in board.rows)
         else None,
@@ -193,7 +194,9 @@ def board_columns(
             for field in board.metadata_fields
         ),
     ]
-    return _with_windows(_with_toggles([column for column in candidates if column]))
+    columns = _with_windows(_with_toggles([column for column in candidates if column]))
+    width = _team_width(board, columns)
+    return tuple(replace(column, width=width) if column.kind == "team" else column for column in columns)
 
 
 OPTIONAL = ("tier", "range", "affiliation", "interval", "judged", "queries", "preliminary", "before", "change", "best")
@@ -224,10 +227,12 @@ def _score_width(decimals: int, digit: float) -> int:
     return math.ceil(((decimals + 1.6) * digit + PADDING) * QUARTERS)
 
 
-def _team_width(board: Board) -> int:
-    """The width of a name, in quarters of a rem; those longer than the widest column break, or are cut."""
+def _team_width(board: Board, columns: Sequence[BoardColumn]) -> int:
+    """The width of the longest name, as far as the other columns leave room in a window of `WIDE` rem."""
     longest = max((len(row.name) + len(" baseline" if row.baseline else "") for row in board.rows), default=0)
-    return min(max(40, math.ceil((longest * NAME_LETTER + 2 * PADDING) * QUARTERS)), WIDEST_NAME)
+    wanted = min(math.ceil((longest * NAME_LETTER + 2 * PADDING) * QUARTERS), WIDEST_NAME)
+    spare = int((WIDE - SIDES - AXIS) * QUARTERS) - sum(column.width for column in columns if column.shown)
+    return max(TEAM, min(wanted, TEAM + spare))
 
 
 def _head_width(measure: MeasureColumn) -> int:
