@@ -148,8 +148,10 @@ class TestSessions:
         rules = 'rows = "entry"\nquota = {per_day = 5, zone = "AoE"}\n'
         with served(Live.graded(tmp_path / "rows", rules=rules)) as found:
             visitor = Visitor(found)
+            assert "<b>Table" not in visitor.page()  # there is no entry yet
             found.put("amber", GOOD)
             page = visitor.page()
+            assert "<b>Table 1.</b> <i>Your only entry" in page
             assert "Each entry is a row" in page
             assert "the one with the best" not in page
             times = re.findall(r"<time[^>]*>([^<]*)</time>", page)
@@ -527,7 +529,7 @@ class TestHandingIn:
             assert "<b>The only entry of today is used; next at 00:00 UTC.</b>" in page
             answer = visitor.post(action="hand-in", track="main", file=visitor.address["file"])
             assert answer.status_code == 429
-            assert "the quota is used up" in answer.text
+            assert "The quota is used up" in answer.text
             challenge.now = day(22)
             visitor = Visitor(challenge)
             page = visitor.page()
