@@ -166,8 +166,12 @@ class Problem:
         """What the team of the file may see of it: the problem, another one in its place, or nothing."""
         known = texts_of(__file__)[self.code]
         if known.get("seen_by") == "team" or (known.get("seen_by") == "team, public queries" and queries_are_public):
-            return replace(self, facts={**self.facts, **known.get("for_team", {})})
+            return self.without_advice()
         return Problem(0, known["instead"]) if "instead" in known else None
+
+    def without_advice(self) -> Problem:
+        """The problem without what only who chooses the settings of a track can do."""
+        return replace(self, facts={**self.facts, **texts_of(__file__)[self.code].get("for_team", {})})
 
     def __str__(self) -> str:
         return f"{self.line}: {self.text}" if self.line else self.text

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NO_QUERY_KNOWN, SCORES_NOTHING, READ_AS = "no-query-known", "scores-nothing", "read-as"
+NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING, READ_AS = "no-query-known", "other-track", "scores-nothing", "read-as"
 ALL_EQUAL, EQUAL_SCORES = "all-equal", "equal-scores"
 """The codes of findings that something is decided by."""
 
