@@ -116,7 +116,7 @@ def _check(
     """Check a file, and its metadata unless they are None."""
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
-    from scorer.scoring.outcomes import Failed, Rules, Summary
+    from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
     from scorer.settings.tracks import public_lists
 
     rules = Rules.of(requested)

@@ -411,7 +411,7 @@ class Checks:
             except subprocess.TimeoutExpired:
                 process.kill()
                 return None
-        if process.returncode not in (0, 1):
+        if process.returncode not in (0, 1) or not out:  # the challenge cannot be read now
             return None
         answer = json.loads(out)
         found = [Problem(each["line"], each["code"], each["facts"]).without_advice() for each in answer["findings"]]
