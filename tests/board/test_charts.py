@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from scorer.board.build import RECALLS
-from scorer.board.charts import svg as charts_svg
+from scorer.board.charts import panel as charts_svg
 from scorer.board.charts.over_time import (
     STEPS,
     Curve,
@@ -25,7 +25,7 @@ from scorer.board.charts.over_time import (
     precision_recall,
     preliminary_against_final,
 )
-from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, REPORT_WIDTH, text_width
+from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, REPORT_WIDTH, Svg, text_width
 from scorer.board.charts.rankings import (
     blob_plot,
     podium_plot,
@@ -35,7 +35,6 @@ from scorer.board.charts.rankings import (
     significance_map,
     tau_violin,
 )
-from scorer.board.charts.svg import Svg
 from tests.browser import Page, chromium
 from tests.commands import process
 from tests.drawings import CHARTS, OPENED, TEAMS, digest, drawings, histories
