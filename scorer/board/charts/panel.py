@@ -43,11 +43,10 @@ def ticks(low: float, high: float, most: int = 6) -> list[Tick]:
             break
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     values = (place * step for place in range(first, last + 1))
-    return [(float(f"{value:.{decimals + 2}f}"), _tick_text(value, decimals)) for value in values]
-
-
-def _tick_text(value: float, decimals: int) -> str:
-    return number(value, decimals) if float(f"{value:.{decimals}f}") else "0"
+    return [
+        (float(f"{value:.{decimals + 2}f}"), number(value, decimals) if float(f"{value:.{decimals}f}") else "0")
+        for value in values
+    ]
 
 
 def score_ticks(low: float, high: float, most: int = 6) -> list[Tick]:
