@@ -1,4 +1,4 @@
-"""Parameters of commands, and those that several commands share.
+"""Parameters of commands, those that several commands share, and the script with which a shell completes them.
 
 A command is a function. Each of its parameters has a declaration in the place of a default: what it is called on the
 command line, and its help. The declarations and the types of the parameters make the parser. A parameter whose type is

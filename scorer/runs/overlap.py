@@ -1,4 +1,4 @@
-"""overlap(): how similar runs are, pair by pair and query by query, and the measures of similarity."""
+"""overlap(): how similar runs are, pair by pair and query by query; and pool(): what they list that is not judged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The marks and the frame of a chart, the values on its axes, and its text."""
+"""The marks and the frame of a chart, the values on its axes, its text, and the picture as SVG, cached by content."""
 
 from __future__ import annotations
 
