@@ -431,7 +431,7 @@ class TestHandingIn:
         visitor.choose(GOOD, "second.txt")
         assert f"Hand in again: entry {index}, <bdi>first.txt</bdi>, has the same bytes" in visitor.page()
         refused = visitor.post(action="hand-in", **visitor.held())
-        assert (refused.status_code, f"entry {index} has the same bytes" in refused.text) == (400, True)
+        assert (refused.status_code, f"Entry {index} has the same bytes" in refused.text) == (400, True)
         held = visitor.held()
         visitor.post(action="withdraw", track="main", withdraw=index)
         assert visitor.post(action="hand-in", **held).status_code == 303
@@ -645,7 +645,7 @@ class TestOneFileForEachPage:
         visitor.choose(GOOD, "first.txt")
         answer = visitor.choose("", "empty.txt")
         assert answer.status_code == 400
-        assert "the file &#34;empty.txt&#34; is empty; choose a file" in answer.text
+        assert "The file &#34;empty.txt&#34; is empty; choose a file" in answer.text
         assert "first.txt" not in answer.text
         assert "first.txt" not in visitor.page()
         assert is_untouched(challenge)
