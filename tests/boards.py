@@ -10,8 +10,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from scorer.board.board import Board, Row
-from scorer.board.build import ranked
-from scorer.board.changes import with_changes
+from scorer.board.build import ranked, with_changes
 from scorer.errors import Problem
 from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State

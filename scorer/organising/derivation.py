@@ -491,8 +491,8 @@ def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Veri
     found = [*_differences(was, now, "", needed)]
     if wrong := next((difference for difference, is_open in found if not is_open), ""):
         return Verified(statement, wrong + versions)
-    unknown = "only one of them has " + ", ".join(difference for difference, _ in found) if found else ""
-    return Verified(statement, unknown and unknown + versions, is_open=True)
+    unknown = f"only one of them has {', '.join(difference for difference, _ in found)}{versions}" if found else ""
+    return Verified(statement, unknown, is_open=True)
 
 
 def _table(text: bytes) -> dict[str, Any]:

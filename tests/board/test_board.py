@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from scorer.store.events import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import markdown_table, printable_name
-from tests.databases import KINDS, NewPlace, new_places
+from tests.databases import NewPlace
 from tests.strategies import matched
 
 BASIS = Basis("50" * 32, "settings" + "0" * 56)
@@ -124,13 +123,6 @@ def board(store: Store, track: Track) -> Board:
         return build_board(Now.of(view, track).by(track, recorded.basis if recorded else None))
 
     return store.read(built)
-
-
-@pytest.fixture(params=KINDS)
-def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """A function that returns the address of a new database, for each kind in turn."""
-    with new_places(request.param, tmp_path) as new_place:
-        yield new_place
 
 
 @pytest.fixture

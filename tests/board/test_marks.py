@@ -11,6 +11,7 @@ from scorer.board.board import BINS, Board, Certainty, Row, RowCertainty, Tier
 from scorer.board.site.captions import are_interleaved
 from scorer.board.site.figures import (
     HISTOGRAM_HEIGHT,
+    LONG_ROWS,
     SPARK_HEIGHT,
     SPARK_WIDTH,
     Strip,
@@ -21,7 +22,6 @@ from scorer.board.site.figures import (
 from scorer.board.site.timeline import latest_entries
 from scorer.board.site.views import (
     LARGEST_WINDOW,
-    LONG_ROWS,
     SMALLEST_WINDOW,
     WINDOW_STEP,
     BoardColumn,
