@@ -503,7 +503,7 @@ class TestHandingIn:
             found = re.search('<section class="found".*?</section>', visitor.page(), re.DOTALL)
             pages.append("" if found is None else re.sub("[qu]([123])", r"\1", found[0]))
         assert pages[0] == pages[1]
-        assert "valid for track main: 3 lists, 6 items" in pages[0]
+        assert "Read: 3 lists, 6 items." in pages[0]
 
     def test_scoring_is_paused_when_the_loop_has_ended(self, challenge: Served, visitor: Visitor) -> None:
         """By its last sign of life; not where there never was a loop, or runs go on without one."""
