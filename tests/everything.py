@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import random
+import re
 import secrets
 import shutil
 import sys
@@ -40,9 +41,8 @@ from tests.commands import Answer, here
 from tests.live_challenges import day
 from tests.oracles import preliminary_queries
 
-Way = Literal["service", "inbox", "folder"]
-"""Over HTTP; by a folder or a mailbox that `scorer collect` reads; into the folder of submissions."""
-WAYS: tuple[Way, ...] = ("service", "inbox", "folder")
+Way = Literal["service", "shell", "inbox", "folder"]
+"""Over HTTP, and by `scorer submit`; by a folder or a mailbox that `scorer collect` reads; into that of submissions."""
 
 TRACKS = ("songs", "films", "runs")
 QUERIES = [f"q{number:02}" for number in range(24)]
@@ -253,7 +253,7 @@ OVER = (
 """What the organisers change once all is over."""
 
 FILES = {
-    "pages/10-data.md": "# Data\n\nWhere the data is: [rules](rules.html).\n",
+    "pages/10-data.md": "# Data\n\nWhere the data is: [rules](songs/rules.html).\n",
     "templates/extra.css": "main { color: inherit; }\n",
     "templates/board.html": (
         '{% extends "shipped/board.html" %}\n'
@@ -312,6 +312,11 @@ def _graded(items: Mapping[str, int]) -> str:
     return ",".join(f"{item}|{grade}" for item, grade in items.items() if grade)
 
 
+def other_name(name: str, hidden: int) -> str:
+    """A name as a challenge with other hidden facts has it."""
+    return name + "x" * hidden
+
+
 @dataclass(frozen=True)
 class Delivery:
     """A file that a team hands in."""
@@ -328,6 +333,13 @@ class Delivery:
     """Its required metadata; empty: missing."""
     content: str | None = None
     """In place of generated lists."""
+    hidden: int = 0
+    """Changes names and metadata, but no lists."""
+
+    @property
+    def folder(self) -> str:
+        """The name of the team, as the record has it."""
+        return other_name(self.team, self.hidden)
 
     @property
     def text(self) -> str:
@@ -357,7 +369,8 @@ class Delivery:
         if not self.kind:
             return ""
         number = len(self.name) + len(self.team)
-        stated = ["method:", f"  kind: {self.kind}", f"energy: {number / 4}", f"external: {('no', 'yes')[number % 2]}"]
+        stated = ["method:", f"  kind: {self.kind}", f"energy: {number / 4 + self.hidden}"]
+        stated += [f"external: {('no', 'yes')[(number + self.hidden) % 2]}"]
         stated += [f"page: https://pages.example.org/{number}", f"approach: Number {number} of {self.track}"]
         return "".join(f"{line}\n" for line in stated)
 
@@ -371,7 +384,7 @@ class Delivery:
     @property
     def file(self) -> str:
         """The name of the file."""
-        return f"{self.name}.txt"
+        return f"{other_name(self.name, self.hidden)}.txt"
 
     @property
     def digest(self) -> str:
@@ -451,13 +464,13 @@ TORN = "# ir_metadata.start\n# kind: manual\n# ir_metadata.end\nq\n"
 
 def season(hidden: int = 0) -> list[Step]:
     """All that happens, in the order of time."""
-    wrong, down = "A grade was wrong.", "The server was down."
+    wrong, down, x = "A grade was wrong.", "The server was down.", other_name("", hidden)
     steps: list[Step] = [
         command(day(3), "split"),
         command(day(3), "commit"),
         command(day(3, 13), "run --executor serial"),
-        command(day(4), "teams token amber --label laptop"),
-        command(day(4), "teams invite birch --label desk --expires 2027-02-01T00:00:00Z"),
+        command(day(4), f"teams token amber{x} --label laptop"),
+        command(day(4), f"teams invite birch{x} --label desk --expires 2027-02-01T00:00:00Z"),
         command(day(4), "heads"),
         # The first phase
         Delivery(day(9), "songs", "hazel", "early", 0.6),
@@ -488,10 +501,10 @@ def season(hidden: int = 0) -> list[Step]:
         Request(day(12, 16), "DELETE", "songs", "amber", "/entries/{second}"),
         Delivery(day(12, 17), "songs", "gorse", "refused", 0.5),  # over the quota of rejected files
         command(day(13), "run --executor serial", code=1),
-        command(day(13), "teams merge dahlia cedar --reason", "They are one group."),
-        command(day(13), "teams disqualify elder --reason", "Copied from another team."),
-        command(day(13), "teams rename gorse", "Gorse & Söhne"),
-        command(day(13), "pick songs/birch/net.txt", code=1),  # it has another name in the record
+        command(day(13), f"teams merge dahlia{x} cedar{x} --reason", "They are one group."),
+        command(day(13), f"teams disqualify elder{x} --reason", "Copied from another team."),
+        command(day(13), f"teams rename gorse{x}", f"Gorse & Söhne{x}"),
+        command(day(13), f"pick songs/birch{x}/net{x}.txt", code=1),  # it has another name in the record
         Delivery(day(13, 13), "songs", "gorse", "whole", 0.5),
         Request(day(13, 14), "PUT", "songs", "gorse", "/entries/{whole}/metadata", "kind: manual\nenergy: 2.5\n"),
         # Errata: one is discarded, one applied in each track
@@ -513,7 +526,7 @@ def season(hidden: int = 0) -> list[Step]:
         Delivery(day(16), "runs", "ivy", "better", 0.85),
         Delivery(day(16, 13), "runs", "ivy", "worse", 0.3),
         Delivery(day(16, 14), "runs", "ivy", "other", 0.5),
-        Change(day(17), lambda folder: (folder / "submissions/runs/cedar_deep.txt").unlink()),
+        Change(day(17), lambda folder: (folder / f"submissions/runs/cedar{x}_deep{x}.txt").unlink()),
         command(day(17), "run --executor serial", code=1),
         # A freeze
         Delivery(day(20, 13), "songs", "hazel", "frozen", 0.9),
@@ -523,7 +536,7 @@ def season(hidden: int = 0) -> list[Step]:
         Delivery(day(22), "songs", "birch", "late", 0.95, "folder"),
         Delivery(day(22), "runs", "birch", "late", 0.95, "folder"),
         command(day(23), "run --executor serial", code=1),
-        command(day(23), "amend songs/birch/late.txt --meta kind=manual --reason", "They asked."),
+        command(day(23), f"amend songs/birch{x}/late{x}.txt --meta kind=manual --reason", "They asked."),
         # The second phase
         Delivery(day(26), "songs", "amber", "fourth", 0.85),
         Delivery(day(26), "songs", "birch", "wide", 0.6, "inbox"),
@@ -548,6 +561,9 @@ def season(hidden: int = 0) -> list[Step]:
         command(day(31, 14), "run --executor serial", code=1),
     ]
     assert steps == sorted(steps, key=lambda step: step.at)
+    for place, step in enumerate(steps):
+        if isinstance(step, Delivery) and step.team != "popular":  # names of baselines are public
+            steps[place] = replace(step, hidden=hidden)
     return steps
 
 
@@ -617,7 +633,7 @@ class Season:
 
     folder: Path
     hidden: int = 0
-    """Which grades the queries have that are not preliminary."""
+    """Changes all that visitors do not see before the end: grades, names, and metadata."""
     now: datetime = field(default_factory=lambda: day(2))
     steps: list[Step] = field(default_factory=list)
     printed: list[tuple[str, Answer]] = field(default_factory=list)
@@ -689,39 +705,46 @@ class Season:
     def entries(self, track: str, team: str) -> dict[str, int]:
         """The numbers of the entries of a team, by the names of their files."""
         content = json.loads(self.request("GET", track, team, "/entries")[1])
-        return {each["name"].partition(".")[0]: each["index"] for each in content["entries"]}
+        names = {each["name"].partition(".")[0]: each["index"] for each in content["entries"]}
+        return {name.removesuffix(other_name("", self.hidden)): index for name, index in names.items()}
 
     def request(self, method: str, track: str, team: str, path: str, body: bytes = b"") -> tuple[int, bytes]:
         """What the service answers a team."""
         with self.serving() as server:
             path = f"/api/v1/tracks/{track}{path}" if track else f"/api/v1{path}"
-            status, content = server.request(method, path, self.token(team), body)
+            status, content = server.request(method, path, self.token(other_name(team, self.hidden)), body)
         self.answers.append((f"{method} {path}", status, content))
         return status, content
 
     def deliver(self, delivery: Delivery) -> None:
         """Hand in a file by its way."""
+        track, team, name = delivery.track, delivery.folder, delivery.file
         if delivery.way == "service":
             number = uuid.UUID(bytes=hashlib.sha256(repr(delivery).encode()).digest()[:16], version=4)
-            beside = {} if delivery.head else {"metadata": delivery.metadata}
-            entry = f"/entries/{number}?{urlencode({'name': delivery.file, **beside})}"
-            self.request("PUT", delivery.track, delivery.team, entry, delivery.text.encode())
+            stated = {} if delivery.head else {"metadata": delivery.metadata}
+            entry = f"/entries/{number}?{urlencode({'name': name, **stated})}"
+            self.request("PUT", track, delivery.team, entry, delivery.text.encode())
             self.run("score", "--executor", "serial", record=False)  # as the loop of the service
             return
-        if delivery.way == "inbox":
-            path = self.inbox / delivery.track / delivery.team / delivery.file
-        else:
-            folder = self.challenge.track(delivery.track).submissions_path
-            assert isinstance(folder, Path)
-            flat = f"{delivery.team}_{delivery.file}"
-            path = folder / (flat if delivery.track == "runs" else f"{delivery.team}/{delivery.file}")
+        folder = {"shell": self.folder.parent / "own" / team, "inbox": self.inbox / track / team}.get(delivery.way)
+        path = (folder or self.folder / ("entries/songs" if track == "songs" else f"submissions/{track}") / team) / name
+        if track == "runs" and folder is None:
+            path = path.parents[1] / f"{team}_{name}"
         path.parent.mkdir(parents=True, exist_ok=True)
         if delivery.metadata and not delivery.head:
             path.with_name(f"{path.name}.meta.yaml").write_text(delivery.metadata, encoding="utf-8")
         path.write_text(delivery.text, encoding="utf-8")
         os.utime(path, (delivery.at.timestamp(),) * 2)
         if delivery.way == "inbox":
-            self.run("collect", self.inbox / delivery.track, "--track", delivery.track)
+            self.run("collect", self.inbox / track, "--track", track)
+        elif delivery.way == "shell":
+            self.submit(path, track, team)
+
+    def submit(self, path: Path, track: str, team: str, *options: str) -> Answer:
+        """Hand in a file from a shell that knows the address of the site only."""
+        with self.serving() as server, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("SCORER_TOKEN", self.token(team))
+            return here("submit", path, "--track", track, "--server", server.address, *options)
 
     @contextmanager
     def serving(self) -> Iterator[Server]:
@@ -744,6 +767,7 @@ def write(folder: Path, hidden: int = 0) -> None:
     """Write the files of the challenge."""
     key = hashlib.sha256(bytes.fromhex(KEYS["songs"])).hexdigest()
     files = FILES | {"challenge.toml": SETTINGS.replace("SONGS_SHA256", key)}
+    files["teams.toml"] = re.sub(r"(?<=\w)(?=\"\]|\"\n)", other_name("", hidden), files["teams.toml"])
     for track in TRACKS:
         files[f"hidden/{track}.{'txt' if track == 'films' else 'qrels'}"] = solution_text(track, hidden)
         files[f"hidden/{track}-slices.csv"] = "query,label\n" + "".join(
@@ -789,33 +813,36 @@ COMMANDS = (
 """What the organisers print at each look."""
 
 
-def write_artefacts(target: Path) -> None:
+def write_artefacts(target: Path, hidden: int = 0, *, whole: bool = True) -> None:
     """Write all that the challenge shows and keeps into a new folder: the same bytes each time.
 
     That is the site, what commands print and the service answers at each of `LOOKS`, and at the end the files for a
     paper, receipts, the bundle, the public archive, what they contain, and the sites of the imported challenge and of
-    one whose database is that of "closed".
+    one whose database is that of "closed". All but `whole`: only the sites.
     """
     target.mkdir()
     memory = Path("/dev/shm")
+    pairs = sorted({(step.track, step.team) for step in season() if isinstance(step, Delivery)})
     with TemporaryDirectory(dir=memory if memory.is_dir() else None) as base:
-        live = Season(Path(base) / "live")
+        live = Season(Path(base) / "live", hidden)
         with injected(lambda: live.now), live.serving():
             for name, moment in LOOKS.items():
                 live.play(moment)
                 live.run("render")
                 os.utime(live.site / ".manifest.json", (moment.timestamp(),) * 2)  # `status` says when it was rendered
                 shutil.copytree(live.site, target / name / "site")
-                for line in COMMANDS:
-                    live.run(*line)
-                for track, team in sorted({(step.track, step.team) for step in season() if isinstance(step, Delivery)}):
-                    for path in ("/entries", "/quota", "/picks"):
+                for track, team in pairs:
+                    for path in ("/entries", "/quota", "/picks") if whole else ("/picks",):  # a team gets its token
                         live.request("GET", track, team, path)
-                live.request("GET", "", "amber", "/events")
-                write_printed(live, target / name)
+                if whole:
+                    for line in COMMANDS:
+                        live.run(*line)
+                    live.request("GET", "", "amber", "/events")
+                    write_printed(live, target / name)
                 if name == "closed":
                     shutil.copytree(live.folder / "data", live.folder.parent / "backup")
-            finish(live, target / "end")
+            if whole:
+                finish(live, target / "end")
 
 
 def finish(live: Season, target: Path) -> None:
