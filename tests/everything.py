@@ -464,7 +464,8 @@ TORN = "# ir_metadata.start\n# kind: manual\n# ir_metadata.end\nq\n"
 
 def season(hidden: int = 0) -> list[Step]:
     """All that happens, in the order of time."""
-    wrong, down, x = "A grade was wrong.", "The server was down.", other_name("", hidden)
+    wrong, down, clock = "A grade was wrong.", "The server was down.", "Their clock was wrong."
+    x = other_name("", hidden)
     steps: list[Step] = [
         command(day(3), "split"),
         command(day(3), "commit"),
@@ -505,6 +506,12 @@ def season(hidden: int = 0) -> list[Step]:
         command(day(13), f"teams disqualify elder{x} --reason", "Copied from another team."),
         command(day(13), f"teams rename gorse{x}", f"Gorse & Söhne{x}"),
         command(day(13), f"pick songs/birch{x}/net{x}.txt", code=1),  # it has another name in the record
+        command(
+            day(13), f"amend songs/dahlia{x}/one{x}.txt --received 2027-01-12T11:00:00Z --reason", "A wrong clock."
+        ),
+        command(day(13), f"pick songs/dahlia{x}/one{x}.txt --reason", "By mail."),
+        command(day(13), f"teams merge gorse{x} amber{x} --reason", "They work together."),
+        command(day(13), f"teams unmerge gorse{x} --reason", "No more."),
         Delivery(day(13, 13), "songs", "gorse", "whole", 0.5),
         Request(day(13, 14), "PUT", "songs", "gorse", "/entries/{whole}/metadata", "kind: manual\nenergy: 2.5\n"),
         # Errata: one is discarded, one applied in each track
@@ -726,7 +733,9 @@ class Season:
             self.request("PUT", track, delivery.team, entry, delivery.text.encode())
             self.run("score", "--executor", "serial", record=False)  # as the loop of the service
             return
-        folder = {"shell": self.folder.parent / "own" / team, "inbox": self.inbox / track / team}.get(delivery.way)
+        folder = {"shell": self.folder.parent / "own" / track / team, "inbox": self.inbox / track / team}.get(
+            delivery.way
+        )
         path = (folder or self.folder / ("entries/songs" if track == "songs" else f"submissions/{track}") / team) / name
         if track == "runs" and folder is None:
             path = path.parents[1] / f"{team}_{name}"
@@ -738,7 +747,7 @@ class Season:
         if delivery.way == "inbox":
             self.run("collect", self.inbox / track, "--track", track)
         elif delivery.way == "shell":
-            self.submit(path, track, team)
+            assert self.submit(path, track, team).code == 0
 
     def submit(self, path: Path, track: str, team: str, *options: str) -> Answer:
         """Hand in a file from a shell that knows the address of the site only."""
@@ -831,6 +840,7 @@ def write_artefacts(target: Path, hidden: int = 0, *, whole: bool = True) -> Non
                 live.run("render")
                 os.utime(live.site / ".manifest.json", (moment.timestamp(),) * 2)  # `status` says when it was rendered
                 shutil.copytree(live.site, target / name / "site")
+                assert live.run("paper", target / name / "paper").code == 0
                 for track, team in pairs:
                     for path in ("/entries", "/quota", "/picks") if whole else ("/picks",):  # a team gets its token
                         live.request("GET", track, team, path)

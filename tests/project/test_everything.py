@@ -22,11 +22,12 @@ from urllib.parse import urlencode
 import pytest
 
 from scorer.settings.loading import LimitSettings, TeamSettings
+from scorer.settings.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS
 from scorer.settings.rules import SettingsTable
-from scorer.settings.tracks import Branding, Challenge
+from scorer.settings.tracks import LISTS, Branding, Challenge
 from tests import everything
 from tests.browser import Page, chromium
-from tests.bundles import tree
+from tests.bundles import members, tree
 from tests.commands import Answer, here
 from tests.everything import LOOKS, TRACKS, Delivery, Season, Way
 from tests.html_links import broken_links
@@ -82,6 +83,20 @@ def test_every_key_is_on() -> None:
     assert all(any(line.startswith(each) for line in lines) for each in decided.values())
 
 
+@pytest.mark.parametrize("look", ["announced", "revealed"])
+def test_only_public_keys_are_published(artefacts: Path, look: str) -> None:
+    """Every key of challenge.toml is set, so a new one is not public unless it is listed; nor is any of these words."""
+    text = (artefacts / look / "site" / "challenge.toml").read_text(encoding="utf-8")
+    published, own = tomllib.loads(text), tomllib.loads(everything.SETTINGS)
+    assert set(published) == set(PUBLIC_KEYS)
+    assert set().union(*published["tracks"].values()) == {*PUBLIC_TRACK_KEYS, "solution"}
+    for track, table in published["tracks"].items():
+        changed = {key: f"{track}/{LISTS[key]}" for key in LISTS if table.get(key, "self") != "self"}
+        changed |= {"solution": "not-published"}
+        assert table == {key: own["tracks"][track][key] for key in table} | changed
+    assert not re.search("hidden|entries/|popular|2027|AoE|Department|rounded|CC BY|scores.db|example.org/", text)
+
+
 # A season
 
 
@@ -126,7 +141,7 @@ class TestOrganiser:
         """Its run is refused until then; the published log is the beginning of the new one."""
         folder = artefacts / "end" / "restored"
         found = printed(folder)
-        assert "the events 93 to 114 are lost" in found["restore"]
+        assert re.match("the events [0-9]+ to [0-9]+ are lost; event [0-9]+ begins epoch 2; ", found["restore"])
         assert found["doctor"].endswith("= 0")
         before = (artefacts / "revealed" / "site" / "log.jsonl").read_text()
         assert (folder / "log.jsonl").read_text().startswith(before)
@@ -161,6 +176,12 @@ class TestStranger:
 class TestVisitor:
     """Opens all that is public, at every look."""
 
+    def test_a_page_says_why_it_has_no_scores_of_queries(self, artefacts: Path) -> None:
+        """They are public once the commitment is revealed."""
+        found = [(artefacts / look / "site" / "teams" / "birch.html").read_text() for look in ("over", "revealed")]
+        assert ["until the commitment is revealed" in text for text in found] == [True, False]
+        assert not any("organisers do not show" in text for text in found)
+
     @pytest.mark.parametrize("look", LOOKS)
     def test_all_links_lead_somewhere_and_all_documents_parse(self, artefacts: Path, look: str) -> None:
         """But for the state of the page that compares, which its script reads."""
@@ -181,14 +202,25 @@ class TestVisitor:
         everything.write_artefacts(tmp_path / "twin", 1, whole=False)
         differ: dict[str, list[str]] = {}
         for look in LOOKS:
-            ours, theirs = (shown(folder / look / "site") for folder in (artefacts, tmp_path / "twin"))
+            ours, theirs = (public(folder / look) for folder in (artefacts, tmp_path / "twin"))
             differ[look] = sorted(name for name in ours.keys() | theirs.keys() if ours.get(name) != theirs.get(name))
         assert {look: differ[look] for look in HIDDEN} == {look: [] for look in HIDDEN}
-        assert {f"{track}/leaderboard.json" for track in TRACKS} <= set(differ["over"])
+        assert {f"site/{track}/leaderboard.json" for track in TRACKS} <= set(differ["over"])
+        assert "paper/table-songs.tex" in differ["over"]
 
 
 HASHES = re.compile(rb"[0-9a-f]{64}|(?<=>#)[0-9]+ [0-9a-f]{12}")
 """Digests with a secret, and the beginnings of those that pages show."""
+
+
+def public(folder: Path) -> dict[str, bytes]:
+    """All bytes of a site and of what a paper needs, also those in archives, but for hashes."""
+    found = {}
+    for name, content in tree(folder).items():
+        if name.startswith(("site/", "paper/")) and not name.endswith(".manifest.json"):
+            parts = members(folder / name) if name.endswith(".zip") else {"": content}
+            found |= {f"{name}{part}": HASHES.sub(b"", text) for part, text in parts.items()}
+    return found
 
 
 def shown(site: Path) -> dict[str, bytes]:
