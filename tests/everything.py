@@ -60,6 +60,21 @@ database = "data/scores.db"
 licence = "CC BY 4.0"
 publish_submissions = true
 keep_submissions = true
+metadata = [
+    {name = "kind", title = "Kind of run", type = "choice", choices = ["automatic", "manual"], required = true, \
+ir_metadata = "method.kind"},
+    {name = "energy", title = "Energy", type = "number", unit = "kWh", public = "end"},
+    {name = "external", title = "External data", type = "yes-no", public = "end"},
+    {name = "page", title = "Page", type = "url"},
+    {name = "approach", title = "Approach"},
+]
+overall = {tracks = ["songs", "films"], rule = "rank", weights = [2, 1], measure = "AP", missing = "unranked", \
+tie_break = "RR", equal_ranks = "earlier"}
+visibility = {score = {team = "now", everyone = "close"}, rank = {team = "now", everyone = "close"}, \
+board = {everyone = "now"}, names = "final", per_query = "reveal", metadata = "close"}
+limits = {file_mb = 1, expanded_mb = 2, expansion = 50, document_mb = 1, line_mb = 1, id_bytes = 100, \
+queries = 1000, items = 10000, nesting = 5, table_mb = 10, files_per_team = 20, seconds = 60, memory_mb = 1000, \
+temporary_mb = 100}
 
 [site]
 folder = "public"
@@ -71,39 +86,6 @@ accent_dark = "#f2b6c6"
 logo = "logo.svg"
 footer = "Run by the *Department of Lists*."
 links = [{ title = "Contact", url = "mailto:lists@example.org" }]
-
-[overall]
-tracks = ["songs", "films"]
-rule = "rank"
-weights = [2, 1]
-measure = "AP"
-missing = "unranked"
-tie_break = "RR"
-equal_ranks = "earlier"
-
-[visibility]
-score = {team = "now", everyone = "close"}
-rank = {team = "now", everyone = "close"}
-board = {everyone = "now"}
-names = "final"
-per_query = "reveal"
-metadata = "close"
-
-[limits]
-file_mb = 1
-expanded_mb = 2
-expansion = 50
-document_mb = 1
-line_mb = 1
-id_bytes = 100
-queries = 1000
-items = 10000
-nesting = 5
-table_mb = 10
-files_per_team = 20
-seconds = 60
-memory_mb = 1000
-temporary_mb = 100
 
 [tracks.songs]
 title = "Songs & sounds"
@@ -134,21 +116,11 @@ per_query = "public"
 statistics = "all"
 slices = "hidden/songs-slices.csv"
 slices_public = "now"
-
-[[tracks.songs.phases]]
-name = "one"
-start = 2027-01-10T00:00:00Z
-end = 2027-01-20T00:00:00Z
-grace = "1h"
-freeze = "24h"
-shows = "ladder"
-ladder_step = 0.02
-
-[[tracks.songs.phases]]
-name = "two"
-start = 2027-01-25T02:00:00+02:00
-end = 2027-01-30T00:00:00Z
-freeze = "12h"
+phases = [
+    {name = "one", start = 2027-01-10T00:00:00Z, end = 2027-01-20T00:00:00Z, grace = "1h", freeze = "24h", \
+shows = "ladder", ladder_step = 0.02},
+    {name = "two", start = 2027-01-25T02:00:00+02:00, end = 2027-01-30T00:00:00Z, freeze = "12h"},
+]
 
 [tracks.films]
 title = "Films"
@@ -166,17 +138,10 @@ entry = "last"
 baselines = ["popular"]
 quota = {total = 5}
 slices = "hidden/films-slices.csv"
-
-[[tracks.films.phases]]
-name = "one"
-start = 2027-01-10T00:00:00Z
-end = 2027-01-20T00:00:00Z
-shows = "nothing"
-
-[[tracks.films.phases]]
-name = "two"
-start = 2027-01-25T00:00:00Z
-end = 2027-01-30T00:00:00Z
+phases = [
+    {name = "one", start = 2027-01-10T00:00:00Z, end = 2027-01-20T00:00:00Z, shows = "nothing"},
+    {name = "two", start = 2027-01-25T00:00:00Z, end = 2027-01-30T00:00:00Z},
+]
 
 [tracks.runs]
 title = "Runs"
@@ -199,50 +164,11 @@ trusted_times = true
 quota = {per_phase = 5}
 per_query = "public"
 slices = "hidden/runs-slices.csv"
-
-[[tracks.runs.phases]]
-name = "one"
-start = 2027-01-10T00:00:00Z
-end = 2027-01-20T00:00:00Z
-shows = "own"
-
-[[tracks.runs.phases]]
-name = "two"
-start = 2027-01-25T00:00:00Z
-end = 2027-01-30T00:00:00Z
-grace = "30m"
-freeze = "12h"
-shows = "score"
-
-[[metadata]]
-name = "kind"
-title = "Kind of run"
-type = "choice"
-choices = ["automatic", "manual"]
-required = true
-ir_metadata = "method.kind"
-
-[[metadata]]
-name = "energy"
-title = "Energy"
-type = "number"
-unit = "kWh"
-public = "end"
-
-[[metadata]]
-name = "external"
-title = "External data"
-type = "yes-no"
-public = "end"
-
-[[metadata]]
-name = "page"
-title = "Page"
-type = "url"
-
-[[metadata]]
-name = "approach"
-title = "Approach"
+phases = [
+    {name = "one", start = 2027-01-10T00:00:00Z, end = 2027-01-20T00:00:00Z, shows = "own"},
+    {name = "two", start = 2027-01-25T00:00:00Z, end = 2027-01-30T00:00:00Z, grace = "30m", freeze = "12h", \
+shows = "score"},
+]
 """
 """The keys of a split and its hash are filled in."""
 
@@ -506,9 +432,7 @@ def season(hidden: int = 0) -> list[Step]:
         command(day(13), f"teams disqualify elder{x} --reason", "Copied from another team."),
         command(day(13), f"teams rename gorse{x}", f"Gorse & Söhne{x}"),
         command(day(13), f"pick songs/birch{x}/net{x}.txt", code=1),  # it has another name in the record
-        command(
-            day(13), f"amend songs/dahlia{x}/one{x}.txt --received 2027-01-12T11:00:00Z --reason", "A wrong clock."
-        ),
+        command(day(13), f"amend songs/dahlia{x}/one{x}.txt --received 2027-01-12T11:00:00Z --reason", clock),
         command(day(13), f"pick songs/dahlia{x}/one{x}.txt --reason", "By mail."),
         command(day(13), f"teams merge gorse{x} amber{x} --reason", "They work together."),
         command(day(13), f"teams unmerge gorse{x} --reason", "No more."),
