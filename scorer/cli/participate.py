@@ -188,7 +188,7 @@ def _queries(track: Track) -> Solution | None:
         solution = Solution.read(track.solution_path, track.solution_format)
     except SolutionError:
         return None
-    return Solution.of_queries(solution.queries.to_pylist())
+    return Solution.of_queries(solution.queries.to_pylist()).with_parts(rows=solution.rows)
 
 
 VARIABLE = "SCORER_TOKEN"
