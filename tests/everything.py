@@ -669,7 +669,8 @@ class Season:
         path.write_text(delivery.text, encoding="utf-8")
         os.utime(path, (delivery.at.timestamp(),) * 2)
         if delivery.way == "inbox":
-            self.run("collect", self.inbox / track, "--track", track)
+            collected = self.run("collect", self.inbox / track, "--track", track)
+            assert (collected.code == 0) == bool(delivery.text), collected
         elif delivery.way == "shell":
             assert self.submit(path, track, team).code == 0
 

@@ -219,7 +219,7 @@ HASHES = re.compile(rb"[0-9a-f]{64}|(?<=>#)[0-9]+ [0-9a-f]{12}")
 
 def public(folder: Path) -> dict[str, bytes]:
     """All bytes of a site and of what a paper needs, also those in archives, but for hashes."""
-    found = {}
+    found: dict[str, bytes] = {}
     for name, content in tree(folder).items():
         if name.startswith(("site/", "paper/")) and not name.endswith(".manifest.json"):
             parts = members(folder / name) if name.endswith(".zip") else {"": content}
@@ -248,7 +248,8 @@ def by_way(folder: Path, way: Way) -> dict[str, bytes]:
         at = each.at + timedelta(minutes=number)
         steps += [replace(each, way=way, at=at), everything.command(at, "score --executor serial")]
     steps += [everything.command(at, "run --executor serial") for at in (UNTIL, everything.END)]
-    live, found = Season(folder / "live", steps=sorted(steps, key=lambda step: step.at)), {}
+    found: dict[str, bytes] = {}
+    live = Season(folder / "live", steps=sorted(steps, key=lambda step: step.at))
     with everything.injected(lambda: live.now), live.serving():
         live.play(day(4))
         for team in sorted({each.team for each in chosen}):
