@@ -249,7 +249,9 @@ def test_a_challenge_rejects_several_tags_with_this_reason(challenge: Path, term
     reason = 'the run tag is "a" from line 1 and "b" from line 2'
 
     assert reason in terminal.run("check", file, "--challenge", challenge).said
-    assert terminal.run("check", file, "--challenge", challenge, "--tag", "b").code == 0
+    tagged = terminal.run("check", file, "--challenge", challenge, "--tag", "b")
+    assert (tagged.code, "valid as trec:tag=b, which is no verdict for track main" in tagged.out) == (0, True)
+    assert "valid for track" not in tagged.said
     assert reason in terminal.run("score", challenge, "--executor", "serial").said
 
 
