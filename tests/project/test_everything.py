@@ -338,10 +338,10 @@ class TestParticipant:
     @pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine")
     @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
     def test_in_a_browser(self, live: Season, only_tab: Page, tmp_path: Path, scripts: bool) -> None:
-        """From an invitation to an entry, its score, and its receipt."""
+        """From an invitation to an entry with its required metadata, its score, and its receipt."""
         assert live.server is not None
         team, file = ("maple" if scripts else "nettle"), tmp_path / "mine.txt"
-        file.write_text(Delivery(live.now, "songs", team, "mine", 0.7).text)
+        file.write_text(Delivery(live.now, "songs", team, "mine", 0.7, kind="").text)
         code = live.run("teams", "invite", team, "--server", live.server.address).out.strip()
         tab = only_tab
         tab.send("Storage.clearCookies")
@@ -356,12 +356,15 @@ class TestParticipant:
         if not scripts:
             tab.ask("document.querySelector('form.check button').click()")
         until(tab, "document.querySelector('.hand-in button') !== null")
+        tab.ask("""document.querySelector('[name="meta.kind"]').value = 'manual'""")
         tab.ask("document.querySelector('.hand-in button').click()")
         until(tab, "document.querySelectorAll('#entries tbody tr').length === 1")
         live.run("score", "--executor", "serial")
         tab.open(f"{live.server.address}/submit?track=songs", scripts=scripts)
         until(tab, "document.querySelector('#entries .score') !== null")
-        (number,) = live.entries("songs", team).values()
+        (entry,) = json.loads(live.request("GET", "songs", team, "/entries")[1])["entries"]
+        number = entry["index"]
+        assert entry["metadata"] == {"kind": "manual"}
         receipt = live.run("receipt", str(number), record=False).out
         public = ("--key", live.site / "receipts.pem", "--file", file)
         (tmp_path / "receipt.txt").write_text(receipt)
