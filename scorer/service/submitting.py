@@ -167,7 +167,7 @@ def _sign_in_page(
     service: Service, asked: Mapping[str, str], refusal: RefusedError | None = None, *, has_invitation: bool = False
 ) -> Response:
     """The form to sign in, which leads back to the track and the file of the page."""
-    values = {"problem": refusal.text if refusal else "", "asked": asked, "has_invitation": has_invitation}
+    values = {"problem": refusal.text if refusal else "", "asked": dict(asked), "has_invitation": has_invitation}
     return _html(service_page(service.challenge, "sign-in.html", **values), refusal.status if refusal else 200)
 
 

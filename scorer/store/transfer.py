@@ -137,8 +137,11 @@ def _has_counts_of(text: str, matched: Matched) -> bool:
     try:
         counts = Counts(**json.loads(text))
         in_solution = counts.items if counts.in_solution is None else counts.in_solution
+        ranked = int(matched.retrieved.sum())
+        were_dropped = ranked == len(matched.found) < counts.items  # items that are not judged have no rank then
         return bool(
-            (counts.queries, counts.items) == (matched.queries, int(matched.retrieved.sum()))
+            counts.queries == matched.queries
+            and (counts.items == ranked or were_dropped)
             and np.count_nonzero(matched.retrieved) <= counts.answered <= counts.queries
             and 0 <= counts.overlong <= counts.answered
             and len(matched.found) <= in_solution <= counts.items

@@ -116,25 +116,6 @@ def assert_same_bytes(first: dict[str, bytes], second: dict[str, bytes]) -> None
     assert sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name)) == []
 
 
-@pytest.mark.parametrize("name", ["items", pytest.param("lists", marks=pytest.mark.endurance)])
-def test_the_site_does_not_depend_on_the_hidden_grades(name: str, tmp_path: Path) -> None:
-    """Two solutions with the same preliminary queries and grades of these, flagged or selected by a key, and with other
-    queries, items and grades otherwise: before the end every file is the same, also those about a past phase. After the
-    end the scores differ.
-    """
-    plan = with_one_track(season(**SIZE), name)
-    track = plan.tracks[0]
-    sites, boards_at_the_end = [], []
-    for number, solution in enumerate((track.solutions[0], other_grades(track, preliminary(track)))):
-        simulation = Simulation(with_solution(plan, name, solution), tmp_path / str(number))
-        sites.append(public_bytes(simulation, at(3, 20)))
-        boards_at_the_end.append(scores(simulation, at(4, 29)))
-    assert_same_bytes(*sites)
-    assert {f"{name}/embed.html", f"{name}/preview.png", "kit.zip"} <= sites[0].keys()
-    assert b"Since the end of" in sites[0][f"{name}/leaderboard.json"]
-    assert boards_at_the_end[0] != boards_at_the_end[1]
-
-
 def test_a_phase_that_shows_nothing_publishes_no_score(tmp_path: Path) -> None:
     """Two challenges in which queries, items and grades differ: until the phase is over, every file is the same."""
     plan = with_one_track(season(**SIZE), "items")
