@@ -203,7 +203,10 @@ def _choices(scored: ScoredRows, kept: Kept) -> Sequence[Choice | None]:
     The Ladder and ``entry = "last"`` choose no best entry, and picks are chosen by the team.
     """
     board, track = scored.board, scored.board.track
-    looks = [tuple(sorted({entry.digest for entry in row.entries if entry.is_look})) for row in scored.rows]
+    looks = [
+        tuple(sorted({entry.digest for entry in row.entries if entry.is_look and entry.outcome == "scored"}))
+        for row in scored.rows
+    ]
     chosen = [
         place
         for place, row in enumerate(scored.rows)

@@ -139,7 +139,7 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
     by_age = sorted((state for state in stored if state.present), key=lambda state: state.since)
     since = {state.submission.file: state.since for state in by_age}
     places = [_place(state, since, now.phases, track) for state in stored]
-    earlier = _earlier_outcomes(now, stored) if track.quota.limits_anything else {}
+    earlier = _earlier_outcomes(now, stored)
     claims = [
         Claim(state.index, state.submission.team, state.submission.received, place.phase, _cost(state, earlier))
         for state, place in zip(stored, places, strict=True)
@@ -159,6 +159,7 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
             track,
             measures,
             released.get(state.index),
+            not state.present and earlier.get(state.submission.digest) == "scored",
             tuple(
                 (pick.at, key_of(state.submission) in pick.keys[: track.picks])
                 for pick in picks.get(now.merges.final(state.submission.team), ())
@@ -270,9 +271,8 @@ def _earlier_outcomes(now: Now, stored: Iterable[SubmissionState]) -> Mapping[st
     by the new rules, and stays in the count.
     """
     lacking = {state.submission.digest for state in stored if state.result is None}
-    if not lacking:
-        return {}
-    rows = (row for basis in now.bases for row in now.view.result_rows(basis))
+    others = [basis for basis in now.bases if basis != now.basis] if lacking else []
+    rows = (row for basis in others for row in now.view.result_rows(basis))
     return {row.submission_digest: row.status for row in rows if row.submission_digest in lacking}
 
 
@@ -298,6 +298,7 @@ def _entry(
     track: TrackInForce,
     measures: Sequence[Measure],
     look: Look | None,
+    was_scored: bool,
     picks: tuple[tuple[datetime, bool], ...],
 ) -> Entry:
     hidden = place.waits or place.admission == "over-quota"
@@ -333,6 +334,7 @@ def _entry(
             state.submission.received < phase.closes <= (state.recorded or phase.start) for phase in track.phases
         ),
         answer=look.answer if look else None,
+        was_scored=was_scored,
     )
 
 

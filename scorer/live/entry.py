@@ -104,6 +104,8 @@ class Entry:
     """Why it was rejected, or what to know though it was scored; the first of them."""
     findings_count: int
     """How many there are in all."""
+    was_scored: bool = False
+    """Whether earlier rules scored it, and the present ones cannot: it is withdrawn or superseded."""
     answer: Answer | None = None
     """Of the Ladder, where it decides which scores are shown; then `preliminary` has only a score that it released."""
     absent_at: datetime | None = None
@@ -155,7 +157,8 @@ class Entry:
     @property
     def is_look(self) -> bool:
         """Whether its team has learnt something from its preliminary score: it is scored, also if it is withdrawn."""
-        return self.admission == "ok" and self.outcome == "scored" and self.answer != "waits"
+        is_scored = self.outcome == "scored" or self.was_scored
+        return self.admission == "ok" and is_scored and self.answer != "waits"
 
     @property
     def never_counts(self) -> bool:

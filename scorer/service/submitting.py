@@ -22,6 +22,7 @@ from scorer.files.writing import PART
 from scorer.limits import MB, Limits
 from scorer.lists import READ_AS, SCORES_NOTHING
 from scorer.live.commitment import receipt_name
+from scorer.live.entries import scored_entries
 from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
 from scorer.live.phases import closing, with_grace
@@ -84,6 +85,9 @@ async def _page(
 
     def read(view: Snapshot) -> dict[str, object]:
         now = Now.of(view, track)
+        shown_track = (seen := now.seen_by("team")).track
+        if shown_track.decimals is None:  # the results of all teams decide
+            shown_track = scored_entries(seen).track
         phase = now.phases.current(view.now)
         documents = entry_documents(view, service.challenge, service.followed, track, token.team)
         own = {str(index): documents[index] for index in sorted(documents)}
@@ -101,7 +105,7 @@ async def _page(
             "shown_as": shown.get(token.team, ""),
             "names_until": shown_from(names_until(view, tracks)),
             "token_label": token.label,
-            "track": now.seen_by("team").track,
+            "track": shown_track,
             "where": track_document(view, track, service.challenge),
             "phase": phase,
             "grace": with_grace(phase) if phase else "",

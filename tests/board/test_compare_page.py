@@ -266,6 +266,8 @@ class TestInBrowser:
         for one, other in ((slugs[0], slugs[1]), (slugs[1], "random")):
             tab.open(f"{address}/{PATH}#a={one}&b={other}", width=width)
             assert tab.ask("document.documentElement.scrollWidth") <= width
+            right = "document.querySelector('#pair {} tr > :last-child').getBoundingClientRect().right"
+            assert tab.ask(f"{right.format('thead')} === {right.format('tbody')}")
 
     @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
     @pytest.mark.parametrize(("width", "dark"), [(1440, False), (390, True)])

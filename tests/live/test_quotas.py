@@ -27,6 +27,7 @@ from scorer.scoring.outcomes import Failed, Rules
 from scorer.settings.loading import read_challenge
 from scorer.settings.rules import Phase, Quota
 from tests.boards import challenge
+from tests.commands import here
 from tests.databases import rows
 from tests.live_challenges import (
     ANNOUNCED,
@@ -424,6 +425,7 @@ def test_a_failure_that_succeeds_later_takes_its_place(tmp_path: Path) -> None:
 
     assert live.states() == {"a/slow": "scored", "a/2": "over-quota"}
     assert live.entry("a/2").digest not in stored_results(live)
+    assert here("retry", "-C", live.folder).out == "no entry has failed, so there is none to try again\n"
 
 
 @pytest.mark.holds(
@@ -444,7 +446,7 @@ def test_a_withdrawn_entry_keeps_its_place(tmp_path: Path) -> None:
 
 
 def test_a_withdrawn_entry_keeps_its_place_after_an_erratum(tmp_path: Path) -> None:
-    """Its file is gone, so it has no result by the new rules; that it was scored is known from the earlier ones."""
+    """Also among the looks. Its file is gone, so only the earlier rules scored it."""
     live = live_with(tmp_path, "per_day = 1")
     put_all(live, "a/1")
     live.run(START + HOUR)
@@ -459,6 +461,7 @@ def test_a_withdrawn_entry_keeps_its_place_after_an_erratum(tmp_path: Path) -> N
     live.run(START + 4 * HOUR)
 
     assert live.states() == {"a/1": "withdrawn", "a/2": "over-quota"}
+    assert [row.looks for row in live.board(START + 4 * HOUR).rows] == [1]
 
 
 def test_a_replaced_file_takes_two_places(tmp_path: Path) -> None:

@@ -357,6 +357,7 @@ class TestParticipant:
             tab.ask("document.querySelector('form.check button').click()")
         until(tab, "document.querySelector('.hand-in button') !== null")
         tab.ask("""document.querySelector('[name="meta.kind"]').value = 'manual'""")
+        tab.ask("""document.querySelector('[name="meta.approach"]').value = 'some words '.repeat(20)""")
         tab.ask("document.querySelector('.hand-in button').click()")
         until(tab, "document.querySelectorAll('#entries tbody tr').length === 1")
         live.run("score", "--executor", "serial")
@@ -364,7 +365,12 @@ class TestParticipant:
         until(tab, "document.querySelector('#entries .score') !== null")
         (entry,) = json.loads(live.request("GET", "songs", team, "/entries")[1])["entries"]
         number = entry["index"]
-        assert entry["metadata"] == {"kind": "manual"}
+        assert entry["metadata"] == {"kind": "manual", "approach": "some words " * 20}
+        shown = tab.ask("document.querySelector('#entries tbody .score').innerText")
+        assert shown == f"{entry['scores']['preliminary']['nDCG@5']:.1f}"  # its decimals depend on the queries
+        for width in (1440, 390):
+            tab.resize(width)
+            assert tab.ask("document.documentElement.scrollWidth") <= width
         receipt = live.run("receipt", str(number), record=False).out
         public = ("--key", live.site / "receipts.pem", "--file", file)
         (tmp_path / "receipt.txt").write_text(receipt)

@@ -99,6 +99,8 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         tab.ask("document.querySelector('button').click()")
     until(tab, "document.body.innerText.includes('The invitation cannot be used again')")
     until(tab, "document.readyState === 'complete'")
+    is_accessible(tab)
+    assert tab.ask("document.querySelector('nav [aria-current]').innerText") == "Hand in"
     assert invitation not in tab.ask("location.href")
 
     file = tmp_path / "wider net.txt"
@@ -110,6 +112,8 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
     for width in (1440, 390):
         tab.resize(width)
         assert tab.ask("document.documentElement.scrollWidth") <= width
+    top = "document.querySelector('{}').getBoundingClientRect().top"
+    assert tab.ask(f"{top.format('.found')} < {top.format('.hand-in button')}")  # on a phone, nobody overlooks them
     tab.ask("document.querySelector('.hand-in button').click()")
     until(tab, "document.querySelectorAll('#entries tbody tr').length === 1")
     assert re.fullmatch(r"/submit\?track=main&entry=\d+", tab.ask("location.pathname + location.search"))
@@ -145,6 +149,13 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         rf"note    {team} handed in main/{team}/\S+-wider-net.txt, received .* in the phase main", verified.out
     )
     assert tab.errors == []
+
+
+def is_accessible(tab: Page) -> None:
+    """Check the page wide and narrow, where axe is installed."""
+    for width in (390, 1280) if has_axe() else ():
+        tab.resize(width)
+        assert violations(tab) == []
 
 
 class Hand:
@@ -231,7 +242,7 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     hand.click(".new button.link", "Pooled")  # checked again, for the other track
     hand.sees("Hand in list-0.txt to Pooled (4 of 4 left today)")
     hand.click(".new button.link", "Past")
-    hand.sees("no phase receives files now")
+    hand.sees("No phase receives files now")
 
     hand.sign_in(hand.tokens[1])  # of a member of the same team
     hand.tab.open(other, scripts=scripts)
@@ -321,6 +332,7 @@ def test_the_page_requires_metadata_and_says_that_scoring_is_paused(
             if value == "x":
                 until(hand.tab, "document.querySelector('[aria-invalid]') !== null")
                 until(hand.tab, "document.activeElement.id === 'meta-seconds'")
+                is_accessible(hand.tab)
                 assert hand.tab.ask("document.getElementById('meta-system').value") == "a"
         hand.sees("list-0.txt is handed in")
         hand.sees("Files are received, and are scored when it goes on.")
@@ -358,7 +370,7 @@ def test_an_upload_over_a_slow_line_is_shown_and_can_be_cancelled(
 
 @pytest.mark.skipif(not has_axe(), reason="the group `browser` is not installed")
 def test_the_page_is_accessible(server: tuple[Path, Server], only_tab: Page, tmp_path: Path) -> None:
-    """Signed out and signed in, with a valid and an invalid file, narrow and wide, light and dark."""
+    """Signed out and signed in, with a valid and an invalid file and a question, narrow and wide, light and dark."""
     tab, (folder, service) = only_tab, server
     with opened(folder) as store:
         token = issue(store, "cedar", "token", "laptop")
@@ -367,14 +379,23 @@ def test_the_page_is_accessible(server: tuple[Path, Server], only_tab: Page, tmp
     assert violations(tab) == []
     tab.ask(f"document.getElementById('key').value = '{token}'; document.querySelector('button').click()")
     until(tab, "document.body.innerText.includes('signed in as')")
-    valid, invalid = tmp_path / "a.txt", tmp_path / "b.txt"
+    valid, invalid, worse = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "c.txt"
     valid.write_text(GOOD)
+    worse.write_text("q1:x\n")
     invalid.write_text("q1:a,,b\n")
     tab.open(f"{service.address}/submit")
     choose(tab, valid)
     until(tab, "document.querySelector('.hand-in') !== null")
     tab.ask("document.querySelector('.hand-in button').click()")
-    until(tab, "document.querySelector('#entries .score') !== null")
+    until(tab, "document.querySelector('#entries .pick input') !== null")
+    choose(tab, worse)
+    until(tab, "document.querySelector('.hand-in button') !== null")
+    tab.ask("document.querySelector('.hand-in button').click()")
+    until(tab, "document.querySelectorAll('#entries .pick input').length === 2")
+    tab.ask("document.querySelector('#entries .pick input').click()")
+    until(tab, "document.body.innerText.includes('Only picked entries count then')")
+    is_accessible(tab)
+    tab.open(f"{service.address}/submit")
     choose(tab, invalid)
     until(tab, "document.body.innerText.includes('A file with errors cannot be handed in here')")
     checked = tab.ask("location.href")

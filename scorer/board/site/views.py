@@ -53,8 +53,8 @@ NAME_LETTER, TEAM, WIDEST_NAME, WIDE = 0.52, 40, 60, 90
 """The width of a letter of a name in rem; of the column of names at least and at most, in quarters of a rem; and of the
 windows, in rem, from which on it is wider than at least."""
 
-WIDEST_HEAD = 26
-"""The width at which the heading of a measure breaks, in quarters of a rem."""
+WIDEST_HEAD, ARROW = 26, 3
+"""The width at which the heading of a measure breaks, and of the sign of its order, in quarters of a rem."""
 
 SIDES = 7.0
 """The margins of the page, in rem."""
@@ -173,7 +173,9 @@ def board_columns(
         BoardColumn("affiliation", "Affiliation", 40, "ascending", shown=False)
         if any(row.team.affiliation for row in board.rows)
         else None,
-        BoardColumn("score", measures[0].label, max(score_width, _head_width(measures[0])), measure=measures[0]),
+        BoardColumn(
+            "score", measures[0].label, max(score_width, _head_width(measures[0]) + ARROW), measure=measures[0]
+        ),
         BoardColumn("interval", "95 % interval", 27) if has_intervals else None,
         BoardColumn("interval judged", "Unjudged bounds", 27) if has_bounds else None,
         BoardColumn("strip", "Scores on an axis"),
@@ -229,7 +231,10 @@ def _score_width(decimals: int, digit: float) -> int:
 
 def _team_width(board: Board, columns: Sequence[BoardColumn]) -> int:
     """The width of the longest name, as far as the other columns leave room in a window of `WIDE` rem."""
-    longest = max((len(row.name) + len(" baseline" if row.baseline else "") for row in board.rows), default=0)
+    badges = ("baseline" if row.baseline else row.team.status if row.team.is_excluded else "" for row in board.rows)
+    longest = max(
+        (len(f"{row.name} {badge}".strip()) for row, badge in zip(board.rows, badges, strict=True)), default=0
+    )
     wanted = min(math.ceil((longest * NAME_LETTER + 2 * PADDING) * QUARTERS), WIDEST_NAME)
     spare = int((WIDE - SIDES - AXIS) * QUARTERS) - sum(column.width for column in columns if column.shown)
     return max(TEAM, min(wanted, TEAM + spare))
