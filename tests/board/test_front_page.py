@@ -32,7 +32,8 @@ def front(page: str) -> Element:
 def facts(page: str) -> dict[str, str]:
     """The facts of the first screen by their names."""
     return {
-        next(each.all("dt")).words(): next(each.all("dd")).words() for each in next(front(page).all("dl")).all("div")
+        next(each.all("dt")).words(): "; ".join(value.words() for value in each.all("dd"))
+        for each in next(front(page).all("dl")).all("div")
     }
 
 

@@ -566,8 +566,8 @@ def test_team_page_has_phase_and_state_of_each_entry_in_plain_words(with_quota: 
     with_quota.put("birch/late.txt", FAIR, day(22))
     site = with_quota.run_and_render(day(23))
 
-    alder = [row[1].split(" ", 2)[2] for row in rows(site["teams/alder.html"], "entries")]
-    birch = [row[1].split(" ", 2)[2] for row in rows(site["teams/birch.html"], "entries")]
+    alder = [row[1].partition(" UTC ")[2] for row in rows(site["teams/alder.html"], "entries")]
+    birch = [row[1].partition(" UTC ")[2] for row in rows(site["teams/birch.html"], "entries")]
     assert alder == ["over the quota Phase one", "counts Phase one", "withdrawn Phase one", "early"]
     assert birch == ["late Phase one", "counts Phase one", "replaced Phase one"]
     for text in ("An entry over the quota is kept", "A withdrawn entry does not count", "An early entry was received"):

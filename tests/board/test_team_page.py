@@ -470,7 +470,7 @@ def test_entries_without_a_result_are_shown_alike(state: State) -> None:
     row = with_entries(scored_row("solo", 0.3, 0.3, 5), state)
     site = pages(declared, [board_of(declared.tracks[0], row)])
     page = site["teams/solo.html"]
-    assert [cells[1].partition(" ")[2][6:] for cells in rows(page, "entries")] == ["not scored yet", "counts"]
+    assert [cells[1].partition(" UTC ")[2] for cells in rows(page, "entries")] == ["not scored yet", "counts"]
     assert "The team need not do anything." in page
     assert "failed" not in page
     assert "1 not scored yet" in site["cold-start/index.html"]

@@ -368,6 +368,7 @@ class TestParticipant:
         assert entry["metadata"] == {"kind": "manual", "approach": "some words " * 20}
         shown = tab.ask("document.querySelector('#entries tbody .score').innerText")
         assert shown == f"{entry['scores']['preliminary']['nDCG@5']:.1f}"  # its decimals depend on the queries
+        assert tab.ask("document.querySelector('nav [aria-current]').innerText") == "Hand in"
         for width in (1440, 390):
             tab.resize(width)
             assert tab.ask("document.documentElement.scrollWidth") <= width

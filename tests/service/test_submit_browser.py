@@ -99,8 +99,8 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         tab.ask("document.querySelector('button').click()")
     until(tab, "document.body.innerText.includes('The invitation cannot be used again')")
     until(tab, "document.readyState === 'complete'")
-    is_accessible(tab)
-    assert tab.ask("document.querySelector('nav [aria-current]').innerText") == "Hand in"
+    if scripts:  # which axe needs
+        is_accessible(tab)
     assert invitation not in tab.ask("location.href")
 
     file = tmp_path / "wider net.txt"
@@ -251,7 +251,7 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     hand.check(first)
     hand.sees("Hand in list-0.txt to Main")
     hand.check(empty)
-    hand.sees('the file "empty.txt" is empty; choose a file')
+    hand.sees('The file "empty.txt" is empty; choose a file')
     assert hand.button() == ""
     assert "list-0.txt" not in hand.tab.ask("document.body.innerText")
 
@@ -332,7 +332,8 @@ def test_the_page_requires_metadata_and_says_that_scoring_is_paused(
             if value == "x":
                 until(hand.tab, "document.querySelector('[aria-invalid]') !== null")
                 until(hand.tab, "document.activeElement.id === 'meta-seconds'")
-                is_accessible(hand.tab)
+                if scripts:
+                    is_accessible(hand.tab)
                 assert hand.tab.ask("document.getElementById('meta-system').value") == "a"
         hand.sees("list-0.txt is handed in")
         hand.sees("Files are received, and are scored when it goes on.")

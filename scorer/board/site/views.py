@@ -53,7 +53,7 @@ NAME_LETTER, TEAM, WIDEST_NAME, WIDE = 0.52, 40, 60, 90
 """The width of a letter of a name in rem; of the column of names at least and at most, in quarters of a rem; and of the
 windows, in rem, from which on it is wider than at least."""
 
-WIDEST_HEAD, ARROW = 26, 3
+WIDEST_HEAD, ARROW = 26, 5
 """The width at which the heading of a measure breaks, and of the sign of its order, in quarters of a rem."""
 
 SIDES = 7.0
