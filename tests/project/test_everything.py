@@ -365,7 +365,7 @@ class TestParticipant:
         until(tab, "document.querySelector('#entries .score') !== null")
         (entry,) = json.loads(live.request("GET", "songs", team, "/entries")[1])["entries"]
         number = entry["index"]
-        assert entry["metadata"] == {"kind": "manual", "approach": "some words " * 20}
+        assert entry["metadata"] == {"kind": "manual", "approach": " ".join(["some words"] * 20)}
         shown = tab.ask("document.querySelector('#entries tbody .score').innerText")
         assert shown == f"{entry['scores']['preliminary']['nDCG@5']:.1f}"  # its decimals depend on the queries
         assert tab.ask("document.querySelector('nav [aria-current]').innerText") == "Hand in"
