@@ -16,6 +16,7 @@ from studies import (
     moniz_permutations,
     scheel_ohsumed,
     scheel_swaps,
+    tracks,
 )
 from studies.study import AbsentError, Study
 
@@ -30,6 +31,7 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "coverage-intervals": coverage.intervals,
     "coverage-ranks": coverage.rank_ranges_and_tiers,
     "coverage-alarms": coverage.false_alarms,
+    "coverage-overall": tracks.overall,
     "choosing": choosing.choosing,
     "copies": copies.copies,
     "ladder-votes": ladder_attack.by_votes,

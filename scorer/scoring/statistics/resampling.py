@@ -202,13 +202,17 @@ def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: 
     return np.asarray(np.clip(ends, -1, 1) if bounded else ends, dtype=np.float64)
 
 
-def intervals_of_sum(means: Floats, intervals: Floats, weights: Floats) -> Floats:
-    """Return the intervals of weighted sums of independent means, [value, 2], from [part, value] and [part, value, 2].
+def intervals_of_sum(means: Floats, intervals: Floats, weights: Floats, correlation: Floats | None = None) -> Floats:
+    """Return the intervals of weighted sums of means, [value, 2], from [part, value] and [part, value, 2].
 
-    The distance of an end from a sum is the root of the sum of the squares of the weighted distances of its parts
-    (Zou and Donner 2008). Parts that are NaN count as 0.
+    The square of the distance of an end from a sum is the sum of the products of the weighted distances of each two
+    parts and their `correlation`, [value, part, part]; without one, parts are independent (Zou and Donner 2008). Parts
+    that are NaN count as 0.
     """
-    squares = np.nansum((weights[:, None, None] * (intervals - means[:, :, None])) ** 2, axis=0)
+    away = np.nan_to_num(weights[:, None, None] * np.abs(intervals - means[:, :, None]))
+    squares = (away**2).sum(axis=0)
+    if correlation is not None:
+        squares = np.maximum(np.einsum("ave,vab,bve->ve", away, correlation, away), 0)
     return np.asarray(np.nansum(weights[:, None] * means, axis=0)[:, None] + [-1, 1] * np.sqrt(squares))
 
 
