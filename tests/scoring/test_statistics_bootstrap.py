@@ -21,6 +21,7 @@ from scorer.scoring.statistics.all_pairs import ExactSums, magnitude
 from scorer.scoring.statistics.resampling import (
     bca_intervals,
     difference_intervals,
+    gaffke_bounds,
     mean_intervals,
     percentile_intervals,
     resampled_means,
@@ -253,6 +254,28 @@ def test_intervals_of_scores_of_0_and_1_cover_every_mean(queries: int) -> None:
     for mean in np.linspace(0.001, 0.999, 999):
         covers = (found[:, 0] <= mean) & (mean <= found[:, 1])
         assert stats.binom.pmf(hits, queries, mean)[covers].sum() >= 0.95
+
+
+@pytest.mark.parametrize("queries", [2, 10, 100])
+def test_bounds_of_gaffke_are_quantiles_of_random_weights(queries: int) -> None:
+    """Of the mean of the scores and a 1: about 5 % are above."""
+    random = np.random.default_rng(queries)
+    rows = np.array([np.zeros(queries), random.beta(1, 10, queries), random.random(queries) / 2])
+    weights = random.dirichlet(np.ones(queries + 1), 40_000)
+
+    drawn = weights @ np.column_stack([rows, np.ones(3)]).T
+
+    assert (np.abs((drawn > gaffke_bounds(rows)).mean(axis=0) - 0.05) < 0.006).all()
+
+
+def test_an_end_allows_for_scores_that_a_sample_lacks() -> None:
+    """Where few scores are above one half, the upper end is at least that bound; otherwise nothing changes."""
+    few, more = np.full((1, 40), 0.1), np.full((1, 40), 0.1)
+    few[0, :2], more[0, :3] = 0.6, 0.6
+
+    assert mean_intervals(few)[0, 1] == gaffke_bounds(few)[0]
+    assert mean_intervals(1 - few)[0, 0] == pytest.approx(1 - gaffke_bounds(few)[0], abs=1e-12)
+    assert mean_intervals(more)[0, 1] < gaffke_bounds(more)[0]
 
 
 def test_ordinary_intervals_are_as_wide_as_by_the_bootstrap() -> None:

@@ -28,6 +28,7 @@ OF_SUBMISSIONS: dict[str, Callable[[Floats], Floats]] = {
     "percentile_intervals": lambda scores: resampling.percentile_intervals(resampling.resampled_means(scores, 40)),
     "bca_intervals": lambda scores: resampling.bca_intervals(resampling.resampled_means(scores, 40), scores),
     "mean_intervals": lambda scores: resampling.mean_intervals(np.clip(scores, 0, 1)),
+    "gaffke_bounds": lambda scores: resampling.gaffke_bounds(np.clip(scores, 0, 1)),
     "difference_intervals": resampling.difference_intervals,
     "intervals_of_sum": lambda scores: resampling.intervals_of_sum(
         np.clip(rankings.means(scores), 0, 1)[None], resampling.mean_intervals(np.clip(scores, 0, 1))[None], np.ones(1)

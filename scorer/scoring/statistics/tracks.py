@@ -61,4 +61,5 @@ def correlations(scores: Sequence[Floats], units: Sequence[Ints]) -> Floats:
     size = np.sqrt(np.einsum("taa->ta", least))
     varies = scale[:, :, None] * scale[:, None, :]
     with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(varies > 0, found / varies, least / (size[:, :, None] * size[:, None, :]))
+        alike = least / (size[:, :, None] * size[:, None, :])
+        return np.asarray(np.where(varies > 0, found / varies, alike), dtype=np.float64)
