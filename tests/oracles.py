@@ -1821,4 +1821,4 @@ def gaffke_bound(scores: Sequence[float]) -> float:
         slope = tilt * math.sqrt(math.fsum((a / (1 - tilt * a)) ** 2 for a in away))
         return root + math.log(slope / root) / root - stats.norm.ppf(0.95)
 
-    return 1.0 if mean == 1 else optimize.brentq(distance, mean + 0.1 * (1 - mean) / count, 1 - 1e-9, xtol=1e-13)
+    return 1.0 if mean == 1 else float(optimize.brentq(distance, mean + 0.1 * (1 - mean) / count, 1 - 1e-9, xtol=1e-13))

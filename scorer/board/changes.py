@@ -9,6 +9,7 @@ from datetime import datetime
 from scorer.board.board import Board, Pair, Row, counting_entries
 from scorer.board.build import ranks
 from scorer.live.entry import rounded
+from scorer.options import LEVEL
 from scorer.store.log import RESOLUTION
 from scorer.wording import counted, exact_time, joined, long_time, shortened
 
@@ -98,4 +99,12 @@ def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iter
         decimals = board.track.shown_decimals
         shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
         word = "Better" if difference >= 0 else "Worse"
-        yield f"{lead.format(word)} {_names([board.rows[other]])}: {answer} ({shown})."
+        missed = _missed(board) if board.rows[other].baseline and word == "Better" and answer == "yes" else ""
+        yield f"{lead.format(word)} {_names([board.rows[other]])}: {answer} ({shown}).{missed}"
+
+
+def _missed(board: Board) -> str:
+    """How rare losses may be that the queries do not show: those that a sample lacks with the probability `LEVEL`."""
+    queries = board.scored_queries if board.track.shows_final else board.preliminary_queries
+    share = 100 * (1 - LEVEL ** (1 / max(queries, 1)))
+    return f" {counted(queries, 'query', 'queries')} may miss losses on up to {share:.2g} % of all queries."

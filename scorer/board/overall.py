@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from scorer.board.board import Board, Interval, Row
+from scorer.board.board import CERTAINTY, Board, Interval, Row
 from scorer.board.statistics import ScoredRows, measured
 from scorer.files import code_digest
 from scorer.live.entry import rounded
@@ -22,7 +22,7 @@ from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores
 from scorer.scoring.statistics.rankings import means as means_of
-from scorer.scoring.statistics.rankings import rank_ranges, tiers, values_of_track
+from scorer.scoring.statistics.rankings import rank_ranges, ranked, separable_from_leaders, tiers, values_of_track
 from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
 from scorer.scoring.statistics.tracks import correlations, memberships, units_of, weighted_sums
 from scorer.settings.tables import Overall, measure_column
@@ -31,7 +31,7 @@ from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
 
-VERSION = 1
+VERSION = 2
 """The version of the structure of the JSON document."""
 
 ROUNDED = 9
@@ -68,6 +68,8 @@ class OverallRow:
     """The ranks that the team may have, all teams taken together."""
     tier: str = ""
     """Its letter; empty where teams have no ranges."""
+    separable_from_leader: bool | None = None
+    """Whether the team is significantly worse than the best one of its tier; None where teams have no ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +164,10 @@ class _Ranking:
             rank = 1 + sum(key < keys[team] for key in keys) if is_ranked else None
             score = rounded(sign * float(totals[team]), self.decimals) if is_ranked else None
             rows.append(OverallRow(rank, next(row.team for row in of_tracks if row), score, parts))
-        for team, (low, high, first, last, tier) in enumerate(certain):
+        for team, (low, high, first, last, tier, apart) in enumerate(certain):
             rank_range = int(first), int(last)
-            rows[team] = replace(rows[team], interval=(low, high), rank_range=rank_range, tier=letters(int(tier)))
+            row = replace(rows[team], interval=(low, high), rank_range=rank_range, tier=letters(int(tier)))
+            rows[team] = replace(row, separable_from_leader=bool(apart))
         order = sorted(range(len(rows)), key=lambda team: (rows[team].rank or math.inf, self._arrival(team)))
         swaps = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._swaps(scores[:, : self.ranked], totals)])
         examples = tuple((rows[out].team, rows[one].team, rows[other].team) for out, one, other in swaps[:SWAPS])
@@ -244,10 +247,11 @@ class _Ranking:
             drawn = self.totals(self._resampled(scored, kept, queries, memberships(units), tasks), shown=False)
             ends = np.quantile(-drawn if self.rules.rule == "rank" else drawn, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
             better = self._ahead(tasks)
-        tier = np.empty(self.ranked)
-        for number, tied in enumerate(tiers(np.argsort(-totals, kind="stable").tolist(), better)):
+        tier, groups = np.empty(self.ranked), tiers(ranked(totals), better)
+        for number, tied in enumerate(groups):
             tier[tied] = number
-        return json.dumps(np.stack([*np.round(ends, self.decimals), *rank_ranges(better).T, tier]).T.tolist())
+        apart = separable_from_leaders(groups, better)
+        return json.dumps(np.stack([*np.round(ends, self.decimals), *rank_ranges(better).T, tier, apart]).T.tolist())
 
     def _resampled(
         self,
@@ -318,7 +322,7 @@ def _exported(board: OverallBoard, row: OverallRow) -> dict[str, CellValue]:
     """The columns of a row in exports."""
     ends = *(row.interval or (None, None)), *(row.rank_range or (None, None))
     values = {"rank": row.rank, "team": row.team.name, "score": row.score}
-    values |= dict(zip(("low", "high", "rank from", "rank to", "tier"), (*ends, row.tier or None), strict=True))
+    values |= dict(zip(CERTAINTY, (*ends, row.tier or None, row.separable_from_leader), strict=True))
     for name, part in zip(board.rules.tracks, row.parts, strict=True):
         values |= {f"{name} score": part.score, f"{name} rank": part.rank, f"{name} value": part.value}
     return values

@@ -144,12 +144,11 @@ def decided(
 
 
 def tiers(order: Sequence[str], better: set[tuple[str, str]]) -> dict[str, str]:
-    """The letter of each team: a tier opens with the best team in none, and has all that it is not better than."""
+    """The letter of each team: a tier opens with the best team in none, and has all down to the last it may equal."""
     found: dict[str, str] = {}
-    for leader in order:
-        if leader not in found:
-            letter = "ABCDEFG"[len(set(found.values()))]
-            found |= {team: letter for team in order if team not in found and (leader, team) not in better}
+    while left := order[len(found) :]:
+        last = max(at for at, team in enumerate(left) if (left[0], team) not in better)
+        found |= dict.fromkeys(left[: last + 1], "ABCDEFG"[len(set(found.values()))])
     return found
 
 
@@ -211,6 +210,8 @@ def test_ranges_are_those_of_loops(site: Site, rule: str, more: str, *, shares: 
         below = sum((row["id"], other) in better for other in of_queries)
         assert (row["rank from"], row["rank to"]) == (1 + above, len(of_queries) - below)
         assert row["tier"] == letter[row["id"]]
+        leader = next(team for team in letter if letter[team] == row["tier"])
+        assert row["separable_from_leader"] == ((leader, row["id"]) in better)
     assert better or rule != "mean"
 
 

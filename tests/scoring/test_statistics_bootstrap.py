@@ -15,6 +15,8 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from scipy.stats._resampling import BootstrapResult
 
+import scorer
+from scorer.lists.solution import Solution
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics import resampling
 from scorer.scoring.statistics.all_pairs import ExactSums, magnitude
@@ -26,8 +28,9 @@ from scorer.scoring.statistics.resampling import (
     percentile_intervals,
     resampled_means,
 )
+from studies.scheel_ohsumed import STRATEGIES, Ohsumed
 from tests.oracles import mean_interval
-from tests.paths import ROOT
+from tests.paths import REAL_DATA, ROOT
 from tests.strategies import score_tables
 
 
@@ -276,6 +279,22 @@ def test_an_end_allows_for_scores_that_a_sample_lacks() -> None:
     assert mean_intervals(few)[0, 1] == gaffke_bounds(few)[0]
     assert mean_intervals(1 - few)[0, 0] == pytest.approx(1 - gaffke_bounds(few)[0], abs=1e-12)
     assert mean_intervals(more)[0, 1] < gaffke_bounds(more)[0]
+
+
+@pytest.mark.skipif(not REAL_DATA.exists(), reason=f"real data not found: {REAL_DATA} (SCORER_REAL_DATA names it)")
+def test_intervals_of_real_runs_are_hardly_wider_than_without_that_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of AP on TREC 2003 Robust and on OHSUMED, over all queries: by at most 10 % on average."""
+    robust, ohsumed = REAL_DATA / "trec2003_robust", Ohsumed.read(REAL_DATA / "ohsumed_letor")
+    judged = Solution.read(robust / "qrels" / "robust03_qrels.txt"), ohsumed.table(ohsumed.grade)
+    runs = sorted((robust / "runs").glob("*.gz")), [ohsumed.table(ohsumed.by_strategy(s)) for s in STRATEGIES]
+    for solution, of_solution in zip(judged, runs, strict=True):
+        found = [scorer.evaluate(solution, run, "AP", ties="order", per_query=True).per_query for run in of_solution]
+        scores = np.array([list(each["AP"]) for each in found if each is not None])
+        monkeypatch.setattr(resampling, "RARE", 0.05)
+        low, high = mean_intervals(scores).T
+        monkeypatch.setattr(resampling, "RARE", -1.0)
+        before, after = mean_intervals(scores).T
+        assert 1 <= ((high - low) / (after - before)).mean() < 1.1
 
 
 def test_ordinary_intervals_are_as_wide_as_by_the_bootstrap() -> None:
