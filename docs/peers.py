@@ -457,8 +457,8 @@ DIFFERENCES: Mapping[str, tuple[str, ...]] = {
     ),
     "Compat": (
         "The sums of ir_measures end with the longer of both lists (`depth=list`), so that unjudged items at the end "
-        "of a list may raise its score. Those of the authors' program go to depth 1000, as here. The name is refused "
-        "without a depth.",
+        "of a list may raise its score. Those of the authors' program go to depth 1000, as here. So the text `Compat` "
+        "means another measure than in ir_measures. The object `ir_measures.Compat` is read as `Compat(depth=list)`.",
         "ir_measures orders ties in run scores by ascending item id; without ties it agrees.",
     ),
     "Q": ("NTCIREVAL takes the gain of each level: `-g 1:3:7` is `gain=exp`, other gains are a map.",),

@@ -180,7 +180,7 @@ class Archive:
         public += ["commitment.json", "commitment.txt"] if commits else []
         folders = [board.name for board in boards] + (["overall"] if "overall" in self.settings else [])
         public += [f"{folder}/leaderboard.{end}" for folder in folders for end in ("json", "csv")]
-        public += [f"{board.name}/split.json" for board in boards if board.settings["split"]]
+        public += [f"{board.name}/split.json" for board in boards if board.settings.get("split")]
         wanted = {"challenge/challenge.toml", "tables/result.jsonl", *(f"public/{name}" for name in public)}
         for event in self.events:
             if event["kind"] == "basis":
@@ -506,7 +506,7 @@ class Board:
 
     def check_split(self) -> None:
         """Which queries are preliminary."""
-        split = self.settings["split"]
+        split = self.settings.get("split")
         if split is None:
             return
         keys = "version track preliminary key_sha256 key queries"

@@ -23,6 +23,7 @@ from scorer.service.accepting import Accepted, Delivery, Upload, accept, examine
 from scorer.service.app import application
 from scorer.service.documents import Checks
 from scorer.service.state import Service
+from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests.live_challenges import Live, day
 
@@ -130,7 +131,7 @@ def served(live: Live, moment: datetime = OPEN) -> Iterator[Served]:
             yield Served(live, store, service, client)
 
 
-async def checked_at_once(_checks: Checks, _root: Path, track: str, path: Path, *_: str) -> dict[str, Any]:
+async def checked_at_once(_checks: Checks, _challenge: Challenge, track: str, path: Path, *_: str) -> dict[str, Any]:
     """What takes the place of `Checks.of`, which takes a second: only a file with an empty item is invalid."""
     valid = ",," not in path.read_text("utf-8", "replace")
     return {"valid": valid, "messages": [f"{'' if valid else 'in'}valid for track {track}: 4 lists, 8 items"]}

@@ -38,8 +38,8 @@ from scorer.cli.parameters import (
     wrong_call,
 )
 from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
-from scorer.files import is_regular, shown
-from scorer.lists import EQUAL_SCORES, READ_AS
+from scorer.files import shown
+from scorer.lists import READ_AS
 from scorer.wording import TABLES, aligned, counted, printable, quoted
 
 if TYPE_CHECKING:
@@ -284,35 +284,11 @@ def _scored(
             raise SolutionError(shown(solution), error.findings) from error
         if graded.read_as and not results:
             print_message(f"{printable(shown(solution))}: {READ_AS}{graded.read_as}")
-        bounds = _tie_bounds(graded, path, measures, settings, result)
-        notes = result.notes if bounds or settings["tie_bounds"] else result.notes.without(EQUAL_SCORES)
-        print_message(*swapped_note(graded, solution, path), *notes.lines(shown(path)), *bounds)
+        print_message(*swapped_note(graded, solution, path), *result.notes.lines(shown(path)))
         results.append((path, result))
     for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
         _complain_of_undefined(result)
     return results
-
-
-def _tie_bounds(
-    graded: Solution, path: str, measures: Mapping[str, Measure], settings: Mapping[str, Any], result: Evaluation
-) -> list[str]:
-    """Return the bounds of the means of a run with equal scores, as a message; nothing if they are all the same."""
-    from scorer.lists.ranked_lists import ALL_EQUAL
-    from scorer.scoring.evaluation import evaluate as evaluated
-
-    if (
-        settings["tie_bounds"]
-        or not is_regular(path)
-        or result.notes.count == result.notes.without(ALL_EQUAL, EQUAL_SCORES).count
-    ):
-        return []
-    bounds = evaluated(graded, path, measures, **{**settings, "tie_bounds": True}).bounds() or {}
-    ranges = ", ".join(f"{measure} {worst:.4f} to {best:.4f}" for measure, (worst, best) in bounds.items())
-    return (
-        []
-        if all(worst == best for worst, best in bounds.values())
-        else [f"{printable(shown(path))}: by the order of ties: {ranges}"]
-    )
 
 
 def _check_files(solution: str, submissions: Sequence[str], requested: Sequence[str] | None) -> None:
@@ -326,10 +302,10 @@ def _check_files(solution: str, submissions: Sequence[str], requested: Sequence[
 
 def _measures(requested: Sequence[str], ties: choices.Ties) -> dict[str, Measure]:
     """Return the measures by their names. Raises WrongCallError for those that cannot be computed."""
-    from scorer.scoring.evaluation import measures_named
+    from scorer.measures import registry
 
     with wrong_call("--measure"):
-        measures = measures_named(requested)
+        measures = registry.requested(requested)
         for measure in measures.values() if ties == "expected" else ():
             measure.need_closed_form()
     return measures

@@ -10,6 +10,7 @@ import uuid
 from argparse import ArgumentTypeError
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -58,6 +59,7 @@ def check(
     meta: list[str] | None = METADATA,
     submission_format: str | None = format_of("the format of the file"),
     strict: bool = option("--strict", "exit with 1 if the file is valid, but scores 0 for certain"),
+    no_meta: bool = option("--no-meta", "do not check the metadata"),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.
 
@@ -74,10 +76,12 @@ def check(
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
         with downloaded(challenge, track) as (folder, named):
-            return check(file, named, folder, None, meta, submission_format, strict)
+            return check(file, named, folder, None, meta, submission_format, strict, no_meta)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
-    code = _check(file, settings, requested, submission_format, meta or (), strict)
+    if no_meta and meta:
+        raise WrongCallError("--meta and --no-meta: choose one of them")
+    code = _check(file, settings, requested, submission_format, None if no_meta else meta or (), strict)
     if team is not None:
         print_result(_left(settings, requested, team))
     return code
@@ -100,9 +104,10 @@ def _check(
     settings: Challenge,
     requested: Track,
     submission_format: str | None,
-    meta: Sequence[str],
+    meta: Sequence[str] | None,
     strict: bool,
 ) -> int:
+    """Check a file, and its metadata unless they are None."""
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Failed, Rejected, Rules
@@ -116,7 +121,10 @@ def _check(
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
     exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
     outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
-    path = printable(shown(file))
+    path, whose = printable(shown(file)), f"for track {requested.name}"
+    if submission_format not in (None, requested.submission_format):
+        without = "reads the file without --tag and --submission-format"
+        whose = f"as {submission_format}, which is no verdict {whose}: it {without}"
     if isinstance(outcome, Failed):
         print_message(f"{path}: {outcome.reason}")
         print_message(f"{path}: not checked")
@@ -125,11 +133,11 @@ def _check(
         print_message(f"{path}: {meant}")
     if isinstance(outcome, Rejected):
         print_message("\n".join(outcome.problems.lines(shown(file))))
-        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
+        print_message(f"{path}: invalid {whose}: {counted(outcome.problems.count, 'error')}")
         return 1
     notes = outcome.notes.without("query ") if meant else outcome.notes  # each of them is unknown here
     print_message(*sorted(notes.lines(shown(file)), key=lambda line: SCORES_NOTHING not in line))
-    if problem := _problem_of_metadata(file, settings, requested, meta):
+    if meta is not None and (problem := _problem_of_metadata(file, settings, requested, meta)):
         print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
         print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
         return 1
@@ -137,7 +145,7 @@ def _check(
         print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
     counts = outcome.counts
     lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
-    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
+    print_result(f"{path}: valid {whose}: {lists}, {items}")
     if is_regular(file):
         print_result(f"sha256 {digest(file)}")
     return int(strict and any(note.text.startswith(SCORES_NOTHING) for note in notes))
@@ -188,7 +196,7 @@ def _queries(track: Track) -> Solution | None:
         solution = Solution.read(track.solution_path, track.solution_format)
     except SolutionError:
         return None
-    return Solution.of_queries(solution.queries.to_pylist())
+    return Solution.of_queries(solution.queries.to_pylist()).with_parts(rows=solution.rows)
 
 
 VARIABLE = "SCORER_TOKEN"
@@ -220,6 +228,7 @@ def submit(
     ),
     meta: list[str] | None = METADATA,
     no_check: bool = option("--no-check", "do not check the file before"),
+    again: bool = option("--again", "hand in a file whose bytes are an entry of the team in this phase already"),
     challenge: Path | str | None = of_challenge("", sites=True),
 ) -> int:
     """Hand in a file, keep the receipt, and wait for the score if that is requested.
@@ -228,7 +237,9 @@ def submit(
     the connection is lost, the same command goes on with the same delivery, so that the file becomes one entry: the id
     of the delivery is in FILE.delivery until the receipt is written.
 
-    Exit code 1 means that the file is invalid, was refused, or was rejected when it was scored.
+    The same bytes as those of an entry of the team in this phase are handed in only with --again.
+
+    Exit code 1 means that the file is invalid, was refused, is an entry already, or was rejected when it was scored.
     """
     from scorer.live.commitment import receipt_name
 
@@ -241,17 +252,26 @@ def submit(
         raise _failed(file, f"cannot be read: {error.strerror}") from error
     if not no_check and not _is_valid(file, track, challenge, client.server, meta):
         return 1
-    kept = file.with_name(file.name + DELIVERY)
-    delivery = _delivery(kept, sha256, track, client.server)
+    kept, name = file.with_name(file.name + DELIVERY), printable(str(file))
+    goes_on = _begun(kept, sha256, track, client.server)
+    with client.answering():
+        if not goes_on and not again and (same := client.same_as(track, sha256)) is not None:
+            print_message(f"{name}: has the bytes of entry {same} of track {printable(track)}; nothing is handed in")
+            print_message(f"{name}: --again hands it in as another entry")
+            if wait:
+                _outcome(client, track, str(same), wait, file)
+            return 1
+    delivery = goes_on or _new_delivery(kept, f"{sha256} {track} {client.server}")
     documents = _documents(str(file), meta or ())
     with client.answering():
         answer = client.hand_in(file, sha256, track, delivery, documents)
         path = receipt or file.with_name(receipt_name(int(answer["index"]), file.name))
         _write(path, answer["receipt"])
         kept.unlink(missing_ok=True)
-        name = printable(str(file))
-        received = printable(f"entry {answer['index']} of track {track} at {answer['received']}")
+        whose = f"of team {answer['team']} " if "team" in answer else ""
+        received = printable(f"entry {answer['index']} {whose}in track {track} at {answer['received']}")
         print_result(f"{name}: received as {received}")
+        print_result(f"sha256 {sha256}")
         print_result(f"receipt {printable(str(path))}")
         return _outcome(client, track, delivery, wait, file) if wait else 0
 
@@ -323,7 +343,7 @@ def _failed(file: Path, problem: str) -> FileError:
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
-        return check(str(file), track, challenge or server, None, meta, None, False) == 0
+        return check(str(file), track, challenge or server, None, meta, None, False, False) == 0
     except ChallengeError as error:
         if challenge is not None:
             raise
@@ -331,17 +351,18 @@ def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str,
         return True
 
 
-def _delivery(kept: Path, sha256: str, track: str, server: str) -> str:
-    """The id of the delivery: that of an interrupted try with the same file, track and server, or a new one."""
-    wanted = f"{sha256} {track} {server}"
-    try:
+def _begun(kept: Path, sha256: str, track: str, server: str) -> str:
+    """The id of the delivery of an interrupted try with the same file, track and server; empty without one."""
+    with suppress(OSError, ValueError):
         last, _, what = kept.read_text(encoding="utf-8").strip().partition(" ")
-        if what == wanted:
-            return str(uuid.UUID(last))
-    except (OSError, ValueError):
-        pass
+        return str(uuid.UUID(last)) if what == f"{sha256} {track} {server}" else ""
+    return ""
+
+
+def _new_delivery(kept: Path, what: str) -> str:
+    """The id of a new delivery, which is kept until it is answered."""
     new = str(uuid.uuid4())
-    _write(kept, f"{new} {wanted}\n")
+    _write(kept, f"{new} {what}\n")
     return new
 
 

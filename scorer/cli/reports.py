@@ -166,13 +166,13 @@ def _of_files(
     settings: Settings,
     slices: str | None,
 ) -> Report:
+    from scorer.measures import registry
     from scorer.scoring.analysis.analysis import analysed_tasks
-    from scorer.scoring.evaluation import measures_named
 
     check_several(paths, "submission")
     if measure is None:
         raise WrongCallError("--measure is required to report on files, as in --measure nDCG@10")
-    tasks, notes = tasks_of_files(paths, solution, lambda: measures_named(measure), row_name, options, slices)
+    tasks, notes = tasks_of_files(paths, solution, lambda: registry.requested(measure), row_name, options, slices)
     lines = [line for run in notes.values() for line in run]
     return analysed_tasks(_title(solution), tasks, settings, "drop", lines)
 

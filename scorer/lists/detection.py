@@ -25,7 +25,7 @@ from scorer.lists.formats import (
     trec,
     vlnet,
 )
-from scorer.lists.formats.layouts import EXAMPLES, LISTS, WHITE, Layout, fields, is_number
+from scorer.lists.formats.layouts import EXAMPLES, LISTS, PREDICTIONS, WHITE, Layout, fields, is_number
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -102,6 +102,9 @@ COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str
 }
 """What formats with named columns read, by the name of the format."""
 
+PERMUTED = re.compile(r"\S+\s+\[\s*([0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*)\s*\]$")
+"""A query and whole numbers in brackets."""
+
 WORD = re.compile(r"[^\s,;:|{}\[\]\"]+")
 SHAPE = 200
 """The characters of a line that are compared with the layouts."""
@@ -119,17 +122,27 @@ class DetectedFormat:
     """How to name another format; empty where the user named this one."""
     setting: Setting = "submission_format"
     """What names the format."""
+    is_predicted: bool = False
+    """Whether the file has a number a line, for the rows of a solution in LETOR's format."""
 
     @property
     def is_vlnet(self) -> bool:
         """Whether each query has one row only, and every item that a solution lists is relevant, with any grade."""
         return self.format is vlnet
 
+    @property
+    def has_predicted_rows(self) -> bool:
+        """Whether predictions can belong to the rows of the file."""
+        return self.format is letor
+
     def graded(self, head: Block) -> Reader[Graded]:
         with self._choosing():
             return self._checked(head, self.format.graded(head, self.options))
 
-    def ranked(self, head: Block) -> Reader[Ranked]:
+    def ranked(self, head: Block, solution: Sequence[Graded] = ()) -> Reader[Ranked]:
+        """Return the reader of a submission; `solution` has the rows of a solution in LETOR's format."""
+        if self.is_predicted:
+            return letor.predicted(solution)
         with self._choosing():
             return self._checked(head, self.format.ranked(head, self.options))
 
@@ -141,6 +154,8 @@ class DetectedFormat:
     def layout(self, head: Block) -> Layout | None:
         """Return the layout of a submission; None for a format whose values have names. Raises UnreadableError."""
         layout = LAYOUTS.get(self.format.NAME)
+        if self.is_predicted:
+            return Layout(PREDICTIONS)
         return None if layout is None else layout(head, self.options)
 
     def has_lists(self, head: Block) -> bool:
@@ -169,7 +184,7 @@ class DetectedFormat:
     def _checked(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
         """Like `read`, but raises LimitError for an id that is too long, before anything compares it.
 
-        Where the format was detected and no line of the first block can be read, report that.
+        Where half of the lines were enough to detect the format and none of the first block can be read, report that.
         """
 
         def checked(block: Block, findings: Findings) -> Batch:
@@ -180,7 +195,8 @@ class DetectedFormat:
                 if (length := longest(ids)) > most:
                     found = f"the id of {what} has {length:,} bytes"
                     raise LimitError(block.limits, "id_bytes", found, block.first_line)
-            if self.hint and block is head and findings.count > before and not len(batch.query):
+            is_likely = self.hint and self.format in (letor, vlnet) and block is head
+            if is_likely and findings.count > before and not len(batch.query):
                 found = f"the file looks like {self.format.NAME}, but none of its first lines can be read as such"
                 findings.add(min(problem.line for problem in findings), f"{found}; {self.hint}")
             return batch
@@ -207,10 +223,12 @@ def opened(
         start = read_chunk(stream)
         if detected is None:
             detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
-        if detected is not None and detected.format in DOCUMENTS:
+        if detected is not None and (detected.format in DOCUMENTS or detected.is_predicted):
             head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if _is_blank(head.content):
                 raise UnreadableError("the file is empty")
+            if detected.is_predicted:
+                checked(head.content, 1)
             yield detected, head, iter([head])
             return
         rest = blocks(stream, start, limits)
@@ -259,7 +277,7 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
         return detected
     # White space beyond ASCII is blank here only: the readers would take it as an id.
     found = lines[0] if lines else first.content[:SAMPLE_BYTES].decode(errors="ignore").strip("\r\n")
-    if foreign := _foreign([found, *lines[1:]]):
+    if foreign := _foreign([found, *lines[1:]], setting):
         raise UnreadableError(foreign, first.first_line)
     columns = _columns(lines or [found], "grade" if setting == "solution_format" else "score")
     closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
@@ -280,10 +298,11 @@ def _columns(lines: Sequence[str], number: str) -> str:
     return f"delimited:header=no,query=1,item=2,{number}=3{' (or rank=3)' if number == 'score' else ''}"
 
 
-def _foreign(lines: Sequence[str]) -> str:
+def _foreign(lines: Sequence[str], setting: Setting = "submission_format") -> str:
     """What a file is that begins with these lines and is of no format, as a message; empty for any other file."""
     line = lines[0] if lines else ""
-    known = (what for form, what in texts_of(__file__)["files"].items() if re.match(form, line.strip(), re.IGNORECASE))
+    forms = {**texts_of(__file__)["files"], **(texts_of(__file__)["solutions"] if setting == "solution_format" else {})}
+    known = (what for form, what in forms.items() if re.match(form, line.strip(), re.IGNORECASE))
     return next((f"found {quoted(shortened(line, 30))}: {what}" for what in chain(_answers(lines), known)), "")
 
 
@@ -292,6 +311,14 @@ def _answers(lines: Sequence[str]) -> Iterator[str]:
     if lines and lines[0].lstrip().startswith(("{", "[")):
         text = "\n".join(lines)
         yield from (what for form, what in texts_of(__file__)["answers"].items() if re.search(form, text))
+    if lines and _are_permuted(lines):
+        yield texts_of(__file__)["ranks"]["permuted"]
+
+
+def _are_permuted(lines: Sequence[str]) -> bool:
+    """Whether each line has all numbers from 1 in brackets, as the ranks of the candidates in MIND."""
+    rows = [[*map(int, row[1].split(","))] if (row := PERMUTED.match(line)) else [] for line in lines]
+    return all(row and sorted(row) == [*range(1, len(row) + 1)] for row in rows) and max(map(len, rows)) > 1
 
 
 def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
@@ -318,9 +345,12 @@ def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -
     """Return the first format that recognises the lines; with `one_block`, only of those read as one block."""
     if not lines or re.match(NO_LISTS, lines[0]) or any(_answers(lines)):
         return None
+    if setting == "submission_format" and letor.are_predictions(lines):
+        return DetectedFormat(letor, {}, setting=setting, is_predicted=True)
     for format_ in FORMATS.values():
-        are_known = delimited.recognises_solution if (format_, setting) == (delimited, "solution_format") else None
-        if one_block <= (format_ in DOCUMENTS) and (are_known or format_.recognises)(lines):
+        is_graded = format_ is delimited and setting != "submission_format" and delimited.recognises_solution(lines)
+        is_known = is_graded or ((format_, setting) != (delimited, "solution_format") and format_.recognises(lines))
+        if one_block <= (format_ in DOCUMENTS) and is_known:
             return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 

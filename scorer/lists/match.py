@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -222,7 +222,10 @@ def match(
         judged_items = judged_items.top(list_length) if rule in ("best", "worst") else judged_items
         return Matched(judged_items, solution.ideal, retrieved, seen.answered, extremes)
 
-    matched = matched_by(ties, (matched_by("worst"), matched_by("best")) if tie_bounds else None)
+    has_ties = tie_bounds and found.tied is not None and bool((found.tied.with_copies[0] > 1).any())
+    matched = matched_by(ties, (matched_by("worst"), matched_by("best")) if has_ties else None)
+    if tie_bounds and not has_ties:
+        matched = replace(matched, extremes=(matched, matched))
     counts = Counts(
         queries=queries,
         answered=int(seen.answered.sum()),
@@ -540,6 +543,8 @@ def _spelled_alike(ids: pa.StringArray, known: pa.StringArray, plain_known: pa.S
 def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> str:
     """A message on unknown ids such as ``43.0``, of which the number ``43`` is known; empty without one."""
     decimals = [name for name in unknown if name.endswith(".0")]
+    if not decimals:
+        return ""
     numbers = texts([name.removesuffix(".0") for name in decimals])
     which = np.flatnonzero(codes(numbers, known) != UNKNOWN)
     if not which.size:

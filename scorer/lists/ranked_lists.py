@@ -133,17 +133,17 @@ class RankedLists:
             ),
         )
 
-    def tie_groups(self, position: Ints) -> Tied:
-        """The tie groups of the items at these positions."""
-        starts, group = self._groups_at(position)
+    def tie_groups(self, position: Ints, known: tuple[Ints, Ints] | None = None) -> Tied:
+        """The tie groups of the items at these positions; `known` is what `groups_at` has returned for them."""
+        starts, group = known or self.groups_at(position)
         return Tied(starts[group] - self.start[self.query[self.order[position]]], np.diff(starts)[group])
 
-    def rank_of(self, item: Ints, position: Ints, ties: Ties) -> Ints:
-        """The ranks of items at these positions, none of which is repeated in its list."""
+    def rank_of(self, item: Ints, position: Ints, ties: Ties, known: tuple[Ints, Ints] | None) -> Ints:
+        """The ranks of items at these positions, none of which is listed again; `known` is as for `tie_groups`."""
         rank = position - self.start[self.query[item]] + 1
         if ties != "trec" or self.run_score is None:
             return rank
-        starts, group = self._groups_at(position)
+        starts, group = known or self.groups_at(position)
         tied = np.flatnonzero(np.diff(starts)[group] > 1)
         if not tied.size:
             return rank
@@ -158,7 +158,7 @@ class RankedLists:
         rank[tied] += moved_to[first_of_group[which] + position[tied] - starts[groups][which]] - position[tied]
         return rank
 
-    def _groups_at(self, position: Ints) -> tuple[Ints, Ints]:
+    def groups_at(self, position: Ints) -> tuple[Ints, Ints]:
         """Where all tie groups begin, with the end of the last one; and the group of each position."""
         starts = np.append(self._group_starts(), self.order.size)
         return starts, np.searchsorted(starts, position, side="right") - 1
@@ -211,41 +211,37 @@ class Order:
     """The run score of the first row."""
     is_tied: bool = True
     """Whether all rows have that run score."""
-    has_several: bool = False
-    """Whether a list has several items."""
-    query: pa.StringScalar | None = None
-    """That of the last row with items."""
     tied: int = 0
     """The items with the run score of the item before them in their list, of all `items`."""
     items: int = 0
     last: tuple[object, float] | None = None
     """The query and the run score of the last item."""
+    lists: RankedDicts | None = None
+    """Lists in memory, of which `tied` is counted only if judged items tie."""
 
     def of(self, batches: Iterable[Ranked], tag: str) -> Iterator[Ranked]:
         """Yield the batches, and look at each. Raises UnreadableError without rows of a chosen run tag; *: any tag."""
         for batch in batches:
             self.note = self.note or batch.note
             self.items += len(batch.item)
-            if batch.run_score is not None and len(batch.item):
+            if batch.run_score is None:
+                self.is_tied = self.is_tied and not len(batch.item)
+            elif len(batch.item):
+                self.score = float(batch.run_score[0]) if self.score is None else self.score
+                self.is_tied = self.is_tied and bool((batch.run_score == self.score).all())
                 self._count_tied(batch, batch.run_score)
-            if self.is_tied and len(batch.item):
-                scores = batch.run_score
-                self.score = float(scores[0]) if self.score is None and scores is not None else self.score
-                self.is_tied = scores is not None and bool((scores == self.score).all())
-                query = batch.query if batch.lengths is None else keep(batch.query, batch.lengths > 0)
-                goes_on = query[0] == self.query
-                self.has_several |= len(batch.item) > len(run_starts(query)) - goes_on
-                self.query = query[-1]
             yield batch
         if tag != "*" and self.score is None:
             raise UnreadableError(f"no row has the run tag {quoted(tag)}; choose a tag of the file")
 
     def look(self, lists: RankedDicts) -> None:
         """Look at lists in memory."""
-        if lists.run_score.size:
-            self.score, self.is_tied = float(lists.run_score[0]), bool((lists.run_score == lists.run_score[0]).all())
-            self.has_several = bool((lists.length > 1).any())
+        score = lists.run_score
+        if score.size:
+            self.score, self.is_tied = float(score[0]), bool(score[0] == score[-1] and (score == score[0]).all())
+            self.tied = score.size - int((lists.length > 0).sum()) if self.is_tied else 0
             self.note = Problem(0, RISING) if lists.rises else None
+            self.items, self.lists = score.size, lists
 
     def _count_tied(self, batch: Ranked, score: Floats) -> None:
         query = batch.query if batch.lengths is None else take(batch.query, batch.row_of_item)
@@ -255,22 +251,29 @@ class Order:
         self.tied += int(same.sum()) + ((query[0], float(score[0])) == self.last)
         self.last = query[-1], float(score[-1])
 
-    def check(self, ties: Ties, notes: Findings) -> None:
-        """Report ranks that contradict the run scores, and run scores that are all equal."""
-        if self.is_tied and self.has_several and ties == "trec":
+    def check(self, ties: Ties, notes: Findings, *, judged_tie: bool) -> bool:
+        """Report ranks that contradict the run scores, and many equal run scores; return whether there are those.
+
+        Equal run scores of which not all are equal are reported only with `judged_tie`: judged items may have them.
+        """
+        if self.is_tied and self.tied and ties == "trec":
             notes.add(
                 0,
                 f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "
                 "write scores that fall with the rank",
             )
-            return
+            return True
         if self.note is not None:
             notes.add(self.note.line, self.note.text)
-        if self.tied and self.tied * MANY_TIED >= self.items and ties == "trec":
+        if judged_tie and self.lists is not None:
+            self.tied = self.lists.tied
+        are_many = judged_tie and ties == "trec" and self.tied > 0 and self.tied * MANY_TIED >= self.items
+        if are_many:
             found = f"{self.tied:,} of {counted(self.items, 'item')} ({self.tied / self.items:.1%})"
             notes.add(
                 0, f"{EQUAL_SCORES}{found} have that of the item before; the rule for ties orders them, by item id"
             )
+        return are_many
 
 
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
@@ -352,8 +355,9 @@ def _by_fingerprint(
     ids = take(solution.items, solution.ids.item_of_entry[entry])
     if not booleans(pc.equal(take(lists.items, item), ids)).all():
         return None
-    tied = lists.tie_groups(position) if with_groups else None
-    return FoundItems(solution.ideal.query[entry], lists.rank_of(item, position, ties), entry, tied)
+    groups = lists.groups_at(position) if with_groups else None
+    tied = None if groups is None else lists.tie_groups(position, groups)
+    return FoundItems(solution.ideal.query[entry], lists.rank_of(item, position, ties, groups), entry, tied)
 
 
 def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) -> NDArray[np.uint64]:
@@ -555,9 +559,19 @@ class RankedDicts:
     @property
     def rises(self) -> bool:
         """Whether each list is in rising order of its run scores, in ten places or more: fewer may be by chance."""
+        if self.length[0] > 1 and self.run_score[1] <= self.run_score[0]:
+            return False
         begins = np.bincount(np.cumsum(self.length), minlength=self.run_score.size + 1)[1:-1] > 0
         steps = np.diff(self.run_score)[~begins]
         return steps.size >= 10 and bool((steps > 0).all())
+
+    @property
+    def tied(self) -> int:
+        """The number of items with the run score of the item before them in their list."""
+        cost, start = self._rising_cost(), self._start
+        same = np.append(False, cost[1:] == cost[:-1])[: cost.size]
+        same[start[self.length > 0]] = False
+        return int(same.sum())
 
     def items(self, which: Bools) -> tuple[pa.StringArray, Ints]:
         """Return the ids of the items in the lists for which `which` is true, and the line of each."""

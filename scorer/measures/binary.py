@@ -94,6 +94,10 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
+def _success(measure: Measure) -> Measure | None:
+    return None if measure.cutoff is None else success.measure(measure.cutoff)
+
+
 @kind(name="Hits", bounded=False)
 def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the first k ranks, or anywhere in the list."""
@@ -314,7 +318,7 @@ def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Thres
     return highest
 
 
-@kind(name="Accuracy", closed_form=False)
+@kind(name="Accuracy", unlike=(Unlike("BEIR", "rel", _success),), closed_form=False)
 def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The probability that a relevant item of the list is ranked before an item that is not relevant."""
     hits = matched.found.relevant(rel).top(k)

@@ -53,6 +53,8 @@ class Unlike:
     """The parameter that decides."""
     meant: Callable[[Measure], Measure | None]
     """Returns the tool's measure, for a measure with our default of the parameter; None where both are the same."""
+    is_refused: bool = True
+    """Whether the name is refused without the parameter; else it means ours, and an object of the tool theirs."""
 
 
 AMBIGUOUS: Mapping[str, Mapping[str, str]] = {"recall": {"trec_eval": f"R@{TREC_CUTOFFS}", "ranx": "R"}}

@@ -204,6 +204,9 @@ REFUSED: Mapping[str, str] = {
 }
 """Why a name is not read, as the rest of a sentence that starts with the name."""
 
+_HIT_RATES = ("hit", "hr", "hitratio")
+"""Names of the share of queries with a hit, which `Success` is."""
+
 
 class Registry:
     """All kinds of measures, names of several measures at once (sets), and the reading of measures' names."""
@@ -290,7 +293,9 @@ class Registry:
         given: list[tuple[str, Measure | None]] = []
         for each in listed:
             measure = self.of_object(each)
-            given += [(str(each), measure)] if measure else [(name, None) for name in listed_names(_text(each))]
+            given += (
+                [(_called(each, measure), measure)] if measure else [(name, None) for name in listed_names(_text(each))]
+            )
         cut = {_key(name[1]) for name in (_WITH_CUTOFFS.fullmatch(name) for name, _ in given) if name}
         found: dict[str, Measure] = {}
         for name, measure in given:
@@ -330,7 +335,7 @@ class Registry:
         }
         if tool:
             measures = {name: _meant_by(tool, each, {**fixed, **settings}) for name, each in measures.items()}
-        if decided and spelling.joint in ("", "@"):
+        if decided and spelling.joint in ("", "@", "_at_"):
             for measure in measures.values():
                 _check_decided(text, measure, {**fixed, **settings})
         return measures
@@ -352,6 +357,9 @@ class Registry:
     def _meant(self, spelling: Spelling, cutoffs: Sequence[int]) -> tuple[_Meaning, dict[str, str]]:
         """Return the kind that a name means, with the parameters that the name sets, and those in parentheses."""
         key, parameters = _key(spelling.name), dict(spelling.parameters)
+        if key in _HIT_RATES:
+            meant = f"Success@{spelling.written or 'k'}"
+            raise MeasureError(f"no measure is called {quoted(spelling.name)}; write {meant}; {self._listing}")
         if key in _REFUSED:
             raise MeasureError(f"{quoted(spelling.name)} {_REFUSED[key]}")
         if key in AMBIGUOUS and not spelling.is_cut:
@@ -391,20 +399,21 @@ class Registry:
         try:
             return self._named[_key(name)]
         except KeyError:
-            success = ["Success"] if _key(name) in ("hit", "hr") else []
-            names = dict.fromkeys(success) or dict.fromkeys(
-                self._named[key][0].name for key in closest(_key(name), self._named, 5, 0.5)
-            )
+            names = dict.fromkeys(self._named[key][0].name for key in closest(_key(name), self._named, 5, 0.5))
             hint = f"; the closest names are {', '.join(names)}" if names else ""
             message = f"no measure is called {quoted(name.strip())}{hint}; {self._listing}"
             raise MeasureError(message) from None
 
 
+def _called(given: object, measure: Measure) -> str:
+    """The name in results of an object: its text, unless that is the name of another measure here."""
+    return str(given if all(unlike.is_refused for unlike in measure.kind.unlike) else measure)
+
+
 def _text(measure: object) -> str:
     """The name of a measure, which may be another object by mistake."""
     if callable(measure) and not isinstance(measure, type):
-        name = getattr(measure, "__name__", "name")
-        raise MeasureError(f"found the function {name}; make it a measure, as in scorer.measure({name}, {name!r})")
+        raise MeasureError('found a function; make it a measure, as in scorer.measure(function, "its name")')
     if not isinstance(measure, str):
         raise MeasureError(
             f"found {quoted(repr(measure))}, an object of type {type(measure).__name__}, as a measure; give its name "
@@ -457,7 +466,7 @@ def _check_decided(text: str, measure: Measure, settings: Mapping[str, Value]) -
 
     `settings` are the parameters that the name gives or sets.
     """
-    undecided = [unlike for unlike in measure.kind.unlike if unlike.parameter not in settings]
+    undecided = [unlike for unlike in measure.kind.unlike if unlike.is_refused and unlike.parameter not in settings]
     meanings = {unlike.tool: str(meant) for unlike in undecided if (meant := unlike.meant(measure)) is not None}
     if meanings:
         raise _ambiguous(text, {**meanings, "scorer": measure.naming(undecided[0].parameter)})

@@ -164,7 +164,7 @@ def _as_long_as_the_lists(measure: Measure) -> Measure:
 @kind(
     name="Compat",
     aliases={"Compatibility": {}},
-    unlike=(Unlike("ir_measures", "depth", _as_long_as_the_lists),),
+    unlike=(Unlike("ir_measures", "depth", _as_long_as_the_lists, is_refused=False),),
     closed_form=False,
 )
 def compatibility(

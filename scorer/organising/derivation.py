@@ -247,7 +247,8 @@ def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, Log
             return f"event {line.index} has another text or nonce than in the log"
         if (found["fields"]["index"], found["fields"]["kind"]) != (line.index, line.kind):
             return f"event {line.index} has another index or kind in its text"
-        if line.kind in OF_ALL_TRACKS and found["fields"]["track"] != EVERY_TRACK:
+        is_of_all = line.kind in OF_ALL_TRACKS or "commitment" in found["fields"]["body"]
+        if is_of_all and found["fields"]["track"] != EVERY_TRACK:
             return f"event {line.index}, of the kind {line.kind}, names a track, but concerns all"
         if line.kind in UNPUBLISHED[line.version] and found["fields"]["body"].get("state") != "applied":
             return f"event {line.index}, of the kind {line.kind}, has a text, which is not public"

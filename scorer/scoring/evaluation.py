@@ -16,7 +16,7 @@ import numpy as np
 
 from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need
 from scorer.files import is_regular, shown
-from scorer.lists import Counts
+from scorer.lists import EQUAL_SCORES, Counts
 from scorer.lists.formats import shortest
 from scorer.lists.match import excluded_note
 from scorer.lists.ranked_lists import Order, RankedDicts
@@ -26,7 +26,7 @@ from scorer.lists.reading.blocks import reported
 from scorer.lists.slices import Listed, Slice, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT, Measure, parse, registry
-from scorer.measures.matched import Bools
+from scorer.measures.matched import Bools, Floats
 from scorer.measures.names import MeasureNames
 from scorer.options import (
     MISSING,
@@ -71,30 +71,27 @@ def several(source: Source) -> Several | None:
     """Return the submissions by name; None for one submission.
 
     The values of a dict decide. Paths, tables, rows and dicts by query are whole submissions; items in order, and dicts
-    item -> run score, are lists of one query. Empty values can be either; where all are empty, they are lists. Raises
-    SubmissionError where some values are whole submissions and others are lists, and ValueError where the name of a
-    submission is not text.
+    item -> run score, are lists of one query. Where all values are empty, they are lists. Raises SubmissionError for
+    values of both kinds, and ValueError where the name of a submission is not text.
     """
     if isinstance(source, Several):
         return source
-    if not isinstance(source, Mapping):
-        _refuse_list_of_paths(source)
+    if isinstance(source, list | tuple) and source and isinstance(source[0], str | os.PathLike):
+        raise _error('found a list of texts; for several submissions, write a dict, as in {"a": "a.run", "b": "b.run"}')
+    if not isinstance(source, Mapping) or memory.is_of_columns(source):
         return None
     firsts: dict[bool, object] = {}
     known: dict[tuple[type, type], bool | None] = {}  # a run may have many queries, all alike
     for name, value in source.items():
-        if isinstance(value, set | frozenset):
-            raise _error(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
         element = _first_element(value)
         kind = (type(value), type(element))
         if kind not in known:
+            if isinstance(value, set | frozenset):
+                raise _error(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
+            is_pair = isinstance(element, list | tuple | np.ndarray) and not _is_plain(element) and len(element) == 2
+            if is_pair and not isinstance(value, Mapping):
+                raise _error('found pairs; for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}')
             known[kind] = _is_whole(value, element)
-            is_row = isinstance(element, tuple | list | np.ndarray) and not _is_plain(element) and len(element) == 2
-            if is_row and not isinstance(value, Mapping):
-                raise _error(
-                    f"found pairs (as {quoted(str(name))}); for run scores, write a dict item -> score, as in "
-                    '{"q1": {"d1": 2.0}}'
-                )
         whole = known[kind]
         if whole is not None:
             firsts.setdefault(whole, name)
@@ -117,9 +114,8 @@ def _first_element(value: Any) -> object:
         return value[0] if value else _NOTHING
     if kind is dict or isinstance(value, Mapping):
         return next(iter(value.values()), _NOTHING)
-    if isinstance(value, np.ndarray):
-        return value[0] if value.ndim and value.size else _NOTHING
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
+    is_sequence = isinstance(value, Sequence) and not isinstance(value, str | bytes)
+    if is_sequence or (isinstance(value, np.ndarray) and value.ndim):
         return value[0] if len(value) else _NOTHING
     return _NOTHING
 
@@ -142,14 +138,6 @@ def _is_plain(value: object) -> bool:
     """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
     is_number = isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
     return value is None or (is_number and not isinstance(value, np.void))
-
-
-def _refuse_list_of_paths(source: object) -> None:
-    if isinstance(source, list | tuple) and source and all(isinstance(path, str | os.PathLike) for path in source):
-        raise _error(
-            f"found a {type(source).__name__} of paths or other texts; for several submissions, pass a dict "
-            'name -> path, as in {"a": "a.run", "b": "b.run"}'
-        )
 
 
 def _error(text: str) -> SubmissionError:
@@ -212,6 +200,7 @@ class Options:
             nothing_relevant=self.nothing_relevant,
             unjudged=self.unjudged,
             tie_bounds=tie_bounds,
+            notes_ties=self.ties == "trec",
             submission_format=self.submission_format,
         )
 
@@ -281,6 +270,19 @@ class Evaluation(Tabular, Mapping[str, float]):
         for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
             self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
         self.policies, self.variants = dict(request.policies), dict(request.variants)
+        if self._bounds is not None and not request.rules.tie_bounds:
+            self._note_ties(*self._bounds)
+            self._bounds = None
+
+    def _note_ties(self, worst: Floats, best: Floats) -> None:
+        """Add the range of the means to the note on equal run scores, or remove the note where it is a point."""
+        # Sums of the same numbers in another order differ by less.
+        rows = {name: row for name, row in self._rows.items() if abs(best[row] - worst[row]) > 1e-9}
+        ranges = ", ".join(f"{name} {worst[row]:.4f} to {best[row]:.4f}" for name, row in rows.items())
+        if ranges:
+            self.notes.add(0, f"by the order of ties: {ranges}")
+        else:
+            self.notes = self.notes.without(EQUAL_SCORES)
 
     @cached_property
     def _inside(self) -> Bools:
@@ -519,8 +521,6 @@ SubmissionsByName = (
 )
 """Several submissions, each of which is a path, a table, a dict by query, or rows."""
 
-measures_named = registry.requested
-
 
 @overload
 def evaluate(
@@ -659,7 +659,7 @@ def _requested(measures: MeasureNames, options: Options, *, tie_bounds: bool) ->
 
 def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bounds: bool) -> Request:
     policies = options.policies()
-    named = measures_named(dict(measures) if by_name else measures)
+    named = registry.requested(dict(measures) if by_name else measures)
     if not named:
         raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT[:2])}")
     names = {name: measure.at_threshold(options.rel) for name, measure in named.items()}
@@ -695,6 +695,5 @@ def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Out
         if dicts is not None:
             order.look(dicts)
         part = dicts or [*order.of([memory.ranked(source, problems)], "*")]
-        outcome = score_parts(solution, [part], rules, problems, notes)
-        order.check(rules.ties, notes)
+        outcome = score_parts(solution, [part], rules, problems, notes, order)
     return Rejected(problems) if problems or outcome is None else outcome

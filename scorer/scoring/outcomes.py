@@ -60,6 +60,8 @@ class Rules:
     unjudged: Unjudged = "nonrelevant"
     tie_bounds: bool = False
     """Whether to compute the scores with ties in their worst and in their best order, too."""
+    notes_ties: bool = False
+    """Whether to compute them also where many run scores are equal, which is noted if they differ."""
     candidates: str | None = None
     """SHA-256 of the public list of candidate items; None without such a list."""
     exclude: str | None = None
@@ -424,7 +426,7 @@ class Scored:
     notes: Findings
     """Findings that do not reject the file: repeated items, unknown queries, ..."""
     extremes: tuple[Floats, Floats] | None = None
-    """As `scores`, with each group of equal run scores in its worst and in its best order; None if not requested."""
+    """As `scores`, with each group of equal run scores in its worst and in its best order; None if not computed."""
 
     def inside(self, split: Split) -> Bools:
         return split_masks(self.flagged)[split].inside
@@ -437,7 +439,7 @@ class Scored:
         return self._aggregated(self.scores, split)
 
     def bounds(self, split: Split = "all") -> tuple[Floats, Floats] | None:
-        """As `means`, with ties in their worst and in their best order; None if not requested."""
+        """As `means`, with ties in their worst and in their best order; None if not computed."""
         if self.extremes is None:
             return None
         worst, best = self.extremes

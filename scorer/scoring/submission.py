@@ -119,15 +119,16 @@ def _score_file(
     outcome, read, order = None, None if digest is None else hashlib.sha256(), Order()
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
-            rows = read_batches(detected.ranked(head), blocks, problems, pool, limits)
+            rows = read_batches(detected.ranked(head, solution.rows), blocks, problems, pool, limits)
             batches = order.of(rows, detected.options.get("tag", "*"))
             layout = detected.layout(head)
             has_lists = layout is not None and layout.has_lists
             if layout is not None and has_lists and solution.mark_in_items(layout.between):
                 found = f"ids of items have {quoted(layout.between)}, which separates items here ({layout})"
                 problems.add(0, f'{found}; write lists in brackets, as in ["d1", "d2"], or a run of TREC')
-            outcome = score_parts(solution, parted(batches), rules, problems, notes, has_lists, pool, limits)
-            order.check(rules.ties, notes)
+            outcome = score_parts(
+                solution, parted(batches), rules, problems, notes, order, query_once=has_lists, pool=pool, limits=limits
+            )
             if layout is not None and not layout.has_header:
                 notes.add(0, f"{READ_AS}{layout}")
     except InaccessibleError:
@@ -137,7 +138,7 @@ def _score_file(
         exceeded = error.limits if isinstance(error, LimitError) else {}
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
-    if order.query is None:  # no line is valid
+    if not order.items:  # no line is valid
         problems = problems.merged()
     return Rejected(problems, exceeded) if problems or outcome is None else outcome
 
@@ -188,11 +189,13 @@ def score_parts(
     rules: Rules,
     problems: Findings,
     notes: Findings,
+    order: Order,
+    *,
     query_once: bool = False,
     pool: Executor | None = None,
     limits: Limits = OWN_FILES,
 ) -> Scored | None:
-    """Match parts of whole lists, as `match` does, and score them; None if there are problems."""
+    """Match parts of whole lists, which `order` looks at, as `match` does, and score them; None for problems."""
     matched, counts = match(
         solution,
         parts,
@@ -203,18 +206,21 @@ def score_parts(
         missing=rules.missing,
         needs_lists=not rules.scores_nothing,
         ties=rules.ties,
-        tie_bounds=rules.tie_bounds,
+        tie_bounds=rules.tie_bounds or rules.notes_ties,
         pool=pool,
         limits=limits,
     )
     if problems:
         return None
+    judged_tie = matched.extremes is None or matched.extremes[0] is not matched.extremes[1]
+    are_noted = order.check(rules.ties, notes, judged_tie=judged_tie)
     if rules.unjudged == "drop":
         matched = matched.condensed()
-    extremes = matched.extremes
+    scores = _scores(matched, rules)
+    extremes = matched.extremes if rules.tie_bounds or are_noted else None
     return Scored(
         measures=rules.measures,
-        scores=_scores(matched, rules),
+        scores=scores,
         extremes=None if extremes is None else (_scores(extremes[0], rules), _scores(extremes[1], rules)),
         flagged=solution.flagged,
         matched=matched,

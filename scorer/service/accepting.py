@@ -294,7 +294,8 @@ def refusing(code: str = "invalid") -> Iterator[None]:
     try:
         yield
     except MetadataError as error:
-        raise RefusedError("invalid", error.reason) from None
+        fields = {name: text for name, text in error.fields.items() if name}
+        raise RefusedError("invalid", error.reason, fields=fields or None) from None
     except ChallengeError as error:
         raise RefusedError(code, str(error)) from None
 

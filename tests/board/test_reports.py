@@ -18,8 +18,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from scorer.board.reports.scores import DOCUMENTS, ScoreReport, letter, tabulated, trec_name, written
-from scorer.measures import KINDS, parse_one
-from scorer.scoring.evaluation import Evaluation, evaluate, measures_named
+from scorer.measures import KINDS, parse_one, registry
+from scorer.scoring.evaluation import Evaluation, evaluate
 from scorer.scoring.statistics.paired_tests import compare_pairs, rounds_needed
 from scorer.wording import TABLES, Cell, Column, Table, escape_latex, escape_markdown, guard_formula
 from tests.commands import Terminal, command
@@ -40,7 +40,7 @@ def results(
     scored: list[tuple[str, Evaluation]] = [
         (name, evaluate(SOLUTION, submission, list(measures))) for name, submission in submissions.items()
     ]
-    return ScoreReport(scored, measures_named(list(measures)), **settings)  # type: ignore[arg-type]
+    return ScoreReport(scored, registry.requested(list(measures)), **settings)  # type: ignore[arg-type]
 
 
 THREE = {"good": GOOD, "fair": FAIR, "poor": POOR}

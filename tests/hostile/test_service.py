@@ -154,7 +154,7 @@ class TestTabs:
 class TestChecks:
     """Files of one team that take long to check."""
 
-    def test_teams_take_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_teams_take_turns(self, found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another team waits for the file that is being checked, and not for the queue."""
         monkeypatch.undo()
         checked: list[str] = []
@@ -165,14 +165,14 @@ class TestChecks:
             return {"valid": True, "messages": []}
 
         monkeypatch.setattr(Checks, "_checked", slow)
-        checks = Checks()
+        checks, challenge = Checks(), found.service.challenge
 
         async def all_at_once() -> None:
             async with anyio.create_task_group() as tasks:
                 for number in range(50):
                     name = f"amber-{number}"
-                    tasks.start_soon(checks.of, Path(), "main", Path(name), name, "amber")
-                tasks.start_soon(checks.of, Path(), "main", Path("brass"), "brass", "brass")
+                    tasks.start_soon(checks.of, challenge, "main", Path(name), name, "amber")
+                tasks.start_soon(checks.of, challenge, "main", Path("brass"), "brass", "brass")
 
         anyio.run(all_at_once)
         assert checked.index("brass") <= 2

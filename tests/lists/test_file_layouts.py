@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tests.strategies import examples
 
 MARKS = (" ", "\t", "  ", " \t")
 QRELS = {"q1": {"d1": 1}, "q2": {"d3": 1}}
-RUN = (("q1", "Q0", "d1", "1", "0.9", "t"), ("q1", "Q0", "d2", "2", "0.5", "t"), ("q2", "Q0", "d3", "1", "0.3", "t"))
+RUN = (("q1", "Q0", "d1", "1", "0.5", "t"), ("q1", "Q0", "d2", "2", "0.9", "t"), ("q2", "Q0", "d3", "1", "0.3", "t"))
 
 
 def mixed(rows: tuple[tuple[str, ...], ...], marks: tuple[str, ...]) -> str:
@@ -29,12 +30,14 @@ def test_every_mix_of_blanks_and_tabs_is_a_run(iteration: str, tmp_path: Path) -
     """All 1,024; a tab after the query made a list of `Q0`, `d1`, `1`, `0.9`, `t`."""
     path = tmp_path / "run"
     rows = tuple((query, iteration, *others) for query, _, *others in RUN)
-    found = []
+    trec_eval = pytest.importorskip("pytrec_eval").RelevanceEvaluator(QRELS, {"recip_rank"})
     for marks in product(MARKS, repeat=5):
-        path.write_text(mixed(rows, marks), encoding="utf-8")
-        found.append(scorer.evaluate(QRELS, path, "RR")["RR"])
-
-    assert found == [1.0] * 1024
+        path.write_text(text := mixed(rows, marks), encoding="utf-8")
+        run: dict[str, dict[str, float]] = {}
+        for query, _, item, _, score, _ in map(str.split, text.splitlines()):
+            run.setdefault(query, {})[item] = float(score)
+        expected = [values["recip_rank"] for values in trec_eval.evaluate(run).values()]
+        assert scorer.evaluate(QRELS, path, "RR")["RR"] == sum(expected) / len(expected), text
 
 
 def test_every_mix_of_blanks_and_tabs_is_a_solution(tmp_path: Path) -> None:
@@ -91,7 +94,7 @@ def test_lines_that_fit_two_layouts_are_refused(text: str, parts: list[str], tmp
     assert [part for part in (*parts, 'in brackets, as in ["d1", "d2"]') if part not in str(refused.value)] == []
 
 
-@pytest.mark.parametrize("text", ["c1:Wind,Report,1992\n", "c1\tWind,Report,1992\n", 'c1,"[Wind, Report,1992]"\n'])
+@pytest.mark.parametrize("text", ["c1:Wind,Report,1992\n", "c1\tWind,Report,1992\n", 'c1,"[Wind,Report,1992]"\n'])
 def test_a_list_cannot_have_ids_with_its_mark(text: str, tmp_path: Path) -> None:
     """If the track has such ids."""
     (tmp_path / "run").write_text(text, encoding="utf-8")
@@ -108,15 +111,109 @@ def test_a_query_has_one_line_of_a_list(tmp_path: Path) -> None:
         scorer.evaluate({"q7": {"d": 1}}, tmp_path / "run", "RR")
 
 
-def test_a_header_of_a_run_is_named(tmp_path: Path) -> None:
-    """It was taken as another run."""
-    (tmp_path / "run").write_text("topic_id Q0 doc_id rank score run_id\nq1 Q0 d1 1 0.9 t\n", encoding="utf-8")
-    (tmp_path / "qrels").write_text("topic iteration docno rel\nq1 0 d1 1\n", encoding="utf-8")
+def test_a_header_between_blanks_names_the_columns(tmp_path: Path) -> None:
+    """It was taken as another run; without the names of a query and an item it is refused, as such."""
+    run, qrels = tmp_path / "run", tmp_path / "qrels"
+    run.write_text("topic_id Q0 doc_id rank score run_id\nq1 Q0 d2 1 0.9 t\nq1 Q0 d1 2 0.8 t\n", encoding="utf-8")
+    qrels.write_text("topic  iteration docno rel\nq1 0 d1 1\n", encoding="utf-8")
 
-    with pytest.raises(scorer.SubmissionError, match=r"line 1 is a header, .*; remove it"):
+    assert scorer.evaluate(qrels, run, "RR")["RR"] == 0.5
+    run.write_text("topic_id Q0 name rank score run_id\nq1 Q0 d1 1 0.9 t\n", encoding="utf-8")
+    with pytest.raises(
+        scorer.SubmissionError, match=r'run:1: found "topic_id .*", which is a header; remove the line$'
+    ):
+        scorer.evaluate(QRELS, run, "RR")
+    qrels.write_text("topic iteration name rel\nq1 0 d1 1\n", encoding="utf-8")
+    with pytest.raises(scorer.SolutionError, match=r'qrels:1: found "topic .*", which is a header; remove the line$'):
+        scorer.evaluate(qrels, {"q1": ["d1"]}, "RR")
+
+
+ROWS = '"query" "item" "score"\n"1" "q1" "d2" 0.9\n"2" "q1" "d1" 0.8\n"3" "q2" "d3" 0.7\n'
+
+
+@pytest.mark.parametrize("mark", [" ", "\t", ",", ";"])
+def test_the_numbers_of_rows_that_r_writes_are_no_column(mark: str, tmp_path: Path) -> None:
+    """Where they are in quotes; any other column without a name is refused at once."""
+    path = tmp_path / "run"
+    path.write_text(ROWS.replace(" ", mark), encoding="utf-8")
+
+    assert scorer.evaluate(QRELS, path, "RR")["RR"] == 0.75
+    path.write_text(ROWS.replace(" ", mark).replace('"', ""), encoding="utf-8")
+    with pytest.raises(scorer.SubmissionError, match="names 3 columns, and the rows below have 4; give each"):
+        scorer.evaluate(QRELS, path, "RR")
+
+
+VECTORS = "2 qid:1 1:0.1 2:0.7\n0 qid:1 1:0.9 2:0.2\n1 qid:2 1:0.4\n0 qid:2 1:0.6\n"
+
+
+def test_predictions_belong_to_the_rows_of_a_letor_file(qrels_folder: Path, terminal: Terminal) -> None:
+    """As LightGBM and XGBoost write them, a number a line; the rows of a query may be apart."""
+    Path("feat.txt").write_text(VECTORS, encoding="utf-8")
+    Path("named.txt").write_text("# head\n1 qid:2 1:1 # x\n2 qid:1 # y\n\n0 qid:1 # z\n0 qid:2 # w\n", encoding="utf-8")
+    Path("pred.txt").write_text("0.3\n8e-1\n.9\n+0.1\n", encoding="utf-8")
+
+    assert scorer.evaluate("feat.txt", "pred.txt", "nDCG@2")["nDCG@2"] == pytest.approx(0.8155, abs=5e-5)
+    assert scorer.evaluate("named.txt", "pred.txt", "RR")["RR"] == pytest.approx((1 + 0.5) / 2)
+    assert f"pred.txt: {READ_AS}one score a line" in terminal.run("evaluate", "feat.txt", "pred.txt").err
+    for text, solution, why in (
+        ("0.3\n0.8\n0.9\n", "feat.txt", "3 in all, .*; expected one for each row of the solution"),
+        ("0.3\n\n0.8\n0.9\n0.1\n", "feat.txt", "without blank lines"),
+        ("0.3\n0.8\n0.9\n0.1\n", QRELS, "expected a solution in LETOR's format"),
+        ("0.3\nnan\n0.9\n0.1\n", "feat.txt", 'found "nan" as the score'),
+    ):
+        Path("pred.txt").write_text(text, encoding="utf-8")
+        with pytest.raises(scorer.SubmissionError, match=why):
+            scorer.evaluate(solution, "pred.txt", "RR")
+
+
+GRADED = {
+    "q d grade": ("1 184 2\n1 29 2\n1 31 -1\n2 12 3\n", ""),
+    "with commas": ("1,184,1\n1,29,1\n", ""),
+    "levels": ("1 184 L2\n2 12 L0\n", ""),
+    "TIME.REL": ("1  184 29\n2  12\n", "a query and numbers, which are the items .* or an item and its grade"),
+    "no grades": ("1 0 184\n1 0 29\n", "a query and numbers"),
+    "ranks": ("1 184 1\n1 29 2\n", "a query and numbers"),
+    "one item a query": ("1 184 1\n2 29 1\n", "a query and numbers"),
+    "prels": ("1 184 1 0 0.5\n1 29 0 1 0.25\n", "prels of TREC"),
+}
+
+
+@pytest.mark.parametrize(("text", "why"), GRADED.values(), ids=GRADED)
+def test_a_solution_of_three_columns_is_read_where_it_is_clear(text: str, why: str, tmp_path: Path) -> None:
+    """Where each line of a query has another item and a grade of one digit."""
+    (tmp_path / "qrels").write_text(text, encoding="utf-8")
+    if not why:
+        assert scorer.evaluate(tmp_path / "qrels", {"1": ["x", "184"]}, "RR", missing="skip")["RR"] == 0.5
+        return
+    with pytest.raises(scorer.SolutionError, match=why):
+        scorer.evaluate(tmp_path / "qrels", {"1": ["184"]}, "RR")
+
+
+NO_LISTS = {
+    "q1 d1 x/y b 3 d2\n": "the format cannot be detected",
+    "q1 d1 d2 3 4 d9\nq2 d5 d6 7 8 d1\n": "the format cannot be detected",
+    'q1,"http://h/p?q=1,2,d1"\n': "is one id with a comma, or a list",
+    "q1\ta, b,c, d\n": "is one id with a comma, or a list",
+    "q1:Paris,_Texas,a\n": 'found "_Texas" as an item',
+    "1 [3,1,2]\n2 [1, 2]\n": "ranks of candidates in their order, as in MIND",
+    " query | item | score \n-------+------+-------\n q1 | d1 | 0.9\n": "a printed table; write it as CSV",
+    "| query | item | score |\n|---|---|---|\n| q1 | d1 | 0.9 |\n": "a printed table",
+    "+-------+------+\n| query | item |\n+-------+------+\n": "a printed table",
+    "┌───────┬──────┐\n│ query ┆ item │\n": "a printed table",
+    "   query item  score\n0     q1   d1    0.9\n": "names 3 columns, and the rows below have 4",
+    "q1 Q0 d1 1 1,234.5 t\n": "without marks between thousands",
+    "query\titem\tscore\nq1\td1\t1 234.5\n": "without marks between thousands",
+    "query\titem\tscore\nq1\td1\t1234,5\n": "write a decimal point",
+}
+
+
+@pytest.mark.parametrize("text", NO_LISTS)
+def test_other_files_are_refused_in_one_line(text: str, tmp_path: Path) -> None:
+    """With what they are."""
+    (tmp_path / "run").write_text(text, encoding="utf-8")
+    with pytest.raises(scorer.SubmissionError, match=re.escape(NO_LISTS[text])) as refused:
         scorer.evaluate(QRELS, tmp_path / "run", "RR")
-    with pytest.raises(scorer.SolutionError, match=r"line 1 is a header, .*; remove it"):
-        scorer.evaluate(tmp_path / "qrels", {"q1": ["d1"]}, "RR")
+    assert len(str(refused.value).splitlines()) == 1
 
 
 HOW = {
@@ -191,15 +288,16 @@ def scorer_json(lists: dict[str, list[str]]) -> str:
 
 
 @given(drawn=files(), data=st.data())
-@examples(500)
+@examples(1000)
 def test_a_file_has_the_number_of_its_lists_or_is_refused(
     drawn: tuple[dict[str, list[str]], str], data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
-    """Never another number, for every layout, mark and kind of id. All ids are judged, as in a pool."""
+    """Never another number, for every layout, mark and kind of id, of which any are judged."""
     lists, text = drawn
-    pool = {item for items in lists.values() for item in items}
+    pool = st.sets(st.sampled_from(sorted({item for items in lists.values() for item in items})))
     relevant = {query: data.draw(st.sampled_from(items)) for query, items in lists.items()}
-    qrels = {query: {item: int(item == relevant[query]) for item in pool} for query in lists}
+    judged = {query: {*data.draw(pool), relevant[query]} for query in lists}
+    qrels = {query: {item: int(item == relevant[query]) for item in judged[query]} for query in lists}
     path = tmp_path_factory.mktemp("layouts") / "run"
     path.write_text(text, encoding="utf-8")
     expected = scorer.evaluate(qrels, lists, ["RR", "nDCG@10"])

@@ -238,10 +238,12 @@ def test_a_file_that_scores_0_for_certain_is_said_first(challenge: Path, tmp_pat
 
 
 def test_hit_rates_lead_to_success() -> None:
-    """Hits@k is their number."""
-    for name in ("hit@10", "HR@10"):
-        with pytest.raises(scorer.MeasureError, match="closest names are Success;"):
+    """With the cut-off, and in any case. Hits@k is their number, and Accuracy@k of BEIR is another measure here."""
+    for name in ("hit@10", "HR@10", "hr_10", "Hit-Ratio@10", "Accuracy@10"):
+        with pytest.raises(scorer.MeasureError, match=r"write\s+Success@10\b"):
             scorer.evaluate(QRELS, {"q1": ["d1"]}, name)
+    decided = scorer.evaluate(QRELS, {"q1": ["d1"]}, ["hits", "Hits@10", "Accuracy(rel=1)@10"])
+    assert [*decided] == ["hits", "Hits@10", "Accuracy(rel=1)@10"]
 
 
 def test_a_run_of_passages_becomes_one_of_documents(tmp_path: Path, terminal: Terminal) -> None:

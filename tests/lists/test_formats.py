@@ -673,12 +673,12 @@ def test_a_wrong_option_is_reported(name: str, message: str, tmp_path: Path) -> 
 
 def test_a_wrong_detection_says_how_to_name_a_format(tmp_path: Path) -> None:
     """The hint is given only where the format was detected and no line can be read."""
-    guessed = rows("q Q0 a 1 nan t\nq Q0 b 2 inf t\n", tmp_path)[1]
+    guessed = rows("q\u200b:a\nr\u200b:b\n", tmp_path)[1]
     fitting = rows("q Q0 a 1 1 t\nq Q0 b 2 y t\n", tmp_path)[1]
     named = rows("q Q0 a 1 x t\n", tmp_path, name="trec")[1]
 
     assert guessed[1] == (
-        "1: the file looks like trec, but none of its first lines can be read as such; "
+        "1: the file looks like vlnet, but none of its first lines can be read as such; "
         "name it with --submission-format NAME, or submission_format in challenge.toml"
     )
     assert not any("looks like" in problem for problem in (*fitting, *named))

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pytest
 
 from scorer.lists.solution import Solution
-from scorer.scoring.evaluation import measures_named
+from scorer.measures import registry
 from scorer.scoring.outcomes import Rules, Scored
 from scorer.scoring.submission import score
 from tests.paths import REAL_DATA
@@ -35,7 +35,7 @@ def expected(name: str) -> Printed:
 def printed(theirs: Printed, qrels: str, results: str, rel: float | None, **rules: object) -> Printed:
     """The same measures, printed as in trec_eval."""
     solution = Solution.read(DATA / qrels)
-    asked = measures_named(list(dict.fromkeys(measure for measure, _ in theirs)))
+    asked = registry.requested(list(dict.fromkeys(measure for measure, _ in theirs)))
     measures = tuple(measure if rel is None else measure.at_threshold(rel) for measure in asked.values())
     scored = score(solution, DATA / results, Rules(measures, nothing_relevant="zero", **rules))  # type: ignore[arg-type]
     assert isinstance(scored, Scored)

@@ -126,17 +126,20 @@ def test_every_parameter_of_ir_measures_is_read_or_refused_with_a_reason() -> No
 def test_a_name_is_read_as_the_measure_with_its_numbers_or_refused_with_the_name_of_that(
     tool: str, theirs: str, ours: str
 ) -> None:
-    """No name is read as another measure than in its tool."""
+    """No name is read as another measure than in its tool, but for Compat, which is that of the authors' program."""
     if theirs.startswith(VERSION_10) and tool == TOOLS[0]:
         ours = ours.replace("reach=up", "reach=nearest")
     refusal = refusal_of(theirs)
     if theirs.startswith("IPrec") and refusal == "read":  # at a level at which reach=up and our default agree
         ours = ours.replace("(reach=up)", "")
+    if theirs.startswith("Compat"):
+        ours = ours.replace("depth=list", "depth=1000")
     if refusal == "read":
         assert tuple(registry.named(theirs).values()) == parse(ours)
         return
-    (written,) = re.findall(rf"\n  (\S+) for that of (?:{tool.replace(', ', '|')})$", refusal, re.MULTILINE)
-    assert parse(written) == parse(ours)
+    written = {tool: name for name, tool in re.findall(r"\n  (\S+) for that of (\S.*)$", refusal, re.MULTILINE)}
+    meant = next(written[name] for name in (*tool.split(", "), "scorer") if name in written)
+    assert parse(meant) == parse(ours)
 
 
 @pytest.mark.parametrize("name", REFUSED)
@@ -170,7 +173,17 @@ def test_what_the_refusal_of_an_ambiguous_name_says_to_write_is_read() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["ERR@20", "IPrec@0.35", "SetF(beta=2.0)", "RBP(rel=1)", "RBP@95", "rbp@95", "Compat", "MRR,ERR@20", "ERR@20,10"],
+    [
+        "ERR@20",
+        "IPrec@0.35",
+        "SetF(beta=2.0)",
+        "RBP(rel=1)",
+        "RBP@95",
+        "rbp@95",
+        "Accuracy@5",
+        "MRR,ERR@20",
+        "ERR@20,10",
+    ],
 )
 def test_our_own_name_is_refused_where_another_tool_means_another_measure(name: str) -> None:
     """What the message says is read, and `parse`, for the names of challenges, still reads the name."""

@@ -119,7 +119,8 @@ def complete_runs() -> st.SearchStrategy[Run]:
 
 def ours(judgements: Any, run: Any, measures: list[str], **policies: Any) -> tuple[Scores, Mapping[str, float]]:
     """Our scores and their means; a query without relevant items scores 0, as in all peers."""
-    evaluation = scorer.evaluate(judgements, run, measures, **{"nothing_relevant": "zero", **policies})
+    named = {name: measure for name in measures for measure in scorer.parse(name)}
+    evaluation = scorer.evaluate(judgements, run, named, **{"nothing_relevant": "zero", **policies})
     by_query = evaluation.by_query()
     return {name: {query: each[name] for query, each in by_query.items()} for name in measures}, evaluation
 
@@ -271,7 +272,9 @@ def test_a_list_that_begins_with_an_unjudged_item(ir_measures: Any) -> None:
     judgements: Qrels = {"q": {"a": 1}}
     run = untied({"q": ["x", "a"]})
 
-    assert rounded(one(judgements, run, "Compat(depth=1000)")) == rounded(1 - 0.95 / -math.log(0.05)) == 0.6829
+    both = scorer.evaluate(judgements, run, [ir_measures.Compat, "Compat"])
+    assert rounded(both["Compat"]) == rounded(1 - 0.95 / -math.log(0.05)) == 0.6829
+    assert rounded(both[ir_measures.Compat]) == rounded(both["Compat(depth=list)"]) == 0.322
     assert rounded(calculated(ir_measures, judgements, run, ["Compat"])[1]["Compat"]) == 0.322
     assert rounded(one(judgements, run, "Compat(depth=list)")) == 0.322
     assert one(judgements, run, "RBO") == pytest.approx(0.95 / 2)
@@ -905,7 +908,7 @@ def test_t31_how_a_level_of_recall_is_reached(pytrec_eval: Any) -> None:
 
 
 def test_measures_of_ir_measures_are_taken_with_their_meaning(ir_measures: Any) -> None:
-    """Also those whose text has another meaning here; the names are the texts, and the object is a key, too."""
+    """Also those whose text has another meaning here; each name means the same as text, and the object is a key."""
     judgements, run = {"1": {"a": 1, "b": 2, "c": 0}}, untied({"1": ["x", "b", "a"]})
     measures = [
         *(ir_measures.nDCG @ 10, ir_measures.RR @ 2, ir_measures.P(rel=2) @ 5, ir_measures.IPrec @ 0.35),
@@ -914,7 +917,7 @@ def test_measures_of_ir_measures_are_taken_with_their_meaning(ir_measures: Any) 
     peer = ir_measures.calc_aggregate(measures, judgements, run)
     result = scorer.evaluate(judgements, run, measures)
 
-    assert [*result] == [str(measure) for measure in measures]
+    assert [*result] == [str(measure).replace("Compat", "Compat(depth=list)") for measure in measures]
     assert {measure: result[measure] for measure in measures} == pytest.approx(peer, abs=1e-9)
     assert scorer.evaluate(judgements, run, ir_measures.ERR @ 20).variants == {"ERR@20": "ERR(highest=4)@20"}
     assert scorer.evaluate(judgements, run, {"mine": ir_measures.Compat}).variants["mine"].endswith("depth=list)")

@@ -74,9 +74,10 @@ def test_the_figures_are_those_of_bright() -> None:
     found = scorer.evaluate(QRELS, RUN, MEASURES, exclude=excluded_ids, missing="skip", nothing_relevant="zero")
 
     assert dict(found) == pytest.approx(tool_scores(pytrec_eval, theirs), abs=1e-12)
-    excluded, tied = found.notes.lines()
+    excluded, tied, bounds = found.notes.lines()
     assert excluded == "2 items are excluded, and removed before ranks are assigned"
     assert tied.startswith("equal run scores: 1 of 8 items (12.5%)")
+    assert bounds.startswith("by the order of ties: ")
 
 
 # As without the items

@@ -11,10 +11,12 @@ import re
 import rlcompleter
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from io import BytesIO
 from pathlib import Path
+from types import FrameType
 from typing import Any, assert_type
 
 import numpy as np
@@ -662,10 +664,14 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
         lambda: evaluate(SOLUTION, {"a": pd.DataFrame()}),
         'submission "a": no column for the query',
     ),
-    "a list of paths": (lambda: evaluate(SOLUTION, ["a.run", "b.run"]), "pass a dict name -> path"),
+    "a list of paths": (lambda: evaluate(SOLUTION, ["a.run", "b.run"]), "for several submissions, write a dict"),
     "a number as a name": (lambda: evaluate(SOLUTION, {1: "a.run"}), 'found "1" as the name of a submission'),
     "a dict of numbers": (lambda: evaluate(SOLUTION, {"q1": 1}), "expected a dict whose values are dicts"),
     "a dict of None": (lambda: evaluate(SOLUTION, {"q1": None}), "expected a dict whose values are dicts"),
+    "columns of different lengths": (
+        lambda: evaluate(SOLUTION, {"query": ["q1"], "item": ["d1", "d2"], "score": [1.0]}),
+        "found columns of different lengths: query has 1, item has 2, score has 1",
+    ),
     "columns as a dict": (
         lambda: evaluate(SOLUTION, {"query": ["q1"], "item": ["d1"], "value": [1.0]}),
         'found "1.0" as the id of the item',
@@ -705,7 +711,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     "a name as a kind": (lambda: scorer.Measure("nDCG@10"), 'found "nDCG@10" as the kind of a measure; scorer.parse'),  # type: ignore[arg-type]
     "pairs": (
         lambda: evaluate(SOLUTION, {"q1": [("d1", 2.0)]}),
-        'found pairs (as "q1"); for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}',
+        'found pairs; for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}',
     ),
     "pairs as arrays": (lambda: evaluate(SOLUTION, {"q1": np.array([["d1", "2"]])}), "write a dict item -> score"),
     "no score": (lambda: evaluate(SOLUTION, {"q1": {"d1": None}}), "1: found None as the score; expected a finite"),
@@ -730,7 +736,7 @@ WRONG: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "a function as a measure": (
         lambda: evaluate(SOLUTION, LISTS, [max]),
-        "found the function max; make it a measure, as in scorer.measure(max, 'max')",
+        'found a function; make it a measure, as in scorer.measure(function, "its name")',
     ),
     "a row of four in a submission": (
         lambda: evaluate(SOLUTION, [("q1", "d1", 1.0, "1")]),
@@ -800,9 +806,13 @@ def test_a_wrong_keyword_names_the_nearest_parameter(call: Callable[[], object],
 def test_a_dict_of_columns_is_a_table() -> None:
     """As Hugging Face gives it, with the usual names of columns; lists of arrays, too."""
     solution = {"query-id": ["q", "q", "p"], "corpus-id": ["a", "b", "c"], "score": [1, 0, 2]}
-    run = {"query": ["q", "q", "p"], "item": ["b", "a", "c"], "score": np.array([2.0, 1.0, 3.0])}
+    run: dict[str, Any] = {"query": ["q", "q", "p"], "item": ["b", "a", "c"], "score": np.array([2.0, 1.0, 3.0])}
 
     assert dict(evaluate(solution, run, "RR")) == {"RR": 0.75}
+    for kind in (tuple, pd.Series):
+        assert dict(evaluate(solution, {name: kind(column) for name, column in run.items()}, "RR")) == {"RR": 0.75}
+    lists = {"query": ["q", "p"], "items": [["a", "b"], ["c"]], "scores": [[0.1, 0.9], [1.0]]}
+    assert dict(evaluate(solution, lists, "RR")) == {"RR": 0.75}
     assert evaluate({"query": {"item": 1}}, {"query": ["item", "score"]}, "RR")["RR"] == 1
 
 
@@ -834,9 +844,48 @@ def test_equal_run_scores_in_memory_have_a_note() -> None:
     )
 
     for run in (equal, frame, [tuple(row) for row in frame.to_numpy()]):
-        (note,) = evaluate(TEN, run, "AP").notes.lines()
+        note, bounds = evaluate(TEN, run, "AP").notes.lines()
         assert note.startswith("all run scores are equal (0.5), so only the rule for ties orders the lists")
+        assert bounds.startswith("by the order of ties: AP 0.")
     assert evaluate(TEN, equal, "AP", ties="expected").notes.lines() == []
+
+
+def test_some_equal_run_scores_in_memory_are_noted_if_the_scores_depend_on_them() -> None:
+    """With the share of the items, from dicts and frames; items of one grade may tie, and so may unjudged ones."""
+    run = {query: {item: float(place // 2) for place, item in enumerate(items)} for query, items in TEN.items()}
+    frame = pd.DataFrame(
+        [(query, *row) for query, items in run.items() for row in items.items()], columns=["qid", "docno", "score"]
+    )
+    graded = {query: dict.fromkeys(items, 1) for query, items in TEN.items()}
+
+    for tied in (run, frame):
+        share, bounds = evaluate(TEN, tied, ["AP", "map"]).notes.without("the run scores").lines()
+        assert share.startswith("equal run scores: 12 of 24 items (50.0%)")
+        assert re.fullmatch(r"by the order of ties: AP 0\.\d{4} to 0\.\d{4}, map 0\.\d{4} to 0\.\d{4}", bounds)
+        assert evaluate(graded, tied, "AP").notes.lines() == []
+        assert evaluate(TEN, tied, "AP").bounds() is None
+    assert evaluate(TEN, run, "AP", ties="order").notes.lines() == []
+
+
+def test_a_call_that_has_nothing_to_say_makes_no_text() -> None:
+    """From dicts, with a solution that is kept: no text is made for Arrow or for people, and lists are sorted once."""
+    falling = {query: {item: -float(place) for place, item in enumerate(items)} for query, items in TEN.items()}
+    solution, calls = scorer.Solution.read(TEN), Counter[str]()
+    evaluate(solution, falling, ["AP", "RR"])
+
+    def count(frame: FrameType, event: str, _: object) -> None:
+        if event == "call":
+            calls[f"{Path(frame.f_code.co_filename).stem}.{frame.f_code.co_name}"] += 1
+
+    sys.setprofile(count)
+    try:
+        notes = evaluate(solution, falling, ["AP", "RR"]).notes
+    finally:
+        sys.setprofile(None)
+
+    assert not notes
+    assert calls["match.match"] == calls["ranked_lists._rising_cost"] == 1
+    assert [name for name in calls if name.partition(".")[0] in ("arrow", "wording")] == []
 
 
 def test_run_scores_that_rise_in_each_list_have_a_note() -> None:

@@ -26,8 +26,11 @@ from scorer.service.documents import Checks
 from scorer.service.state import COOKIE, LASTS
 from scorer.wording import iso_time
 from tests.commands import here
-from tests.live_challenges import GOOD, OTHER, POOR, Live, day
+from tests.live_challenges import GOOD, OTHER, POOR, SOLUTION, Live, day
 from tests.served import Served, checked_at_once, served
+
+SHORT = "q1:a\nq2:d\nq3:f\n"
+"""Without a list for the last query."""
 
 HERE = "https://challenge.example"
 
@@ -175,9 +178,14 @@ class TestSessions:
 
     def test_an_invitation_gives_a_session_and_its_token_once(self, challenge: Served) -> None:
         visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "amber", "invitation")
+        assert 'type="text" required autocomplete="off"' in visitor.client.get("/invite").text
         answer = visitor.post(action="sign-in", key=invitation)
-        assert answer.status_code == 201
-        (token,) = set(re.findall(r"scorer_[\w-]+", answer.text))
+        assert (answer.status_code, visitor.address) == (303, {"show": "token"})
+        for _ in range(2):
+            (token,) = set(re.findall(r"scorer_[\w-]+", visitor.page(show="token")))
+        assert token not in visitor.page()
+        assert "Show the new token" in visitor.page()
+        assert visitor.client.get("/submit/token").text == f"{token}\n"
         assert visitor.is_signed_in()
         other = Visitor(challenge, signs_in=False)
         refused = other.post(action="sign-in", key=invitation)
@@ -185,6 +193,10 @@ class TestSessions:
         assert "was used, has expired or was revoked" in refused.text
         assert not other.is_signed_in()
         assert other.post(action="sign-in", key=token).status_code == 303
+        assert token not in other.page(show="token")
+        assert other.client.get("/submit/token").status_code == 404
+        files = [path for path in challenge.live.folder.rglob("*") if path.is_file()]
+        assert not [path for path in files if token.encode() in path.read_bytes()]
 
     def test_no_other_key_signs_in(self, challenge: Served) -> None:
         visitor = Visitor(challenge, signs_in=False)
@@ -199,6 +211,23 @@ class TestSessions:
         assert visitor.is_signed_in()
         challenge.now += timedelta(seconds=1)
         assert not visitor.is_signed_in()
+
+    def test_who_signs_in_again_has_the_track_and_the_file(self, challenge: Served, visitor: Visitor) -> None:
+        """Also after a button that an ended session has pressed."""
+        challenge.now += LASTS - timedelta(minutes=1)
+        token = issue(challenge.store, "amber", "token")
+        visitor.post(action="sign-in", key=token)
+        challenge.now += LASTS - timedelta(minutes=1)
+        visitor.choose(GOOD, "first.txt")
+        held = visitor.held()
+        challenge.now += timedelta(minutes=1)
+        for page in (visitor.client.get("/submit", params=held), visitor.post(action="hand-in", **held)):
+            assert all(
+                f'<input type="hidden" name="{name}" value="{value}">' in page.text for name, value in held.items()
+            )
+        assert visitor.post(action="sign-in", key=token, **held).status_code == 303
+        assert visitor.address == held
+        assert "first.txt" in visitor.button()
 
     def test_a_session_ends_with_its_token(self, challenge: Served, visitor: Visitor) -> None:
         assert visitor.is_signed_in()
@@ -285,7 +314,7 @@ class TestCrossSite:
         forms: list[dict[str, str]] = [
             {"action": "hand-in", **held},
             {"action": "withdraw", "track": "main", "withdraw": entry[1]},
-            {"action": "check", "to": "main", **held},
+            {"to": "main", **held},
             {"action": "pick", "track": "main", "entry": entry[1]},
             {"action": "pick", "track": "main"},
             {"action": "sign-in", "key": token},
@@ -340,6 +369,10 @@ class TestHandingIn:
         assert page.index("Counts</b>") < page.index(f'id="entry-{index}"')
 
         assert visitor.post(action="pick", track="main", entry=index).status_code == 303
+        page = visitor.page()  # which asks first: the entry that counts is better
+        assert (page.count(" checked> picked"), f"Pick entry {index}?" in page) == (0, True)
+        assert re.search(r"Entry \d+ counts now, and has a better score: preliminary nDCG@3 1\.0000\.", page)
+        assert visitor.post(action="pick", track="main", entry=index, sure="yes").status_code == 303
         page = visitor.page()
         assert page.count(" checked> picked") == 1
         assert page.index("Counts</b>") > page.index(f'id="entry-{index}"')
@@ -363,6 +396,65 @@ class TestHandingIn:
         assert answer.status_code == 400
         assert "The file would be rejected." in answer.text
         assert not challenge.service.followed.deliveries
+
+    @pytest.mark.usefixtures("real_check")
+    def test_a_file_is_checked_with_the_challenge_as_it_is_now(self, challenge: Served, visitor: Visitor) -> None:
+        """Not by an answer from before a correction of challenge.toml or of a solution, without a restart."""
+        visitor.choose(SHORT)
+        assert "Hand in lists.txt" in visitor.button()
+        challenge.live.edit("list_length = 3\n", 'list_length = 3\nmissing = "reject"\n')
+        visitor.choose(SHORT)
+        assert not visitor.button()
+        challenge.live.write_solution(SOLUTION.partition("q4:")[0])
+        visitor.choose(SHORT)
+        assert "Hand in lists.txt" in visitor.button()
+
+    @pytest.mark.usefixtures("real_check")
+    def test_a_file_that_scores_0_for_certain_needs_a_box(self, challenge: Served, visitor: Visitor) -> None:
+        challenge.live.edit("list_length = 3\n", 'list_length = 3\nitems = "items.txt"\n')
+        (challenge.live.folder / "items.txt").write_text("a\nb\n")
+        visitor.choose("q1:x\nq2:y\n")
+        form = visitor.page().partition('class="hand-in" method')[2]
+        box, button = (form.find(text) for text in ('name="zero" required> Hand in although', 'value="hand-in"'))
+        assert 0 < box < button
+        refused = visitor.post(action="hand-in", **visitor.held())
+        assert (refused.status_code, "tick the box" in refused.text) == (400, True)
+        assert visitor.post(action="hand-in", **visitor.held(), zero="on").status_code == 303
+
+    def test_the_same_bytes_again_need_a_box(self, challenge: Served, visitor: Visitor) -> None:
+        """Of the own team, in the same phase, unless they were withdrawn."""
+        challenge.put("birch", GOOD)
+        visitor.hand_in(GOOD, "first.txt")
+        index = visitor.address["entry"]
+        visitor.choose(GOOD, "second.txt")
+        assert f"Hand in again: entry {index}, <bdi>first.txt</bdi>, has the same bytes" in visitor.page()
+        refused = visitor.post(action="hand-in", **visitor.held())
+        assert (refused.status_code, f"entry {index} has the same bytes" in refused.text) == (400, True)
+        held = visitor.held()
+        visitor.post(action="withdraw", track="main", withdraw=index)
+        assert visitor.post(action="hand-in", **held).status_code == 303
+        visitor.choose(GOOD)
+        assert visitor.post(action="hand-in", **visitor.held(), again="on").status_code == 303
+        challenge.now = day(26)
+        visitor = Visitor(challenge)
+        assert visitor.hand_in(GOOD).status_code == 303
+        assert len(challenge.service.followed.deliveries) == 5
+
+    def test_a_result_arrives_on_the_page(self, challenge: Served, visitor: Visitor) -> None:
+        """The page looks until the board has the score; the receipt is in words."""
+        visitor.hand_in(GOOD, "first.txt")
+        page = visitor.page()
+        digest = hashlib.sha256(GOOD.encode()).hexdigest()
+        for text in ("It waits to be scored", "<dd><bdi>amber</bdi></dd>", "<dd>Main</dd>", f"<code>{digest}</code>"):
+            assert text in page
+        challenge.run()
+        page = visitor.page()
+        assert 'data-waiting="board"' in page
+        assert "Preliminary nDCG@3: <b>1.0000</b>. It counts. The board follows in a moment." in page
+        challenge.live.render(challenge.now)
+        page = visitor.page()
+        assert "data-waiting" not in page
+        assert re.search(r"<b>1\.0000</b>, rank 1[^.]*\. It counts\.</p>", page)
 
     def test_the_page_needs_no_page_of_the_site(self, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
         """The service renders no site, whose templates have more filters; what is compiled here hides that."""
@@ -551,7 +643,7 @@ class TestOneFileForEachPage:
         visitor.choose(GOOD, "first.txt")
         answer = visitor.choose("", "empty.txt")
         assert answer.status_code == 400
-        assert "choose a file" in answer.text
+        assert "the file &#34;empty.txt&#34; is empty; choose a file" in answer.text
         assert "first.txt" not in answer.text
         assert "first.txt" not in visitor.page()
         assert is_untouched(challenge)
@@ -708,7 +800,7 @@ def test_a_file_may_have_any_name(challenge: Served, name: str) -> None:
     assert re.fullmatch(r"amber/20270111T\d{6}Z-\d{6}(-[\w.-]{1,60}|\.txt)", file, re.ASCII)
     assert not list(challenge.live.folder.parent.rglob("*passwd*")) or "passwd" in file
     challenge.run()
-    assert "data-waiting" not in visitor.page()
+    assert "data-waiting>" not in visitor.page()
 
 
 def part(name: str, content: str = "", file: str | None = None, *more: str) -> str:

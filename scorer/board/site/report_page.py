@@ -22,11 +22,12 @@ from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
 from scorer.board.site.templates import environment_of, render_template, source
 from scorer.lists.solution import Solution, Source
+from scorer.measures import registry
 from scorer.measures.names import MeasureNames
 from scorer.options import REPORT_FORMS, RESAMPLES, SEED, ReportForm
 from scorer.scoring.analysis.analysis import Report, Settings, TaskAnalysis, analysed_tasks, json_text, report_document
 from scorer.scoring.analysis.compare import Comparison, run_tasks
-from scorer.scoring.evaluation import Keywords, measures_named, takes_options
+from scorer.scoring.evaluation import Keywords, takes_options
 from scorer.wording import quoted
 
 STYLES = ("style.css", "report.css")
@@ -183,6 +184,6 @@ def report(
     if form not in REPORT_FORMS:
         raise ValueError(f"form: found {quoted(str(form))}, expected {', '.join(REPORT_FORMS)}")
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
-    tasks, notes = run_tasks(solution, runs, measures_named(measures), **options)
+    tasks, notes = run_tasks(solution, runs, registry.requested(measures), **options)
     lines = [line for run in notes.values() for line in run]
     return written(analysed_tasks(title, tasks, settings, "drop", lines), form)

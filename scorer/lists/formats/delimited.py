@@ -17,17 +17,28 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, sample, trimmed
+from scorer.lists.reading.blocks import (
+    VISIBLE,
+    Block,
+    Graded,
+    Lines,
+    Ranked,
+    Reader,
+    UnreadableError,
+    Words,
+    sample,
+    trimmed,
+)
 from scorer.lists.reading.tables import contradiction
 from scorer.measures.matched import Ints
-from scorer.wording import quoted
+from scorer.wording import counted, quoted
 
 NAME = "delimited"
 SOLUTION = "query,item,grade"
 SUBMISSION = "query,item,score"
 
 DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "blank": layouts.WHITE}
-"""By name; blanks separate columns only where they are named, or columns have no names."""
+"""By name, in the order in which they are tried for a header."""
 
 OPTIONS: Mapping[str, str] = {
     **tables.OPTIONS,
@@ -41,15 +52,15 @@ UNFIT = re.compile(r"^$|^\ufeff|^[ \t\v\f]|[ \t\v\f]$|[\n\r\0]")
 
 def recognises(lines: list[str]) -> bool:
     """Whether the first line is a header with a query and an item column, or all lines are as a layout without one."""
-    if not lines or recognises_solution(lines):
+    if not lines or _delimiter(lines[0], {}) is not None:
         return bool(lines)
     found = layouts.layout_of(lines)
     return found is not None and (len(found.columns) < len(layouts.QRELS) or found.mark == "\t")
 
 
 def recognises_solution(lines: list[str]) -> bool:
-    """Whether the first line is a header with a query and an item column, or all lines are judgements of NTCIR."""
-    return _delimiter(lines[0], {}) is not None or layouts.are_levels(lines)
+    """Whether the first line is a header with a query and an item column, or all lines are query, item and grade."""
+    return _delimiter(lines[0], {}) is not None or layouts.graded_mark(lines) is not None
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
@@ -114,8 +125,8 @@ def _header(head: Block, wanted: tuple[str, ...], options: Mapping[str, str]) ->
     if "header" in options:
         return Header.by_position(head, _delimiters(options), places_of)
     lines = [] if options else sample(head.content)
-    if "rank" not in wanted and layouts.are_levels(lines):
-        return Header(0, layouts.WHITE, layouts.LEVELS, places_of(layouts.LEVELS))
+    if "rank" not in wanted and (mark := layouts.graded_mark(lines)) is not None:
+        return Header(0, mark, layouts.GRADES, places_of(layouts.GRADES))
     has_header = not lines or "rank" not in wanted or _delimiter(lines[0], {}) is not None
     found = None if has_header else layouts.layout_of(lines, head)
     if found is not None:
@@ -198,7 +209,9 @@ class Header:
         places_of: Callable[[Sequence[str]], Mapping[str, int]],
     ) -> Header:
         """Return the header of a file that begins with `head`. Raises UnreadableError, also where `places_of` does."""
-        lines = Lines.of(head, trim="\r\n")
+        visible = VISIBLE.search(head.content)
+        end = head.content.find(b"\n", visible.start() if visible else 0) + 1 or len(head.content)
+        lines = Lines.of(replace(head, content=head.content[:end]), trim="\r\n")
         text, line = lines.text[0].as_py(), int(lines.number[0])
         delimiter = delimiter_of(text)
         if delimiter is None:
@@ -207,7 +220,7 @@ class Header:
                 "columns, as in delimited:query=session,item=track, or delimited:header=no,query=1,item=2,grade=3)",
                 line,
             )
-        names = head_names(text, delimiter)
+        names = _with_row_names(head_names(text, delimiter), sample(head.content), delimiter, line)
         try:
             return cls(line, delimiter, names, places_of(names))
         except UnreadableError as error:
@@ -249,9 +262,28 @@ class Header:
         return {name: trimmed(words.column(at, whole), block) for name, at in self.places.items()}, number
 
 
+def _with_row_names(names: list[str], lines: Sequence[str], delimiter: str, line: int) -> list[str]:
+    """Return the names of all columns, with one of no name for the numbers of rows that R writes in quotes.
+
+    Raises UnreadableError where all rows have another number of columns than the header.
+    """
+    rows = layouts.fields(lines[1:], delimiter)
+    counts = {*map(len, rows)}
+    if len(counts) != 1 or counts == {len(names)} or any(text.count('"') % 2 for text in lines):
+        return names
+    is_of_r = counts == {len(names) + 1} and all(
+        text.startswith(f'"{number}"') and row[0] == str(number)
+        for number, (text, row) in enumerate(zip(lines[1:], rows, strict=True), 1)
+    )
+    if is_of_r:
+        return ["", *names]
+    have = f"{counted(len(names), 'column')}, and the rows below have {counts.pop()}"
+    raise UnreadableError(f"the header {quoted(lines[0])} names {have}; give each column one name", line)
+
+
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
     """Return the delimiter with which the header has a query and an item column; None if no character does."""
-    for delimiter in _delimiters(options):
+    for delimiter in _delimiters(options)[: 3 if "|" in header else None]:
         names = head_names(header, delimiter)
         held = {column: name for column, name in options.items() if tables.places(names, column, {column: name})}
         if tables.places(names, "query", held) and (
@@ -264,7 +296,7 @@ def _delimiter(header: str, options: Mapping[str, str]) -> str | None:
 def _delimiters(options: Mapping[str, str]) -> tuple[str, ...]:
     """Return the delimiters to try; the first one is written."""
     if "delimiter" not in options:
-        return ("\t", ",", ";", layouts.WHITE) if "header" in options else (",", "\t", ";")
+        return ("\t", ",", ";", layouts.WHITE) if "header" in options else (",", "\t", ";", layouts.WHITE)
     if options["delimiter"] not in DELIMITERS:
         raise UnreadableError(
             f"found {quoted(options['delimiter'])} as the delimiter; expected {', '.join(DELIMITERS)}"

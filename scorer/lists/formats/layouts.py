@@ -9,6 +9,7 @@ import csv
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from scorer.lists.reading.blocks import Block, UnreadableError, sample
 from scorer.lists.reading.tables import IN_BRACKETS, NAMES, mark_between, plain
@@ -24,8 +25,11 @@ RANKS = ("query", "item", "rank")
 RANKS_AND_SCORES = ("query", "item", "rank", "score")
 RUN = ("query", "Q0", "item", "rank", "score", "tag")
 QRELS = ("query", "iteration", "item", "grade")
-LEVELS = ("query", "item", "grade")
-"""Of NTCIR: the grade is a level, as L2."""
+GRADES = ("query", "item", "grade")
+"""Of Cranfield and NTCIR, where the grade is a level, as L2."""
+
+PREDICTIONS = ("score",)
+"""Of the rows of a solution in LETOR's format."""
 
 EXAMPLES = (" ".join(RANKS), " ".join(RANKS_AND_SCORES), 'query,"item item ..."')
 """Layouts of submissions, for messages."""
@@ -33,6 +37,7 @@ EXAMPLES = (" ".join(RANKS), " ".join(RANKS_AND_SCORES), 'query,"item item ..."'
 BETWEEN = {",": "items, between commas", WHITE: "items, between blanks", IN_BRACKETS: "items, in brackets"}
 COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
 LEVEL = re.compile("L[0-9]")
+A_GRADE = re.compile(r"-?[0-9](\.0+)?")
 IN_QUERY = re.compile(r"^$|[\s:<{\[(|,;]")
 """What no query has in a file of lists."""
 
@@ -59,6 +64,8 @@ class Layout:
     def __str__(self) -> str:
         if self.columns == LISTS:
             return f"query{MARKS[self.mark]}{BETWEEN.get(self.between, 'item, one a line')}"
+        if self.columns == PREDICTIONS:
+            return "one score a line, for the row of the solution with this number"
         return f"{COUNTS.get(len(self.columns), len(self.columns))} columns: {', '.join(self.columns)}"
 
 
@@ -87,15 +94,29 @@ def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
     )
 
 
-def are_levels(lines: Sequence[str]) -> bool:
-    """Whether the lines are judgements of NTCIR."""
-    return bool(lines) and all(len(row) == len(LEVELS) and LEVEL.fullmatch(row[2]) for row in map(str.split, lines))
+def graded_mark(lines: Sequence[str]) -> str | None:
+    """Return the mark between the columns query, item and grade of a solution without a header; None for other lines.
+
+    Grades are levels, or have one digit and are no ranks, where a query has several items, each once.
+    """
+    for mark in ("\t", ",", WHITE):
+        rows = fields(lines, mark)
+        words = [*chain(*rows)]
+        if {*map(len, rows)} != {len(GRADES)} or not all(words) or any(WHITE in word for word in words):
+            continue
+        if all(LEVEL.fullmatch(row[2]) for row in rows):
+            return mark
+        pairs, items = {(row[0], row[1]) for row in rows}, {row[1] for row in rows}
+        is_clear = len({row[0] for row in rows}) < len(rows) == len(pairs) and len(items) > 1 and not _count(rows, 2)
+        if is_clear and all(A_GRADE.fullmatch(row[2]) for row in rows):
+            return mark
+    return None
 
 
 def is_number(text: str) -> bool:
-    """Whether Python reads a number, including ``nan``; the reader reports that, or a decimal comma, with its line."""
+    """Whether Python reads a number, including ``nan``; the reader reports that, or a comma, with its line."""
     try:
-        float(text.strip('"').replace(",", ".", 1))
+        float(text.strip('"').replace(",", "" if "." in text else ".", 1))
     except ValueError:
         return False
     return True
@@ -166,7 +187,10 @@ def fields(lines: Sequence[str], mark: str) -> list[list[str]]:
     """Return the columns of each line between marks."""
     if mark == WHITE and not any('"' in line for line in lines):
         return [line.split() for line in lines]
-    return [[part.strip() for part in row] for row in csv.reader(lines, delimiter=mark, skipinitialspace=True)]
+    try:
+        return [[part.strip() for part in row] for row in csv.reader(lines, delimiter=mark, skipinitialspace=True)]
+    except csv.Error:  # a carriage return, which readers report
+        return [line.split(mark) for line in lines]
 
 
 def _repeat(names: Iterable[str]) -> bool:

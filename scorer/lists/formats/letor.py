@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -26,6 +26,7 @@ OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, to 
 TABLE = "query<tab>item<tab>value value ...<tab>label"
 """The form of LETOR's first collections."""
 
+NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
 VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
 ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
 """The item at the beginning of a comment; in LETOR 4.0, more follows."""
@@ -48,6 +49,30 @@ def _is_table_row(line: str) -> bool:
         and len(f"{columns[0]} {columns[1]}".split()) == 2
         and all(re.fullmatch(r"[-+.0-9eE]+", value) for value in vector)
     )
+
+
+def are_predictions(lines: Sequence[str]) -> bool:
+    """Whether each line is a number, as LightGBM and XGBoost write their predictions."""
+    return bool(lines) and all(NUMBER.fullmatch(line.strip()) for line in lines)
+
+
+def predicted(rows: Sequence[Graded]) -> Reader[Ranked]:
+    """Read a number a line: the run score of the item in this row of a solution. `rows`: none if it is not LETOR's."""
+
+    def read(block: Block, findings: Findings) -> Ranked:
+        lines = Lines.of(block)
+        found = f"found a number a line, {len(lines):,} in all, as predictions of LightGBM and XGBoost; "
+        if not rows:
+            need = "expected a solution in LETOR's format, or else rows of query, item and score"
+            raise UnreadableError(f"{found}{need}", 1)
+        query, item = joined(batch.query for batch in rows), joined(batch.item for batch in rows)
+        if len(query) != len(lines) or lines.number[-1] - lines.number[0] >= len(lines):
+            raise UnreadableError(f"{found}expected one for each row of the solution, without blank lines between", 1)
+        score = numbers(lines.text)
+        tables.report_wrong(lines.text, np.isnan(score), lines.number, findings, "the score; expected a finite number")
+        return Ranked(query, lines.number, None, item, score)
+
+    return read
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:

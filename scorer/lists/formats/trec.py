@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -55,17 +56,23 @@ UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
 
 
 def recognises(lines: list[str]) -> bool:
-    """Whether half of the lines have four columns, the last a number, or at least six, the fifth a number."""
+    """Whether half of the lines have four columns, the last a number, or at least six, the fifth a number.
+
+    With six, the second is Q0 or the same in most lines: other lines may be lists of items.
+    """
     rows = layouts.rows_of_words(lines)
-    return bool(rows) and 2 * sum(map(_is_row, rows)) >= len(rows)
+    if not rows or (len(rows) == 1 and len(rows[0]) >= RUN_COLUMNS and layouts.in_words(rows) is None):
+        return False
+    second, count = Counter(row[1] for row in rows if len(row) > 1).most_common(1)[0] if len(rows[0]) > 1 else ("", 0)
+    return 2 * sum(_is_row(row, second if 2 * count > len(rows) else "Q0") for row in rows) >= len(rows)
 
 
-def _is_row(columns: list[str]) -> bool:
+def _is_row(columns: list[str], second: str) -> bool:
     if columns[0].endswith(":") or any(column.endswith(",") for column in columns):
         return False
     if len(columns) == QRELS_COLUMNS:
         return is_number(columns[3])
-    return len(columns) >= RUN_COLUMNS and is_number(columns[4])
+    return len(columns) >= RUN_COLUMNS and is_number(columns[4]) and columns[1] in (second, "Q0")
 
 
 def _unquoted(block: Block, head: Block) -> Block:
@@ -116,7 +123,7 @@ def _check_header(head: Block) -> None:
             and sum(tables.plain(name) in tables.NAMES for name in names) > 1
         ):
             number = head.first_line + at
-            raise UnreadableError(f"line {number} is a header, {quoted(line)}; remove it", number)
+            raise UnreadableError(f"found {quoted(line)}, which is a header; remove the line", number)
         return
 
 

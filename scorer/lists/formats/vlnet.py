@@ -25,8 +25,9 @@ SPACES = r"\x00-\x0d\x20\x85\xa0" + "\u1680\u2000-\u200b\u2028\u2029\u202f\u205f
 """Unicode's white space, and characters without width."""
 
 NOT_IN_QUERY = f"[:{SPACES}]"
-NOT_IN_ITEM = rf"[:;|\[\]{{}}\"{SPACES}]|^['(]"
-"""What an item cannot hold, besides a comma: marks of other notations, in which a list would be read as one item.
+NOT_IN_ITEM = rf"[:;|\[\]{{}}\"{SPACES}]|^['(_]"
+"""What an item cannot hold, besides a comma: marks of other notations, in which a list would be read as one item; and _
+at its beginning, which follows a comma in an id, as in Wikipedia's.
 
 Python's `re` and Arrow's RE2 read these patterns alike.
 """
@@ -34,7 +35,7 @@ Python's `re` and Arrow's RE2 read these patterns alike.
 UNFIT_QUERY = re.compile(f"^$|{NOT_IN_QUERY}")
 UNFIT_ITEM = re.compile(f"^$|,|{NOT_IN_ITEM}")
 
-RARE = (b" ", b"\t", b"\v", b"\f", b";", b"[", b"]", b"{", b"}", b'"', b"'", b"(")
+RARE = (b",_", b" ", b"\t", b"\v", b"\f", b";", b"[", b"]", b"{", b"}", b'"', b"'", b"(")
 """The ASCII characters of these patterns, except those that separate parts in this format."""
 
 

@@ -73,7 +73,7 @@ Source = ListsByQuery | ByQuery | Frame | ArrowTable | Iterable[Any]
 def graded(source: Source, findings: Findings) -> Graded:
     """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
     source = _by_query(source)
-    if not isinstance(source, Mapping) or _is_of_columns(source, tables.SOLUTION):
+    if not isinstance(source, Mapping) or is_of_columns(source, tables.SOLUTION):
         return tables.graded(_table(source, tables.SOLUTION), {}, findings)
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
@@ -95,7 +95,7 @@ def graded(source: Source, findings: Findings) -> Graded:
 def ranked(source: Source, findings: Findings) -> Ranked:
     """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
     source = _by_query(source)
-    if not isinstance(source, Mapping) or _is_of_columns(source, tables.SUBMISSION):
+    if not isinstance(source, Mapping) or is_of_columns(source):
         table = _table(source, tables.SUBMISSION)
         rows, ranks = tables.ranked(table, {}, findings), tables.places(table.column_names, "rank", {})
         if len(ranks) != 1 or rows.run_score is None or len(rows.item) < table.num_rows:
@@ -139,14 +139,16 @@ def _by_query(source: Any) -> Any:
     return listed
 
 
-def _is_of_columns(source: Mapping[str, Any], wanted: tuple[str, ...]) -> bool:
+MOST_COLUMNS = 100
+"""Dicts with more keys are by query."""
+
+
+def is_of_columns(source: Mapping[str, Any], wanted: tuple[str, ...] = tables.SUBMISSION) -> bool:
     """Whether this is a dict of columns, as Hugging Face gives it, and not one by query."""
-    columns = [*source.values()]
-    is_list = all(isinstance(column, list) or getattr(column, "ndim", 0) == 1 for column in columns)
-    with suppress(UnreadableError):
-        return (
-            is_list and len({*map(len, columns)}) == 1 and bool(tables.needed_places([*map(str, source)], wanted, {}))
-        )
+    columns = source.values() if len(source) <= MOST_COLUMNS else ()
+    if columns and all(isinstance(column, list | tuple) or getattr(column, "ndim", 0) == 1 for column in columns):
+        with suppress(UnreadableError):
+            return bool(tables.needed_places([*map(str, source)], wanted, {}))
     return False
 
 
@@ -166,6 +168,9 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
         by_name = isinstance(source, Mapping)
         columns = [*source.values()] if by_name else [source.iloc[:, at] for at in range(len(source.columns))]
         names = [*map(str, source if by_name else source.columns)]
+        if len({*map(len, columns)}) > 1:
+            found = ", ".join(f"{name} has {len(column):,}" for name, column in zip(names, columns, strict=True))
+            raise UnreadableError(f"found columns of different lengths: {found}")
         places, ranks = tables.needed_places(names, wanted, {}), tables.places(names, "rank", {})
         if "score" in places and len(ranks) == 1 and np.asarray(columns[ranks[0]]).dtype.kind in "iuf":
             places["rank"] = ranks[0]
@@ -182,7 +187,8 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
 
 
 def _is_table(source: object) -> bool:
-    return _is_frame(source) or isinstance(source, ArrowTable) or hasattr(source, "column_names")
+    is_column = getattr(source, "ndim", 2) == 1
+    return not is_column and (_is_frame(source) or isinstance(source, ArrowTable) or hasattr(source, "column_names"))
 
 
 def _is_frame(source: object) -> TypeGuard[Frame]:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -87,6 +88,7 @@ class AmbiguousError(UnreadableError):
         """The option of the format that chooses the first one."""
 
 
+@lru_cache(maxsize=1024)  # the names of a first line are compared with those of many columns
 def plain(name: str) -> str:
     """Return a name without case, ``_``, ``-`` and a type, as in ``user_id:token`` of RecBole."""
     return RECBOLE_TYPE.sub("", name.strip().lower()).replace("_", "").replace("-", "")
@@ -434,6 +436,7 @@ def _listed_numbers(column: pa.Array, lengths: Ints, line: Ints, findings: Findi
 IN_BRACKETS, ONE_A_LINE = "[", "\n"
 """What separates items, besides "," and " ": brackets around each list, or lines."""
 
+TIGHT_COMMA = re.compile(r",[^\s,]")
 LONE_BLANK = re.compile(r"[^\s,]\s+[^\s,]")
 """White space that is next to no comma."""
 
@@ -450,8 +453,10 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
     plain = [*bare, *(text.strip()[1:-1] for text in texts if _is_bracketed(text) and not re.search("['\"]", text))]
     odd = next((text for text in plain if LONE_BLANK.search(text) and re.search(r",\s", text)), None)
     mark = " " if any(map(LONE_BLANK.search, plain)) else "," if any("," in text for text in plain) else ""
-    if mark == ",":  # as in Wikipedia's ids
-        odd = next((text for text in plain if ",_" in text), None)
+    if mark == ",":  # as in Wikipedia's ids, or with blanks after some commas only
+        tight = [text for text in plain if TIGHT_COMMA.search(text)]
+        is_mixed = any(re.search(r",\s", text) for text in plain)
+        odd = next((text for text in tight if is_mixed or ",_" in text or _has_url(text)), None)
     lists = [_parts(text, mark) for text in bare if mark in text]
     first, later = {parts[0] for parts in lists if parts}, {part for parts in lists for part in parts[1:]}
     is_clear = not lists or 2 * sum(len(parts) > 2 for parts in lists) >= len(bare) or bool(first & later)
@@ -463,6 +468,11 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
         f"found {quoted(found)}, which is one id with {what}, or a list; write lists in brackets, "
         'as in ["d1", "d2"], or one item a line below the header query<TAB>item<TAB>rank, with tabs between columns'
     )
+
+
+def _has_url(text: str) -> bool:
+    """Whether some of the parts between commas are URLs, and others are not, as those of a URL with a comma."""
+    return len({"://" in part for part in text.split(",")}) > 1
 
 
 def _is_bracketed(text: str) -> bool:
@@ -492,7 +502,8 @@ def list_in(text: str | None, mark: str) -> list[str] | None:
             return [next(filter(None, match.groups()), "") for match in ID_IN_LIST.finditer(inner)]
         bare = inner.strip(" ,\n")
         mark = mark if mark in (",", " ") else " " if LONE_BLANK.search(bare) else ","
-    return None if re.search(ODD[mark], bare) else _parts(bare, mark)
+    may_be_odd = "," in bare if mark == " " else mark != "," or len(bare.split(None, 1)) > 1  # quicker than to search
+    return None if may_be_odd and re.search(ODD[mark], bare) else _parts(bare, mark)
 
 
 def _row_numbers(table: pa.Table) -> Ints:
@@ -598,6 +609,9 @@ def _flags(column: pa.Array, line: Ints, findings: Findings) -> Bools:
     return flag
 
 
+THOUSANDS = re.compile(r"[-+]?[0-9]{1,3}([,.'\u2019_ \u00a0\u202f][0-9]{3})+([.,][0-9]+)?")
+
+
 def report_wrong(column: pa.Array, wrong: Bools, line: Ints, findings: Findings, role: str) -> None:
     """Report the wrong values of a column."""
     at = np.flatnonzero(wrong)
@@ -606,6 +620,8 @@ def report_wrong(column: pa.Array, wrong: Bools, line: Ints, findings: Findings,
         value: Any = column[at[number]].as_py()
         has_comma = isinstance(value, str) and value.count(",") == 1 and value.replace(",", "").lstrip("+-").isdigit()
         comma = "; write a decimal point, not a comma" if has_comma else ""
+        if isinstance(value, str) and not has_comma and THOUSANDS.fullmatch(value):
+            comma = "; write numbers without marks between thousands, and with a decimal point"
         return f"found {quoted(value) if isinstance(value, str) else value} as {role}{comma}"
 
     findings.add_each(line[at], found)

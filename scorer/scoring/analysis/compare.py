@@ -13,7 +13,7 @@ from scorer.errors import MeasureError, ScorerError, need
 from scorer.lists import READ_AS
 from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
-from scorer.measures import Measure
+from scorer.measures import Measure, registry
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.analysis import (
     VERSION,
@@ -25,7 +25,7 @@ from scorer.scoring.analysis.analysis import (
     task_document,
 )
 from scorer.scoring.analysis.kept import Task, Words, without_missing
-from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, measures_named, takes_options
+from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, takes_options
 from scorer.scoring.outcomes import aggregated
 from scorer.scoring.statistics.paired_tests import effect_sizes
 from scorer.wording import Tabular, counted, html_table, quoted
@@ -273,7 +273,7 @@ def compare(
     """
     submissions = _several(runs)
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs)
-    chosen = dict([one_measure(measure)]) if isinstance(measure, str | Measure) else measures_named(measure)
+    chosen = dict([one_measure(measure)]) if isinstance(measure, str | Measure) else registry.requested(measure)
     tasks, notes = run_tasks(solution, submissions, chosen, **options)
     names = {str(each): name for name, each in reversed(chosen.items())}
     results = {names[task.name]: replace(compared(task, settings), notes=notes) for task in tasks}
@@ -331,7 +331,7 @@ def with_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> 
 
 def one_measure(measure: str | Measure) -> tuple[str, Measure]:
     """Return the name of a measure and the measure. Raises MeasureError where it is not one mean."""
-    named = measures_named(measure)
+    named = registry.requested(measure)
     if len(named) != 1:
         raise MeasureError(f"{measure} means {', '.join(named) or 'no measure'}; name one measure")
     ((name, chosen),) = named.items()
