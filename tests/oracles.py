@@ -1819,6 +1819,6 @@ def gaffke_bound(scores: Sequence[float]) -> float:
         )
         root = math.sqrt(2 * math.fsum(math.log1p(-tilt * a) for a in away))
         slope = tilt * math.sqrt(math.fsum((a / (1 - tilt * a)) ** 2 for a in away))
-        return root + math.log(slope / root) / root - stats.norm.ppf(0.95)
+        return root + math.log(slope / root) / root - float(stats.norm.ppf(0.95))
 
     return 1.0 if mean == 1 else float(optimize.brentq(distance, mean + 0.1 * (1 - mean) / count, 1 - 1e-9, xtol=1e-13))

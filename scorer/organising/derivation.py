@@ -23,6 +23,7 @@ from posixpath import normpath
 from typing import Any
 
 from scorer import __version__
+from scorer.board.board import CERTAINTY
 from scorer.board.site.pages import ARCHIVE, PLACE
 from scorer.errors import ScorerError
 from scorer.files.writing import temporary_folder
@@ -489,7 +490,7 @@ def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Veri
     versions = f"; scorer {printed(scorer)} wrote it, and CHANGELOG.md says what differs in {__version__}"
     was, now = read(published), read(derived.encode())
     if scorer == "1.0.0":  # it had other tiers and intervals
-        now = _without(now, "separable_from_leader") | {key: was[key] for key in ("version",) if key in was}
+        now = _without(now, CERTAINTY[-1]) | {key: was[key] for key in ("version",) if key in was}
     needed = now.get("columns", [])[:RANKING]
     found = [*_differences(was, now, "", needed)]
     other = [each for each, is_open in found if not is_open]
@@ -501,7 +502,7 @@ def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Veri
     return Verified(statement, unknown and unknown + versions, is_open=True)
 
 
-_STATISTICS = re.compile(r"statistics: |rows: \d+: (low|high|rank from|rank to|tier): ")
+_STATISTICS = re.compile(rf"statistics: |rows: \d+: ({'|'.join(CERTAINTY)}): ")
 """Begins the difference of a statistic."""
 
 

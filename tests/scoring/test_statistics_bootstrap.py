@@ -285,11 +285,16 @@ def test_an_end_allows_for_scores_that_a_sample_lacks() -> None:
 def test_intervals_of_real_runs_are_hardly_wider_than_without_that_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of AP on TREC 2003 Robust and on OHSUMED, over all queries: by at most 10 % on average."""
     robust, ohsumed = REAL_DATA / "trec2003_robust", Ohsumed.read(REAL_DATA / "ohsumed_letor")
-    judged = Solution.read(robust / "qrels" / "robust03_qrels.txt"), ohsumed.table(ohsumed.grade)
-    runs = sorted((robust / "runs").glob("*.gz")), [ohsumed.table(ohsumed.by_strategy(s)) for s in STRATEGIES]
-    for solution, of_solution in zip(judged, runs, strict=True):
-        found = [scorer.evaluate(solution, run, "AP", ties="order", per_query=True).per_query for run in of_solution]
-        scores = np.array([list(each["AP"]) for each in found if each is not None])
+    qrels, grades = Solution.read(robust / "qrels" / "robust03_qrels.txt"), ohsumed.table(ohsumed.grade)
+    results = [
+        [scorer.evaluate(qrels, run, "AP", per_query=True) for run in sorted((robust / "runs").glob("*.gz"))],
+        [
+            scorer.evaluate(grades, ohsumed.table(ohsumed.by_strategy(each)), "AP", ties="order", per_query=True)
+            for each in STRATEGIES
+        ],
+    ]
+    for of_collection in results:
+        scores = np.array([list(each.per_query["AP"]) for each in of_collection if each.per_query is not None])
         monkeypatch.setattr(resampling, "RARE", 0.05)
         low, high = mean_intervals(scores).T
         monkeypatch.setattr(resampling, "RARE", -1.0)

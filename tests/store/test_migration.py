@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
+import io
 import json
 import os
 import re
@@ -61,6 +63,19 @@ def rendered(folder: Path, track: str) -> dict[str, Any]:
     board = json.loads((folder / "site" / track / "leaderboard.json").read_text())
     columns = [name for name in board["columns"] if name not in LATER]
     return {"columns": columns, "rows": [{name: row[name] for name in columns} for row in board["rows"]]}
+
+
+def without_statistics(board: bytes) -> object:
+    """A board as JSON or CSV without its statistics, which version 1.0 computed in another way, and its version."""
+    if not board.startswith(b"{"):
+        return [{**row, **dict.fromkeys(LATER)} for row in csv.DictReader(io.StringIO(board.decode()), strict=True)]
+    read = json.loads(board)
+    changes = [
+        [re.sub(r" [\d,]+ queries may miss.*", "", each) for each in row.get("changes", ())] for row in read["rows"]
+    ]
+    rows = [{**row, **dict.fromkeys(LATER), "changes": own} for row, own in zip(read["rows"], changes, strict=True)]
+    columns = [name for name in read["columns"] if name not in LATER]
+    return {**read, "version": None, "statistics": None, "rows": rows, "columns": columns}
 
 
 def test_a_migrated_database_renders_the_same_boards(folder: Path, terminal: Terminal) -> None:
@@ -244,7 +259,8 @@ def test_a_database_of_schema_5_has_the_log_that_it_had(
         for board in ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json"):
             # Version 1.0 asked also of a team below the baseline whether it is better.
             words = b"Worse than the baseline popular", b"Better than the baseline popular"
-            assert (folder / "site" / board).read_bytes().replace(*words) == public[f"public/{board}"]
+            found = (folder / "site" / board).read_bytes().replace(*words)
+            assert without_statistics(found) == without_statistics(public[f"public/{board}"])
 
     assert not (folder / "site" / "log-texts.jsonl").exists()
     assert (folder / "schema-5.db.schema-5.backup").is_file()

@@ -310,7 +310,7 @@ def tiers(ranks: Ints, better: Bools) -> list[list[int]]:
 
 
 def separable_from_leaders(found: Sequence[Sequence[int]], better: Bools) -> Bools:
-    """Return which submissions are significantly worse than the leader of their own tier, [submission]."""
+    """Return which submissions are significantly worse than the leader of their tier, [submission]."""
     worse = np.zeros(len(better), dtype=bool)
     for leader, *others in found:
         worse[others] = better[leader, others]
