@@ -55,29 +55,30 @@ class Overall(NamedTuple):
 
 def overall(boards: int = BOARDS, queries: Sequence[int] = QUERIES) -> Study:
     """Return the study of overall rankings."""
-    title = f"Overall rankings of {TEAMS} equal teams over two tracks, on up to {boards:,} boards"
+    title = f"Overall rankings of {TEAMS} equal teams over two tracks, on {boards:,} boards each"
     found = list(cells(boards, queries))
     return Study(title, _drawn(title, found), Overall._fields, found, _claims(found))
 
 
 def cells(boards: int, queries: Sequence[int] = QUERIES, ways: Sequence[str] = tuple(WAYS)) -> Iterator[Overall]:
-    """Yield how often overall rankings are right, for each population, number of queries and kind of ids.
-
-    With more than 100 queries, there are a third of the boards.
-    """
+    """Yield how often overall rankings are right, for each population, number of queries and kind of ids."""
     for at, (population, count, way) in enumerate(product(POPULATIONS, queries, ways)):
-        random = np.random.default_rng((SEED, 400, at))
-        truth = float(population.means(np.zeros(1))[0])
-        number = boards // (3 if count > 100 else 1)
-        alarms, first = 0, np.empty((2, number, count))
-        for board in range(number):
-            scores, units = draw(random, population, count, way)
-            alarms += int(sign_flips(weighted_sums(scores, units, SHARES), DRAWS, seed=board).better().any())
-            first[:, board] = [each[0] for each in scores]
-        means, ends = first.mean(axis=2), np.stack([mean_intervals(each) for each in first])
-        low, high = intervals_of_sum(means, ends, SHARES, correlations(list(first), units)).T
-        covered = float(((low <= truth) & (truth <= high)).mean())
-        yield Overall(population.name, count, way, number, alarms / number, covered)
+        yield cell(at, population, count, way, boards)
+
+
+def cell(seed: int, population: Population, queries: int, way: str, boards: int) -> Overall:
+    """Return how often overall rankings are right."""
+    random = np.random.default_rng((SEED, 400, seed))
+    truth = float(population.means(np.zeros(1))[0])
+    alarms, first = 0, np.empty((2, boards, queries))
+    for board in range(boards):
+        scores, units = draw(random, population, queries, way)
+        alarms += int(sign_flips(weighted_sums(scores, units, SHARES), DRAWS, seed=board).better().any())
+        first[:, board] = [each[0] for each in scores]
+    means, ends = first.mean(axis=2), np.stack([mean_intervals(each) for each in first])
+    low, high = intervals_of_sum(means, ends, SHARES, correlations(list(first), units)).T
+    covered = float(((low <= truth) & (truth <= high)).mean())
+    return Overall(population.name, queries, way, boards, alarms / boards, covered)
 
 
 def draw(

@@ -8,6 +8,8 @@ import re
 import numpy as np
 import pytest
 
+from scorer.scoring.statistics.resampling import sign_flips
+from scorer.scoring.statistics.tracks import weighted_sums
 from studies import choosing, coverage, skewed, tracks
 from studies.coverage import Alarms, Coverage, Decisions
 from studies.populations import POPULATIONS, Population
@@ -172,6 +174,11 @@ def test_studies_of_coverage_have_figures_and_claims() -> None:
     assert ranges.figure.count("<polyline") == len(POPULATIONS) * len(coverage.TRUTHS)
     assert alarms.figure.count("<rect") == 1 + len(POPULATIONS) * 2 + 2
     assert [len(study.claims) for study in (intervals, ranges, alarms)] == [2, 2, 2]
+    means, losses, overall = skewed.means(20), skewed.losses(20, (50,)), tracks.overall(3, (10, 50))
+    assert means.figure.count("<polyline") == len(skewed.SHAPES)
+    assert losses.figure.count("<rect") == 1 + 4 + 4
+    assert overall.figure.count("<polyline") == len(POPULATIONS) * len(tracks.WAYS)
+    assert [len(study.claims) for study in (means, losses, overall)] == [1, 1, 2]
     assert verdicts(ranges)[0] in {"holds", "does not hold"}
     assert alarms.table().startswith("population,test,share\n")
 
@@ -191,6 +198,16 @@ def test_tracks_with_the_same_queries_raise_no_alarms() -> None:
 
     assert same.alarms <= 0.05 + 1.5 * coverage.slack(100)
     assert same.covered >= coverage.LEAST - 3 * math.sqrt(0.06 * 0.94 / 100)
+
+
+def test_equal_teams_that_are_better_in_one_track_each_are_seldom_told_apart() -> None:
+    """The flips of their sums vary more than chance does."""
+    random, units, alarms = np.random.default_rng(1), [np.arange(50), np.arange(50, 100)], 0
+    for board in range(100):
+        scores = [POPULATIONS[0].draw(random, np.array(shifts), 50)[0] for shifts in ([1.0, 0.0], [0.0, 1.0])]
+        alarms += int(sign_flips(weighted_sums(scores, units, tracks.SHARES), 499, seed=board).better().any())
+
+    assert alarms <= 5
 
 
 def test_intervals_of_means_near_0_cover_rare_scores() -> None:
