@@ -20,7 +20,7 @@ from scorer.board.site.figures import (
 from scorer.board.site.timeline import latest_entries
 from scorer.board.site.views import (
     LARGEST_WINDOW,
-    MARKED_ROWS,
+    LONG_ROWS,
     SMALLEST_WINDOW,
     WINDOW_STEP,
     BoardColumn,
@@ -223,16 +223,23 @@ def test_the_highest_bar_of_each_histogram_has_the_full_height() -> None:
 
 
 def test_a_mark_is_left_out_without_histograms_and_on_a_long_board() -> None:
-    """Where the scores of queries are hidden; with more than 300 rows there are no sparklines either."""
+    """Where the scores of queries are hidden; with more than 100 rows there are no sparklines either."""
     hidden = with_histograms((), ())
     assert (histograms(hidden), view_of(hidden).cells["queries"]) == ((None, None), "")
     one = with_histograms((5, *(1,) * (BINS - 1)), (5, *(1,) * (BINS - 1)))
     assert view_of(one).cells["queries"]
     assert view_of(one).cells["best"]
-    many = replace(one, rows=one.rows * (MARKED_ROWS // 2 + 1))
-    assert view_of(many).lacks_marks
+    many = replace(one, rows=one.rows * (LONG_ROWS // 2 + 1))
+    assert view_of(many).is_long
     assert not view_of(many).cells["queries"]
     assert not view_of(many).cells["best"]
+
+
+@pytest.mark.parametrize(("name", "width"), [("short", 40), ("a name of twenty-six let", 55), ("W" * 300, 60)])
+def test_the_column_of_names_is_as_wide_as_the_longest_one(name: str, width: int) -> None:
+    """Where the other columns leave room for it."""
+    one = board_of(challenge(measures=[]).tracks[0], scored_row(name, 0.3, 0.3, 1))
+    assert next(column.width for column in view_of(one).layout if column.kind == "team") == width
 
 
 def test_a_sparkline_rises_with_each_better_entry() -> None:
@@ -320,9 +327,9 @@ def test_the_style_sheet_has_every_width_and_window() -> None:
     """A column without a rule would be as wide as its content, or never be left out."""
     style = (shipped_templates() / "style.css").read_text(encoding="utf-8")
     for window in range(SMALLEST_WINDOW, LARGEST_WINDOW + 1, WINDOW_STEP):
-        assert f"width < {window}rem) {{ .bar:not(:has(#keep:checked)) ~ * .from-{window} " in style
+        assert f"width < {window}rem) {{ .bar:not(:has(#keep:checked)) ~ :is(.box, .notes) .from-{window} " in style
     for number in range(1, 41):
-        assert f":has(#show-{number}:not(:checked)) ~ * .t{number}" in style
+        assert f":has(#show-{number}:not(:checked)) ~ :is(.box, .notes, section) .t{number}" in style
     track = challenge(measures=["nDCG(gain=exp,discount=log2)@1000", "AP", "RBP(p=0.123456)"], decimals=12).tracks[0]
     for column in layout(board(track)).values():
         assert column.width == 0 or f".w{column.width} {{" in style

@@ -148,8 +148,10 @@ class TestSessions:
         rules = 'rows = "entry"\nquota = {per_day = 5, zone = "AoE"}\n'
         with served(Live.graded(tmp_path / "rows", rules=rules)) as found:
             visitor = Visitor(found)
+            assert "<b>Table" not in visitor.page()  # there is no entry yet
             found.put("amber", GOOD)
             page = visitor.page()
+            assert "<b>Table 1.</b> <i>Your only entry" in page
             assert "Each entry is a row" in page
             assert "the one with the best" not in page
             times = re.findall(r"<time[^>]*>([^<]*)</time>", page)
@@ -429,7 +431,7 @@ class TestHandingIn:
         visitor.choose(GOOD, "second.txt")
         assert f"Hand in again: entry {index}, <bdi>first.txt</bdi>, has the same bytes" in visitor.page()
         refused = visitor.post(action="hand-in", **visitor.held())
-        assert (refused.status_code, f"entry {index} has the same bytes" in refused.text) == (400, True)
+        assert (refused.status_code, f"Entry {index} has the same bytes" in refused.text) == (400, True)
         held = visitor.held()
         visitor.post(action="withdraw", track="main", withdraw=index)
         assert visitor.post(action="hand-in", **held).status_code == 303
@@ -527,7 +529,7 @@ class TestHandingIn:
             assert "<b>The only entry of today is used; next at 00:00 UTC.</b>" in page
             answer = visitor.post(action="hand-in", track="main", file=visitor.address["file"])
             assert answer.status_code == 429
-            assert "the quota is used up" in answer.text
+            assert "The quota is used up" in answer.text
             challenge.now = day(22)
             visitor = Visitor(challenge)
             page = visitor.page()
@@ -643,7 +645,7 @@ class TestOneFileForEachPage:
         visitor.choose(GOOD, "first.txt")
         answer = visitor.choose("", "empty.txt")
         assert answer.status_code == 400
-        assert "the file &#34;empty.txt&#34; is empty; choose a file" in answer.text
+        assert "The file &#34;empty.txt&#34; is empty; choose a file" in answer.text
         assert "first.txt" not in answer.text
         assert "first.txt" not in visitor.page()
         assert is_untouched(challenge)

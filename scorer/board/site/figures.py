@@ -37,7 +37,7 @@ MOST_STEPS = 7
 """How many steps an axis has at most."""
 
 LONG_ROWS = 100
-"""With more rows, the axis of a board is near the values, and scripts draw its later rows last."""
+"""With more rows, a board has fewer marks and an axis near the values, and scripts draw its later rows last."""
 
 NEARLY = 0.01
 """Values that differ by a smaller share of the highest one are nearly equal."""
