@@ -10,6 +10,7 @@ import pytest
 from scorer.board.board import BINS, Board, Certainty, Row, RowCertainty, Tier
 from scorer.board.site.figures import (
     HISTOGRAM_HEIGHT,
+    LONG_ROWS,
     SPARK_HEIGHT,
     SPARK_WIDTH,
     Strip,
@@ -20,7 +21,6 @@ from scorer.board.site.figures import (
 from scorer.board.site.timeline import latest_entries
 from scorer.board.site.views import (
     LARGEST_WINDOW,
-    LONG_ROWS,
     SMALLEST_WINDOW,
     WINDOW_STEP,
     BoardColumn,

@@ -200,7 +200,7 @@ def test_tracks_with_the_same_queries_raise_no_alarms() -> None:
     assert same.covered >= coverage.LEAST - 3 * math.sqrt(0.06 * 0.94 / 100)
 
 
-def test_equal_teams_that_are_better_in_one_track_each_are_seldom_told_apart() -> None:
+def test_equal_teams_that_are_better_in_one_track_each_seldom_differ() -> None:
     """The flips of their sums vary more than chance does."""
     random, units, alarms = np.random.default_rng(1), [np.arange(50), np.arange(50, 100)], 0
     for board in range(100):
