@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
 import json
 import os
 import re
@@ -30,7 +28,7 @@ from scorer.store.transfer import derived_problems, record_problems
 from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema, seal
 from tests.live_challenges import stop_clock
-from tests.public_archives import END
+from tests.public_archives import END, LATER, without_statistics
 from tests.strangers import members
 
 MIGRATED = Path(__file__).parent / "migrated"
@@ -54,28 +52,11 @@ def expected(track: str) -> dict[str, object]:
     return board
 
 
-LATER = ("low", "high", "rank from", "rank to", "tier", "separable_from_leader")
-"""Columns that the version which wrote the expected boards did not have."""
-
-
 def rendered(folder: Path, track: str) -> dict[str, Any]:
     """The board of a track as it is in the site."""
     board = json.loads((folder / "site" / track / "leaderboard.json").read_text())
     columns = [name for name in board["columns"] if name not in LATER]
     return {"columns": columns, "rows": [{name: row[name] for name in columns} for row in board["rows"]]}
-
-
-def without_statistics(board: bytes) -> object:
-    """A board as JSON or CSV without its statistics, which version 1.0 computed in another way, and its version."""
-    if not board.startswith(b"{"):
-        return [{**row, **dict.fromkeys(LATER)} for row in csv.DictReader(io.StringIO(board.decode()), strict=True)]
-    read = json.loads(board)
-    changes = [
-        [re.sub(r" [\d,]+ queries may miss.*", "", each) for each in row.get("changes", ())] for row in read["rows"]
-    ]
-    rows = [{**row, **dict.fromkeys(LATER), "changes": own} for row, own in zip(read["rows"], changes, strict=True)]
-    columns = [name for name in read["columns"] if name not in LATER]
-    return {**read, "version": None, "statistics": None, "rows": rows, "columns": columns}
 
 
 def test_a_migrated_database_renders_the_same_boards(folder: Path, terminal: Terminal) -> None:
