@@ -102,6 +102,14 @@ def read(text: str) -> Element:
     return Reader(text).open[0]
 
 
+def metas(page: str) -> dict[str, str]:
+    """The values of the meta elements of a page."""
+    return {
+        each.attributes.get("property") or each.attributes.get("name") or "": each.attributes.get("content") or ""
+        for each in read(page).all("meta")
+    }
+
+
 def pages(declared: Challenge, boards: Sequence[Board], **content: Any) -> dict[str, str]:
     """The pages of a site with these boards."""
     return site_pages.pages(SiteContent(declared, boards, **content))

@@ -24,6 +24,7 @@ from scorer.cli.parameters import (
     argument,
     check_format,
     declared,
+    form_of,
     format_of,
     group,
     number,
@@ -32,10 +33,10 @@ from scorer.cli.parameters import (
     open_challenge,
     option,
 )
-from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError, need
+from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
-from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING
+from scorer.lists import NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
 from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
@@ -60,6 +61,8 @@ def check(
     submission_format: str | None = format_of("the format of the file"),
     strict: bool = option("--strict", "exit with 1 if the file is valid, but scores 0 for certain"),
     no_meta: bool = option("--no-meta", "do not check the metadata"),
+    no_solution: bool = option("--no-solution", "use what the site publishes only, also where the solution is here"),
+    form: str = form_of("what is found", "text", "json"),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.
 
@@ -76,12 +79,13 @@ def check(
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
         with downloaded(challenge, track) as (folder, named):
-            return check(file, named, folder, None, meta, submission_format, strict, no_meta)
+            return check(file, named, folder, None, meta, submission_format, strict, no_meta, no_solution, form)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
     if no_meta and meta:
         raise WrongCallError("--meta and --no-meta: choose one of them")
-    code = _check(file, settings, requested, submission_format, None if no_meta else meta or (), strict)
+    given = None if no_meta else meta or ()
+    code = _check(file, settings, requested, submission_format, given, strict, no_solution, form)
     if team is not None:
         print_result(_left(settings, requested, team))
     return code
@@ -106,18 +110,20 @@ def _check(
     submission_format: str | None,
     meta: Sequence[str] | None,
     strict: bool,
+    no_solution: bool,
+    form: str,
 ) -> int:
     """Check a file, and its metadata unless they are None."""
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
-    from scorer.scoring.outcomes import Failed, Rejected, Rules
+    from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
     from scorer.settings.tracks import public_lists
 
     rules = Rules.of(requested)
     check_format(submission_format, "--submission-format")
     if submission_format is not None:
         rules = replace(rules, submission_format=submission_format)
-    queries = _queries(requested)
+    queries = _queries(requested, no_solution=no_solution)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
     exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
     outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
@@ -126,29 +132,46 @@ def _check(
         without = "reads the file without --tag and --submission-format"
         whose = f"as {submission_format}, which is no verdict {whose}: it {without}"
     if isinstance(outcome, Failed):
-        print_message(f"{path}: {outcome.reason}")
-        print_message(f"{path}: not checked")
-        return 1
-    if meant := _meant(file, settings, requested, outcome):
-        print_message(f"{path}: {meant}")
+        is_valid, findings, said = False, Findings([Problem.of_form(0, outcome.reason)], 1), "not checked"
+    else:
+        findings = _findings(file, settings, requested, outcome, meta)
+        is_valid = isinstance(outcome, Summary) and not findings.has("metadata")
     if isinstance(outcome, Rejected):
-        print_message("\n".join(outcome.problems.lines(shown(file))))
-        print_message(f"{path}: invalid {whose}: {counted(outcome.problems.count, 'error')}")
-        return 1
-    notes = outcome.notes.without("query ") if meant else outcome.notes  # each of them is unknown here
-    print_message(*sorted(notes.lines(shown(file)), key=lambda line: SCORES_NOTHING not in line))
-    if meta is not None and (problem := _problem_of_metadata(file, settings, requested, meta)):
-        print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
-        print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
-        return 1
-    if queries is None:
-        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
-    counts = outcome.counts
-    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
-    print_result(f"{path}: valid {whose}: {lists}, {items}")
-    if is_regular(file):
-        print_result(f"sha256 {digest(file)}")
-    return int(strict and any(note.text.startswith(SCORES_NOTHING) for note in notes))
+        said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
+    elif isinstance(outcome, Summary):
+        counts = outcome.counts
+        said = f"valid {whose}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}"
+        if not is_valid:
+            said = f"invalid metadata for track {requested.name}; --meta states them, as for scorer submit"
+    if form == "json":
+        listed = [{"line": each.line, "code": each.code, "facts": each.facts, "text": each.text} for each in findings]
+        print_result(json.dumps({"valid": is_valid, "summary": said, "count": findings.count, "findings": listed}))
+    else:
+        print_message(*findings.lines(shown(file)))
+        if is_valid and queries is None:
+            print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
+        (print_result if is_valid else print_message)(f"{path}: {said}")
+        if is_valid and is_regular(file):
+            print_result(f"sha256 {digest(file)}")
+    return int(not is_valid or (strict and findings.has(SCORES_NOTHING)))
+
+
+def _findings(
+    file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary, meta: Sequence[str] | None
+) -> Findings:
+    """What was found in a file, what matters most first, and in its metadata unless these are None."""
+    from scorer.scoring.outcomes import Rejected
+
+    found = outcome.problems if isinstance(outcome, Rejected) else outcome.notes
+    if meant := _meant(file, settings, requested, outcome):
+        found = found.without("unknown-query")  # each of them is unknown here
+        found.note(0, OTHER_TRACK, **meant)
+    found = Findings(sorted(found, key=lambda each: each.code not in (OTHER_TRACK, SCORES_NOTHING)), found.count)
+    if meta is not None and not isinstance(outcome, Rejected):
+        lines = _problem_of_metadata(file, settings, requested, meta).splitlines()
+        problems = [Problem(0, "metadata", {"text": line}) for line in lines]
+        found = Findings([*problems, *found], len(lines) + found.count)
+    return found
 
 
 def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
@@ -165,33 +188,35 @@ def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Seq
     return ""
 
 
-def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> str:
+def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> dict[str, Fact]:
     """For which other track a file with few queries of this one seems to be, by public lists; empty if for none."""
     from scorer.lists.solution import Solution
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Rejected, Rules, Summary
 
     if isinstance(outcome, Rejected):
-        has_few, here = any(problem.text.startswith(NO_QUERY_KNOWN) for problem in outcome.problems), 0
+        has_few, here = outcome.problems.has(NO_QUERY_KNOWN), 0
     else:
         has_few, here = 2 * outcome.counts.answered < outcome.counts.queries, outcome.counts.answered
     if not has_few or requested.queries_path is None or is_standard_input(file):
-        return ""
+        return {}
     for track in settings.tracks:
         if track.queries_path is not None and track is not requested:
             there = checked(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
-            if isinstance(there, Summary) and 2 * there.counts.answered >= (number := there.counts.queries):
-                has = f"it has lists for {there.counts.answered:,} of its {counted(number, 'query', 'queries')}"
-                return f"this looks like a file for {printable(track.title)}: {has}, and for {here:,} of this track"
-    return ""
+            if isinstance(there, Summary) and 2 * there.counts.answered >= there.counts.queries:
+                title, counts = printable(track.title), there.counts
+                return {"title": title, "lists": counts.answered, "queries": counts.queries, "here": here}
+    return {}
 
 
-def _queries(track: Track) -> Solution | None:
+def _queries(track: Track, *, no_solution: bool) -> Solution | None:
     """The queries of the track, from its public list or else from its solution; None if neither is available."""
     from scorer.lists.solution import Solution
 
     if track.queries_path is not None:
         return Solution.read_queries(track.queries_path)
+    if no_solution:
+        return None
     try:
         solution = Solution.read(track.solution_path, track.solution_format)
     except SolutionError:

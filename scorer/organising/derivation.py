@@ -500,8 +500,8 @@ def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Veri
         return Verified(statement, wrong + versions)
     if other:
         return Verified(f"{statement}, without statistics, which version 1.0.0 computed in another way", is_note=True)
-    unknown = "only one of them has " + ", ".join(difference for difference, _ in found) if found else ""
-    return Verified(statement, unknown and unknown + versions, is_open=True)
+    unknown = f"only one of them has {', '.join(difference for difference, _ in found)}{versions}" if found else ""
+    return Verified(statement, unknown, is_open=True)
 
 
 _STATISTICS = re.compile(rf"statistics: |rows: \d+: ({'|'.join(CERTAINTY)}): ")

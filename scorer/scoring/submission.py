@@ -130,11 +130,11 @@ def _score_file(
                 solution, parted(batches), rules, problems, notes, order, query_once=has_lists, pool=pool, limits=limits
             )
             if layout is not None and not layout.has_header:
-                notes.add(0, f"{READ_AS}{layout}")
+                notes.note(0, READ_AS, layout=str(layout))
     except InaccessibleError:
         raise
     except UnreadableError as error:
-        problems.add(error.line, str(error))
+        problems.put(error.problem)
         exceeded = error.limits if isinstance(error, LimitError) else {}
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
@@ -167,7 +167,7 @@ def check(
         except InaccessibleError as error:
             return Failed(str(error))
         except UnreadableError as error:
-            findings.add(error.line, str(error))
+            findings.put(error.problem)
             return Rejected(findings)
         queries = Solution.of_queries(ids)
     if candidates is not None:
@@ -179,7 +179,7 @@ def check(
         with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, _):
             read = [f"{quoted(name)} is the {column}" for column, name in detected.columns(head).items()]
         if read:
-            outcome.notes.add(0, f"how the columns are read: {', '.join(read)}")
+            outcome.notes.note(0, "columns", columns=", ".join(read))
     return outcome
 
 

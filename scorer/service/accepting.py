@@ -581,7 +581,7 @@ def _path(file: SubmissionFile) -> FileBelow | Remote:
 def _why_skipped(file: SubmissionFile | SkippedFile) -> str:
     """Why a file gets no answer; empty if it gets one, or is one."""
     if isinstance(file, SkippedFile):
-        return file.reason
+        return "" if file.metadata else file.reason
     if file.file.count("/") == 1:
         return "is in no folder of a team; move it into one"
     if file.status is not None and file.status.st_nlink > 1:

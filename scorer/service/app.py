@@ -319,7 +319,7 @@ async def _entry(service: Service, request: Request, track: Track, team: str) ->
     if document["outcome"] == "waiting" and state.present:
         digest = state.submission.digest
         known = service.checks.known(service.challenge, track.name, digest)
-        document["check"] = known or {"valid": None, "messages": []}
+        document["check"] = known.document() if known else {"valid": None, "messages": []}
         if known is None:
             path = final_path(track, state.submission.file)
             check = BackgroundTask(service.checks.begin, service.challenge, track.name, path, digest, team)

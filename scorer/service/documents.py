@@ -22,8 +22,8 @@ import anyio
 
 from scorer.board.build import board
 from scorer.board.site.captions import status_words
+from scorer.errors import Findings, Problem
 from scorer.files import Location
-from scorer.lists import for_participants
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, stays, without_solution
@@ -330,11 +330,25 @@ def _version(path: Path) -> Key:
     return (path,)
 
 
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the check of a file says, by what the site publishes."""
+
+    is_valid: bool
+    findings: Findings
+    summary: str
+    """How much the file has, or how many errors."""
+
+    def document(self) -> Document:
+        """The verdict as the interface has it."""
+        return {"valid": self.is_valid, "messages": [*self.findings.lines(), self.summary]}
+
+
 @dataclass(slots=True)
 class Checks:
     """The checks of files, one at a time. Teams take turns: of each, one file at most waits for its turn."""
 
-    _known: OrderedDict[Key, dict[str, Any]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[Key, Verdict] = field(default_factory=OrderedDict)
     _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     """By team."""
     _begun: set[Key] = field(default_factory=set)
@@ -343,7 +357,7 @@ class Checks:
     """The last check that was started."""
     _stopped: threading.Event = field(default_factory=threading.Event)
 
-    async def of(self, challenge: Challenge, track: str, path: Path, digest: str, team: str) -> dict[str, Any] | None:
+    async def of(self, challenge: Challenge, track: str, path: Path, digest: str, team: str) -> Verdict | None:
         """What the check of a file says, apart from its metadata; None if it cannot be checked now."""
         async with self._turns[team]:
             key = _key(challenge, track, digest)
@@ -356,7 +370,7 @@ class Checks:
                     self._known.popitem(last=False)
             return self._known[key]
 
-    def known(self, challenge: Challenge, track: str, digest: str) -> dict[str, Any] | None:
+    def known(self, challenge: Challenge, track: str, digest: str) -> Verdict | None:
         """What the check of a file has said; None if it was not checked with the challenge as it is now."""
         return self._known.get(_key(challenge, track, digest))
 
@@ -376,12 +390,12 @@ class Checks:
         if self._process is not None:
             self._process.kill()
 
-    def _checked(self, root: Path, track: str, path: Path) -> dict[str, Any] | None:
+    def _checked(self, root: Path, track: str, path: Path) -> Verdict | None:
         """In a thread: check a file."""
         if self._stopped.is_set():
             return None
         command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track]
-        command += ["--challenge", str(root), "--no-meta"]
+        command += ["--challenge", str(root), "--no-meta", "--no-solution", "--format", "json"]
         try:
             process = subprocess.Popen(  # noqa: S603
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -393,13 +407,12 @@ class Checks:
             if self._stopped.is_set():
                 process.kill()
             try:
-                out, err = process.communicate(timeout=_WAIT)
+                out, _ = process.communicate(timeout=_WAIT)
             except subprocess.TimeoutExpired:
                 process.kill()
                 return None
-        if process.returncode not in (0, 1):
+        if process.returncode not in (0, 1) or not out:  # the challenge cannot be read now
             return None
-        lines = (err + out).decode("utf-8", "replace").splitlines()
-        prefix = f"{printable(str(path))}:"
-        messages = [for_participants(line.removeprefix(prefix).strip()) for line in lines if line.startswith(prefix)]
-        return {"valid": process.returncode == 0, "messages": messages}
+        answer = json.loads(out)
+        found = [Problem(each["line"], each["code"], each["facts"]).without_advice() for each in answer["findings"]]
+        return Verdict(answer["valid"], Findings(found, answer["count"]), answer["summary"])

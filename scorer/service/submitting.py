@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import math
-import re
 import secrets
 import uuid
 import zipfile
@@ -18,6 +17,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from scorer.board.site.figures import axis_for
 from scorer.board.site.submit_page import Held, service_page
+from scorer.errors import Findings, Problem
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
 from scorer.lists import READ_AS, SCORES_NOTHING
@@ -44,7 +44,7 @@ from scorer.service.uploads import blocks_of, file_form, in_thread, name_of, rec
 from scorer.settings.metadata import Given, MetadataError, Stated, checked, given_of, of_head
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
-from scorer.wording import counted, exact_time, printable
+from scorer.wording import counted, exact_time, printable, sentence
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -112,7 +112,7 @@ async def _page(
             "counting": (entry_rule(now.rules, f"{best_by}{now.rules.primary}"), *pick_rules(now.rules)[:1]),
             "held": held,
             "same": own.get(str(same)),
-            "zero": [text for _, text in held.findings if text.startswith(SCORES_NOTHING)] if held else [],
+            "zero": [each.text for each in held.findings if each.code == SCORES_NOTHING] if held else [],
             "handed_in": own.get(asked.get("entry", "")),
             "describing": own.get(asked.get("describe", "")),
             "leaving": own.get(asked.get("withdraw", "")),
@@ -167,7 +167,7 @@ def _sign_in_page(
     service: Service, asked: Mapping[str, str], refusal: RefusedError | None = None, *, has_invitation: bool = False
 ) -> Response:
     """The form to sign in, which leads back to the track and the file of the page."""
-    values = {"problem": refusal.text if refusal else "", "asked": asked, "has_invitation": has_invitation}
+    values = {"problem": refusal.text if refusal else "", "asked": dict(asked), "has_invitation": has_invitation}
     return _html(service_page(service.challenge, "sign-in.html", **values), refusal.status if refusal else 200)
 
 
@@ -276,18 +276,18 @@ async def _check(service: Service, request: Request, token: Token) -> Response:
 
 async def _held(service: Service, token: Token, track: Track, upload: Upload, name: str) -> Held:
     """Check a file, and keep it as the page shows it: it leaves its place. Raises RefusedError."""
-    answer = await service.checks.of(service.challenge, track.name, upload.path, upload.digest, token.team)
-    if answer is None:
+    verdict = await service.checks.of(service.challenge, track.name, upload.path, upload.digest, token.team)
+    if verdict is None:
         raise RefusedError("unavailable", "the file cannot be checked now; try again")
     stated, problem = await in_thread("disk", _of_head, track, upload.path, service.challenge.limits)
     path = service.incoming(track) / f"{secrets.token_hex(16)}{PART}"
     upload.path.replace(path)
-    every = [_line(message) for message in answer["messages"]]
-    lines = [line for line in every if not line[1].startswith(READ_AS)]
-    how = [f". {text[0].upper()}{text[1:]}" for _, text in every if text.startswith(READ_AS)]
-    if answer["valid"] and problem:
-        lines = [*(("", line) for line in problem.splitlines()), ("", f"invalid metadata for track {track.name}")]
-    rest = _MORE.fullmatch(lines[-2][1]) if len(lines) > 1 else None
+    how = [f". {sentence(each.text)}" for each in verdict.findings if each.code == READ_AS]
+    findings, summary = verdict.findings.without(READ_AS), "".join([verdict.summary, *how])
+    if verdict.is_valid and problem:
+        lines = problem.splitlines()
+        findings = Findings([Problem(0, "metadata", {"text": line}) for line in lines], len(lines))
+        summary = f"invalid metadata for track {track.name}"
     held = Held(
         id=str(uuid.uuid4()),
         token=token.sha256,
@@ -297,10 +297,9 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
         digest=upload.digest,
         size=upload.size,
         at=service.store.now(),
-        is_valid=answer["valid"] and not problem,
-        findings=lines[:-1] if rest is None else lines[:-2],
-        count=len(lines) - 1 if rest is None else len(lines) - 2 + int(rest[1].replace(",", "")),
-        summary="".join([lines[-1][1], *how]) if lines else "",
+        is_valid=verdict.is_valid and not problem,
+        findings=findings,
+        summary=summary,
         metadata={each.name: given_of(each, stated).text or "" for each in track.metadata},
     )
     service.held.keep(held)
@@ -358,15 +357,6 @@ def _of_page(service: Service, token: Token, fields: Fields) -> Held:
     return held
 
 
-_MORE = re.compile(r"and ([\d,]+) more")
-"""The message after the last one that is shown."""
-
-
-def _line(message: str) -> tuple[str, str]:
-    line, colon, text = message.partition(":")
-    return (line, text.strip()) if colon and line.isdigit() else ("", message)
-
-
 async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     async with service.handing_in:
         now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
@@ -397,7 +387,7 @@ async def _check_answers(service: Service, token: Token, held: Held, fields: Fie
     )
     if same is not None and "again" not in fields:
         raise RefusedError("invalid", f"entry {same} has the same bytes; tick the box above the button")
-    if any(text.startswith(SCORES_NOTHING) for _, text in held.findings) and "zero" not in fields:
+    if held.findings.has(SCORES_NOTHING) and "zero" not in fields:
         raise RefusedError("invalid", "the file scores 0 for certain; tick the box above the button")
 
 

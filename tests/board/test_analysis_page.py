@@ -146,7 +146,7 @@ def test_an_analysis_needs_public_scores_of_queries_and_a_mean(settings: str, is
 def test_a_second_render_draws_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts and analyses come from the database, and the pages stay as they are."""
     before = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
-    monkeypatch.setattr("scorer.board.charts.svg._drawn", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr("scorer.board.charts.panel._drawn", lambda *_: pytest.fail("drawn again"))
     monkeypatch.setattr("scorer.organising.render._computed_analysis", lambda *_: pytest.fail("computed again"))
 
     assert here("render", folder).code == 0

@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from scorer.store.events import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import markdown_table, printable_name
-from tests.databases import KINDS, NewPlace, new_places
+from tests.databases import NewPlace
 from tests.strategies import matched
 
 BASIS = Basis("50" * 32, "settings" + "0" * 56)
@@ -70,7 +69,7 @@ def track(**settings: object) -> Track:
 def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray = FLAGGED) -> Scored:
     """A file with this primary score on the flagged query, and with `rest` (by default the same) on the others."""
     primary = np.where(FLAGGED, preliminary, preliminary if rest is None else rest)
-    counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem(2, "noted")], 1)
+    counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem.of_form(2, "noted")], 1)
     return Scored(
         (*parse("MARp@5,10"), *parse("RR")), np.stack([primary, np.full(5, 0.25)]), flagged, NOTHING, counts, notes
     )
@@ -78,7 +77,7 @@ def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray =
 
 def rejected() -> Rejected:
     """A rejected file."""
-    return Rejected(Findings([Problem(2, "no colon")], 7))
+    return Rejected(Findings([Problem.of_form(2, "no colon")], 7))
 
 
 class Sent:
@@ -124,13 +123,6 @@ def board(store: Store, track: Track) -> Board:
         return build_board(Now.of(view, track).by(track, recorded.basis if recorded else None))
 
     return store.read(built)
-
-
-@pytest.fixture(params=KINDS)
-def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """A function that returns the address of a new database, for each kind in turn."""
-    with new_places(request.param, tmp_path) as new_place:
-        yield new_place
 
 
 @pytest.fixture
@@ -399,11 +391,11 @@ def test_an_entry_has_its_file_and_findings(sent: Sent, store: Store) -> None:
 
     assert (broken.file, broken.findings, broken.findings_count) == (
         "cold-start/team/2.txt",
-        (Problem(2, "no colon"),),
+        (Problem.of_form(2, "no colon"),),
         7,
     )
     assert (broken.counts, broken.final, broken.preliminary) == (None, (None, None), (None, None))
-    assert (good.counts, good.findings) == (Counts(5, 5, 0, 150, 1, 0), (Problem(2, "noted"),))
+    assert (good.counts, good.findings) == (Counts(5, 5, 0, 150, 1, 0), (Problem.of_form(2, "noted"),))
 
 
 def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from scorer.board.board import Board, Pair, Row
-from scorer.board.changes import with_changes
+from scorer.board.build import with_changes
 from scorer.live.entry import Entry, State
 from scorer.live.teams import ChangeKind, TeamChange, TeamStatus
 from scorer.options import EqualRanks

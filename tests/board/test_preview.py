@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -21,7 +20,7 @@ from scorer.board.site.preview import ACCENT, preview
 from scorer.settings.tracks import LIGHT, Branding, Challenge
 from tests.boards import HOSTILE, board, board_of, challenge, scored_row, team
 from tests.live_challenges import FAIR, PHASES, Live, day
-from tests.pages import read
+from tests.pages import metas
 
 ADDRESS = "https://example.org/c/"
 
@@ -61,14 +60,6 @@ def marks_of(picture: Image.Image, colour: str) -> set[tuple[int, int]]:
     wanted = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])
     near = (abs(np.asarray(picture, dtype=int) - wanted) <= 12).all(axis=2)
     return {(x, y) for y, x in np.argwhere(near).tolist() if x > 600}
-
-
-def metas(page: str) -> Mapping[str, str]:
-    """The values of the elements for previews."""
-    return {
-        each.attributes.get("property") or each.attributes.get("name") or "": each.attributes.get("content") or ""
-        for each in read(page).all("meta")
-    }
 
 
 def test_it_has_the_numbers_of_the_board(monkeypatch: pytest.MonkeyPatch) -> None:

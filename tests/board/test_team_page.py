@@ -609,7 +609,7 @@ def test_the_size_of_a_page_is_bounded() -> None:
     """Two hundred rejected entries with the most and the longest errors give four pages of similar size."""
     declared = challenge()
     blank = (None,) * 5
-    errors = tuple(Problem(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
+    errors = tuple(Problem.of_form(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
     sent = tuple(
         entry("solo", number, blank, blank, state="rejected", findings=errors, more=9) for number in range(200, 0, -1)
     )

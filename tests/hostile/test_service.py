@@ -22,13 +22,14 @@ import psutil
 import pytest
 from starlette.requests import Request
 
+from scorer.errors import Findings
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.organising.files import ABANDONED, READY, RESERVE
 from scorer.service import app as serving_module
 from scorer.service.accepting import Delivery, RefusedError, Upload, accept
 from scorer.service.app import application
-from scorer.service.documents import Checks
+from scorer.service.documents import Checks, Verdict
 from scorer.service.state import COOKIE, STATE, Service
 from scorer.service.uploads import file_form, received
 from scorer.store.database import ReplacedError
@@ -159,10 +160,10 @@ class TestChecks:
         monkeypatch.undo()
         checked: list[str] = []
 
-        def slow(_checks: Checks, _root: Path, _track: str, path: Path) -> dict[str, object]:
+        def slow(_checks: Checks, _root: Path, _track: str, path: Path) -> Verdict:
             checked.append(path.name)
             time.sleep(0.001)
-            return {"valid": True, "messages": []}
+            return Verdict(True, Findings(), "")
 
         monkeypatch.setattr(Checks, "_checked", slow)
         checks, challenge = Checks(), found.service.challenge

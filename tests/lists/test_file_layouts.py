@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.lists import READ_AS
-from tests.commands import Terminal
+from tests.commands import READ_AS, Terminal
 from tests.strategies import examples
 
 MARKS = (" ", "\t", "  ", " \t")

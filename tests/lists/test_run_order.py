@@ -95,7 +95,7 @@ def test_ranks_that_agree_with_the_scores_give_no_note(run: str, qrels_folder: P
     """For any order of the rows."""
     (qrels_folder / "run").write_text(run, encoding="utf-8")
 
-    notes = scorer.evaluate("q.txt", "run", "RR").notes.without(READ_AS, EQUAL_SCORES, "by the order of ties")
+    notes = scorer.evaluate("q.txt", "run", "RR").notes.without(READ_AS, EQUAL_SCORES, "tie-bounds")
     assert [note for note in notes if "no list" not in note.text] == []
 
 

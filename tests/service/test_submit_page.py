@@ -26,7 +26,7 @@ from scorer.service.documents import Checks
 from scorer.service.state import COOKIE, LASTS
 from scorer.wording import iso_time
 from tests.commands import here
-from tests.live_challenges import GOOD, OTHER, POOR, SOLUTION, Live, day
+from tests.live_challenges import GOOD, OTHER, POOR, Live, day
 from tests.served import Served, checked_at_once, served
 
 SHORT = "q1:a\nq2:d\nq3:f\n"
@@ -105,6 +105,13 @@ def checks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> N
     """A check takes a second, so only the tests of what it finds start its process."""
     if "real_check" not in request.fixturenames:
         monkeypatch.setattr(Checks, "of", checked_at_once)
+
+
+def publish_queries(live: Live, queries: str = "q1\nq2\nq3\nq4\n") -> None:
+    """Publish these queries of the track."""
+    if not (live.folder / "queries.txt").exists():
+        live.edit("list_length = 3\n", 'list_length = 3\nqueries = "queries.txt"\n')
+    (live.folder / "queries.txt").write_text(queries)
 
 
 @pytest.fixture
@@ -401,13 +408,14 @@ class TestHandingIn:
 
     @pytest.mark.usefixtures("real_check")
     def test_a_file_is_checked_with_the_challenge_as_it_is_now(self, challenge: Served, visitor: Visitor) -> None:
-        """Not by an answer from before a correction of challenge.toml or of a solution, without a restart."""
+        """Not by an answer from before a correction of challenge.toml or of a list, without a restart."""
+        publish_queries(challenge.live)
         visitor.choose(SHORT)
         assert "Hand in lists.txt" in visitor.button()
         challenge.live.edit("list_length = 3\n", 'list_length = 3\nmissing = "reject"\n')
         visitor.choose(SHORT)
         assert not visitor.button()
-        challenge.live.write_solution(SOLUTION.partition("q4:")[0])
+        publish_queries(challenge.live, "q1\nq2\nq3\n")
         visitor.choose(SHORT)
         assert "Hand in lists.txt" in visitor.button()
 
@@ -466,8 +474,9 @@ class TestHandingIn:
         assert "Sign in" in Visitor(visitor.challenge, signs_in=False).client.get("/submit").text
 
     @pytest.mark.usefixtures("real_check")
-    def test_the_findings_are_counted_and_for_participants(self, visitor: Visitor) -> None:
+    def test_the_findings_are_counted_and_for_participants(self, challenge: Served, visitor: Visitor) -> None:
         """Those that are not listed, too; nothing that only the organiser can do."""
+        publish_queries(challenge.live)
         visitor.choose(GOOD + "".join(f"u{number}:a\n" for number in range(45)))
         page = visitor.page()
         (said,) = set(re.findall(r"The file can be scored[^<]*", page))
@@ -481,6 +490,20 @@ class TestHandingIn:
         assert "the closest layouts are" in page
         assert "--submission-format" not in page
         assert "challenge.toml" not in page
+
+    @pytest.mark.usefixtures("real_check")
+    def test_the_check_shows_nothing_of_a_solution_whose_queries_are_hidden(
+        self, challenge: Served, visitor: Visitor
+    ) -> None:
+        """Which queries it has, and how many of those in the file: the same page for any ids."""
+        pages = []
+        challenge.live.edit("list_length = 3\n", 'list_length = 3\nmissing = "reject"\n')
+        for names in ("q1 q2 q3", "u1 u2 u3"):
+            visitor.choose("".join(f"{name}:a,b\n" for name in names.split()))
+            found = re.search('<section class="found".*?</section>', visitor.page(), re.DOTALL)
+            pages.append("" if found is None else re.sub("[qu]([123])", r"\1", found[0]))
+        assert pages[0] == pages[1]
+        assert "Read: 3 lists, 6 items." in pages[0]
 
     def test_scoring_is_paused_when_the_loop_has_ended(self, challenge: Served, visitor: Visitor) -> None:
         """By its last sign of life; not where there never was a loop, or runs go on without one."""

@@ -27,8 +27,7 @@ from scorer.board.charts.over_time import (
     scaled,
     score_by_amount,
 )
-from scorer.board.charts.panel import coordinate
-from scorer.board.charts.svg import Cache, Svg
+from scorer.board.charts.panel import Cache, Svg, coordinate
 from scorer.live.entry import ColumnScores
 from scorer.settings.rules import MetadataField
 from scorer.wording import counted, in_words
@@ -261,8 +260,9 @@ def histograms(board: Board) -> tuple[Mark | None, ...]:
 
 def _histogram(counts: Sequence[int]) -> Mark:
     width, highest = HISTOGRAM_WIDTH / BINS, max(counts)
+    # The height is the square root of the count, so that small counts show next to the many queries at 0.
     bars = "".join(
-        f"M{coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{coordinate(_height(count, highest))}"
+        f"M{coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{coordinate(HISTOGRAM_HEIGHT * math.sqrt(count / highest))}"
         f"h{coordinate(width - 0.5)}V{HISTOGRAM_HEIGHT}"
         for number, count in enumerate(counts)
         if count
@@ -274,11 +274,6 @@ def _histogram(counts: Sequence[int]) -> Mark:
         "or more"
     )
     return Mark(bars, label, counts[0])
-
-
-def _height(count: int, highest: int) -> float:
-    """The height of a bar: the square root of the count, so that small counts show next to the many queries at 0."""
-    return HISTOGRAM_HEIGHT * math.sqrt(count / highest)
 
 
 def _percent(part: int, whole: int) -> str:

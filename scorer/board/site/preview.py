@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any
 from unicodedata import combining, normalize
 
-from scorer.board.charts.svg import Cache, chart_key
+from scorer.board.charts.panel import Cache, chart_key
 from scorer.board.site.captions import counts, table_caption, track_status
 from scorer.board.site.views import BoardView
 from scorer.errors import need

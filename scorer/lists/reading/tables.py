@@ -287,7 +287,7 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
         # Lists whose worst item is first have the ranks 3, 2, 1; what falls to another number is a score.
         is_swapped = (further[same] < 0).all() and rank[np.append(new[1:], True)].max() > 1
     if is_swapped:
-        return Problem(
+        return Problem.of_form(
             0, f"the run scores of each list are 1, 2, 3, ... and its ranks are not: the two look swapped{DECIDE}"
         )
     first_odd = int(line[odd[0]]) if odd.size else 0
@@ -299,11 +299,13 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
     rising = np.flatnonzero(below & (up > 0)) + 1
     rows = f"of the first {counted(rank.size, 'row')}{DECIDE}"
     if rising.size and not (below & (up < 0)).any():
-        return Problem(0, f"the run scores rise with the rank, as distances do; negate distances{DECIDE}")
+        return Problem.of_form(0, f"the run scores rise with the rank, as distances do; negate distances{DECIDE}")
     if rising.size:
         where = f"rank {rank[rising[0]]:g} has a higher run score, {score[rising[0]]:g}, than the rank before it"
-        return Problem(int(line[rising[0]]), f"{where}; so in {rising.size:,} {rows}")
-    return Problem(first_odd, f"the rank is no whole number, in {odd.size:,} {rows}") if odd.size else None
+        return Problem.of_form(int(line[rising[0]]), f"{where}; so in {rising.size:,} {rows}")
+    if not odd.size:
+        return None
+    return Problem.of_form(first_odd, f"the rank is no whole number, in {odd.size:,} {rows}")
 
 
 ID_IN_LIST = re.compile(r"""'([^']*)'|"([^"]*)"|([^][(){}'",\s]+)""")
