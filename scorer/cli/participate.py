@@ -34,7 +34,7 @@ from scorer.cli.parameters import (
 from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError, need
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
-from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING
+from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, SCORES_NOTHING
 from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
@@ -128,16 +128,17 @@ def _check(
         print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
         return 1
     notes = outcome.notes.without("query ") if meant else outcome.notes  # each of them is unknown here
-    print_message(*sorted(notes.lines(shown(file)), key=lambda line: SCORES_NOTHING not in line))
+    form = next((note.text for note in notes if note.text.startswith(AS_TO_FORM)), "")
+    print_message(*sorted(notes.without(AS_TO_FORM).lines(shown(file)), key=lambda line: SCORES_NOTHING not in line))
     if problem := _problem_of_metadata(file, settings, requested, meta):
         print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
         print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
         return 1
-    if queries is None:
+    if queries is None and not form:
         print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
     counts = outcome.counts
     lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
-    print_result(f"{path}: valid for track {requested.name}: {lists}, {items}")
+    print_result(f"{path}: {form or f'valid for track {requested.name}: {lists}, {items}'}")
     if is_regular(file):
         print_result(f"sha256 {digest(file)}")
     return int(strict and any(note.text.startswith(SCORES_NOTHING) for note in notes))

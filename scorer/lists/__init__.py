@@ -30,6 +30,9 @@ ITEMS_DIFFER = "ids of items differ: "
 SCORES_NOTHING = "it scores 0 for certain: "
 """Begins the note on a file without an item that can be relevant."""
 
+AS_TO_FORM = "valid as to form: "
+"""Begins the note on a file that cannot be compared without the solution."""
+
 _SETTING = re.compile(r"[,;](?: or)? name it with --submission-format .* in challenge\.toml")
 
 

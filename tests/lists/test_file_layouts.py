@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import scorer
 from scorer.lists import READ_AS
+from scorer.lists.formats import layouts
 from tests.commands import Terminal
 from tests.strategies import examples
 
@@ -164,6 +165,66 @@ def test_predictions_belong_to_the_rows_of_a_letor_file(qrels_folder: Path, term
         Path("pred.txt").write_text(text, encoding="utf-8")
         with pytest.raises(scorer.SubmissionError, match=why):
             scorer.evaluate(solution, "pred.txt", "RR")
+
+
+def test_predictions_are_compared_where_the_solution_is(qrels_folder: Path, terminal: Terminal) -> None:
+    """By `compare` and `report`, as by `evaluate`."""
+    Path("feat.txt").write_text(VECTORS, encoding="utf-8")
+    for name, text in (("one", "0.3\n0.8\n0.9\n0.1\n"), ("two", "0.9\n0.1\n0.9\n0.1\n")):
+        Path(name).write_text(text, encoding="utf-8")
+
+    compared = terminal.run("compare", "--solution", "feat.txt", "one", "two", "-m", "RR")
+    assert (compared.code, "0.7500" in compared.out, "1.0000" in compared.out) == (0, True, True), compared
+    assert terminal.run("report", "--solution", "feat.txt", "one", "two", "-m", "RR", "-o", "report.html").code == 0
+
+
+@pytest.mark.parametrize("known", ["the public list", "nothing"])
+def test_predictions_are_valid_as_to_form_without_the_solution(
+    known: str, challenge: Path, terminal: Terminal, tmp_path: Path
+) -> None:
+    """They were invalid, although scoring reads them."""
+    settings, file = challenge / "challenge.toml", tmp_path / "pred.txt"
+    (challenge / "solutions/main.txt").unlink()
+    if known == "nothing":
+        settings.write_text(re.sub("(?m)^queries = .*\n", "", settings.read_text(encoding="utf-8")), encoding="utf-8")
+    file.write_text("0.3\n8e-1\n.9\n", encoding="utf-8")
+    answer = terminal.run("check", file, "--challenge", challenge)
+
+    assert (answer.code, answer.err) == (0, "")
+    assert "pred.txt: valid as to form: 3 finite numbers, " in answer.out
+    assert "they cannot be compared with the solution here" in answer.out
+    file.write_text("0.3\nnan\n", encoding="utf-8")
+    answer = terminal.run("check", file, "--challenge", challenge)
+    assert (answer.code, 'found "nan" as the score' in answer.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("items", "is_noted"),
+    [(("D1#1", "D2#4", "D1#2"), True), (("D1%p0", "D1%p1"), True), (("D1#1", "D2#1"), False), (("D1#1", "D1"), False)],
+)
+def test_check_notes_passages_of_documents(
+    items: tuple[str, ...], is_noted: bool, challenge: Path, terminal: Terminal, tmp_path: Path
+) -> None:
+    """Ids that repeat before a mark that all of them have; scoring says nothing."""
+    file = tmp_path / "run.csv"
+    file.write_text(
+        "query,item,rank\n" + "".join(f"q1,{item},{at}\n" for at, item in enumerate(items)), encoding="utf-8"
+    )
+    noted = terminal.run("check", file, "--challenge", challenge).err
+
+    mark = "#" if "#" in items[0] else "%p"
+    assert (f"scorer convert RUN DOCUMENTS.run --best-of '{mark}'" in noted) == is_noted
+    assert not [note for note in scorer.evaluate(QRELS, file, "RR").notes if "passages" in note.text]
+
+
+def test_the_layout_is_decided_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was found again for messages, which takes as long as to read some lists."""
+    decided, of = [], layouts.layout_of
+    monkeypatch.setattr(layouts, "layout_of", lambda *given: decided.append(len(given)) or of(*given))
+    (tmp_path / "run").write_text("q1\td1,d2,d3\nq2\td3,d2,d1\n", encoding="utf-8")
+
+    assert scorer.evaluate(QRELS, tmp_path / "run", "RR")["RR"] == 1.0
+    assert decided.count(2) == 1  # with the first block
 
 
 GRADED = {
