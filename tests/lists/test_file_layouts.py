@@ -77,6 +77,9 @@ def test_one_mark_separates_items_in_the_whole_file(
 BOTH = {
     "one comma in a line for each query": ("c1\tReport,_1992\nc2\tIce\n", ["one id with a comma, or a list"]),
     "one blank": ("c1\tNew York\nc2\tIce\n", ["one id with a blank, or a list"]),
+    "a semicolon": ("query,items\nc1,d1;d2\nc2,d3\n", ["one id with marks, or a list"]),
+    "semicolons and a blank": ('query,items\nc1,"New York;d2"\nc2,d3\n', ["one id with marks, or a list"]),
+    "one in brackets": ('query,items\nc1,"(a)"\nc2,[b]\n', ["one id with marks, or a list"]),
     "two marks": ("c1\tNew York, NY\nc2\tIce\n", ["one id with commas and blanks, or a list"]),
     "a cell": ('query,items\nc1,"Report,_1992"\nc2,Ice\n', ["one id with a comma, or a list"]),
     "one line of a run": ("1\t0 101 1 104 105\n", ["six columns: query, Q0, item", "query TAB items, between blanks"]),
@@ -174,7 +177,7 @@ def test_predictions_are_compared_where_the_solution_is(qrels_folder: Path, term
         Path(name).write_text(text, encoding="utf-8")
 
     compared = terminal.run("compare", "--solution", "feat.txt", "one", "two", "-m", "RR")
-    assert (compared.code, "0.7500" in compared.out, "1.0000" in compared.out) == (0, True, True), compared
+    assert (compared.code, "0.750  one" in compared.out, "1.000  two" in compared.out) == (0, True, True), compared
     assert terminal.run("report", "--solution", "feat.txt", "one", "two", "-m", "RR", "-o", "report.html").code == 0
 
 

@@ -437,6 +437,10 @@ IN_BRACKETS, ONE_A_LINE = "[", "\n"
 """What separates items, besides "," and " ": brackets around each list, or lines."""
 
 TIGHT_COMMA = re.compile(r",[^\s,]")
+UNUSUAL = re.compile("[;|]")
+"""Marks that no list has between items, as far as is known."""
+ONE_IN_BRACKETS = re.compile(r"^\s*[\[(](?![0-9]+[\])])[^'\",\s]+[\])]\s*$|[;|]")
+"""What may be an id with brackets, or has unusual marks, where no list has several ids or quotes."""
 LONE_BLANK = re.compile(r"[^\s,]\s+[^\s,]")
 """White space that is next to no comma."""
 
@@ -458,13 +462,19 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
         tight = [text for text in plain if TIGHT_COMMA.search(text)]
         is_mixed = any(re.search(r",\s", text) for text in spaced)
         odd = next((text for text in tight if is_mixed or ",_" in text or _has_url(text)), None)
+    if len({*map(_is_bracketed, filter(str.strip, texts))}) > 1:
+        found = next(filter(str.strip, bare))
+        raise UnreadableError(f"found {quoted(found)} without brackets, which other lists have; write all lists alike")
+    unusual = UNUSUAL if mark or bare or len(plain) < len(texts) else ONE_IN_BRACKETS
+    odd = odd or next((text for text in (*plain, *texts) if mark != "," and unusual.search(text)), None)
     lists = [_parts(text, mark) for text in bare if mark in text]
     first, later = {parts[0] for parts in lists if parts}, {part for parts in lists for part in parts[1:]}
     is_clear = not lists or 2 * sum(len(parts) > 2 for parts in lists) >= len(bare) or bool(first & later)
-    if not mark or (odd is None and (is_clear or (are_lists and mark == " "))):
+    if odd is None and (not mark or is_clear or (are_lists and mark == " ")):
         return mark or ("" if bare else IN_BRACKETS)
     found = odd or next(text for text in bare if mark in text)
-    what = "a comma" if mark == "," else "a blank" if odd is None else "commas and blanks"
+    odds = "commas and blanks" if mark and "," in (odd or "") else "marks"
+    what = "a comma" if mark == "," else "a blank" if odd is None else odds
     raise UnreadableError(
         f"found {quoted(found)}, which is one id with {what}, or a list; write lists in brackets, "
         'as in ["d1", "d2"], or one item a line below the header query<TAB>item<TAB>rank, with tabs between columns'
