@@ -306,6 +306,7 @@ def test_a_line_says_how_a_file_without_a_header_is_read(
 
 
 IDS = ["a", "b", "c7", "12", "3", "Report,_1992", "Paris,_Texas,_USA", "u#1", "x/y", "http://h/p?q=1,2", "a:b", "Q0"]
+IDS += ["x;y", "k|v", "(a)", "[x]", "D1#1", "D1#2", "d_1", "0.5"]
 WITH_BLANKS = ["New York", "The Old Man, a tale"]
 
 
@@ -314,7 +315,7 @@ def files(draw: st.DrawFn) -> tuple[dict[str, list[str]], str]:
     """Return lists, and a file that means them in a layout that somebody may choose without looking at the ids."""
     mark = draw(st.sampled_from(["\t", " ", ","]))
     layout = draw(st.sampled_from(["run", "pairs", "ranks", "scores", "lists", "cells", "vlnet", "json"]))
-    between = draw(st.sampled_from([",", ", ", " "]))
+    between = draw(st.sampled_from([",", ", ", " ", ";"]))
     pool = (
         [*IDS, *WITH_BLANKS] if layout == "json" or (mark == "\t" and layout in ("pairs", "ranks", "scores")) else IDS
     )
