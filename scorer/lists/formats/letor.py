@@ -27,6 +27,7 @@ TABLE = "query<tab>item<tab>value value ...<tab>label"
 """The form of LETOR's first collections."""
 
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
+VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
 ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
 """The item at the beginning of a comment; in LETOR 4.0, more follows."""
 
@@ -42,7 +43,7 @@ def recognises(lines: list[str]) -> bool:
 
 def _is_vector(line: str) -> bool:
     """Whether a line has a query after the label."""
-    return any(re.match("qid:.", word) for word in line.split(None, 2)[1:2])
+    return "qid:" in line and VECTOR.match(line.lstrip()) is not None
 
 
 def _is_table_row(line: str) -> bool:
