@@ -11,7 +11,7 @@ from typing import Any
 
 import scorer
 from docs.api_examples import EXAMPLES
-from scorer.board.charts.svg import Chart
+from scorer.board.charts.panel import Chart
 from scorer.errors import Findings
 from scorer.lists import Counts
 from scorer.measures.matched import JudgedItems, Matched

@@ -27,12 +27,13 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib.util import find_spec
-from typing import TYPE_CHECKING
+from string import Formatter
+from typing import TYPE_CHECKING, Any
 
-from scorer.wording import printable, quoted, shortened
+from scorer.wording import counted, printable, quoted, shortened, texts_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -125,20 +126,76 @@ def os_errors_as(kind: type[ScorerError], what: str, remedy: str = "") -> Iterat
         raise kind(f"{what}: {error.strerror or error}{remedy and f'; {remedy}'}") from error
 
 
+Fact = str | int | float | Sequence[str]
+"""A value that the text of a problem has; a sequence of ids ends with "" if there are more of them."""
+
+FORM = "form"
+"""The code of what only the bytes of the file say; its fact `text` is the message."""
+
+
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A problem in a file: what was found, what was expected, what to do."""
+    """A problem in a file, or a note about it, as a value: a code and facts, of which the text is made.
+
+    The texts, and who may see which code, are in errors.toml. Every decision uses the code, never the text.
+    """
 
     line: int
     """From 1; 0 for a problem of the whole file."""
-    text: str
-    """At most `LONGEST` characters."""
+    code: str
+    facts: Mapping[str, Fact] = field(default_factory=dict, hash=False)
+    """Plain JSON, bounded. `variant` chooses one of several texts of the code."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "text", shortened(self.text, LONGEST))
+        object.__setattr__(self, "facts", {name: _bounded(fact) for name, fact in self.facts.items()})
+
+    @classmethod
+    def of_form(cls, line: int, text: str, advice: str = "") -> Problem:
+        """A problem of the form of a file; `advice` is for those who choose the settings of the track."""
+        return cls(line, FORM, {"text": text, "advice": advice})
+
+    @property
+    def text(self) -> str:
+        """What was found, what was expected, what to do: at most `LONGEST` characters."""
+        template = texts_of(__file__)[self.code]["text"]
+        if not isinstance(template, str):
+            template = template[self.facts["variant"]]
+        return shortened(_SENTENCES.vformat(template, (), self.facts), LONGEST)
+
+    def for_team(self, *, queries_are_public: bool) -> Problem | None:
+        """What the team of the file may see of it: the problem, another one in its place, or nothing."""
+        known = texts_of(__file__)[self.code]
+        if known.get("seen_by") == "team" or (known.get("seen_by") == "team, public queries" and queries_are_public):
+            return self.without_advice()
+        return Problem(0, known["instead"]) if "instead" in known else None
+
+    def without_advice(self) -> Problem:
+        """The problem without what only who chooses the settings of a track can do."""
+        return replace(self, facts={**self.facts, **texts_of(__file__)[self.code].get("for_team", {})})
 
     def __str__(self) -> str:
         return f"{self.line}: {self.text}" if self.line else self.text
+
+
+def _bounded(fact: Fact) -> Fact:
+    if isinstance(fact, str):
+        return shortened(fact, LONGEST)
+    return [shortened(name, LONGEST) for name in fact] if isinstance(fact, Sequence) else fact
+
+
+class _Sentences(Formatter):
+    """Puts facts into texts: ``{ids:quoted}``, ``{count:n list}``, ``{count:n query/queries}``, or as Python does."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        if format_spec == "quoted":
+            ids = [value] if isinstance(value, str) else value
+            return ", ".join(quoted(name) if name else "..." for name in ids)
+        if format_spec.startswith("n "):
+            return counted(value, *format_spec[2:].split("/"))
+        return format(value, format_spec)
+
+
+_SENTENCES = _Sentences()
 
 
 @dataclass(slots=True)
@@ -154,14 +211,28 @@ class Findings:
         self.shown = self.shown[:SHOWN]
 
     def add(self, line: int, text: str) -> None:
+        """Add a problem of the form of the file."""
+        self.put(Problem.of_form(line, text))
+
+    def note(self, line: int, code: str, **facts: Fact) -> None:
+        """Add what was found, by its code."""
+        self.put(Problem(line, code, facts))
+
+    def put(self, problem: Problem) -> None:
         """Add a problem."""
-        self.extend(Findings([Problem(line, text)], 1))
+        self.extend(Findings([problem], 1))
 
     def add_each(self, lines: Sequence[int] | NDArray[np.int64], text: Callable[[int], str]) -> None:
-        """Add a problem for each of `lines`, which ascend. ``text(i)`` is the text of the i-th; few are requested."""
+        """Add a problem of form for each of `lines`, which ascend. ``text(i)`` is that of the i-th; few are used."""
+        self.note_each(lines, FORM, lambda at: {"text": text(at), "advice": ""})
+
+    def note_each(
+        self, lines: Sequence[int] | NDArray[np.int64], code: str, facts: Callable[[int], Mapping[str, Fact]]
+    ) -> None:
+        """Add what was found in each of `lines`, which ascend; as `add_each`."""
         if not len(lines):
             return
-        first = [Problem(int(line), text(i)) for i, line in enumerate(lines[:SHOWN])]
+        first = [Problem(int(line), code, facts(i)) for i, line in enumerate(lines[:SHOWN])]
         self.extend(Findings(first, len(lines)))
 
     def extend(self, others: Findings) -> None:
@@ -171,10 +242,14 @@ class Findings:
         self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:SHOWN]
         self.count += others.count
 
-    def without(self, *beginnings: str) -> Findings:
-        """Return the findings without those that begin with one of the texts."""
-        kept = [problem for problem in self.shown if not problem.text.startswith(beginnings)]
+    def without(self, *codes: str) -> Findings:
+        """Return the findings without those of some codes."""
+        kept = [problem for problem in self.shown if problem.code not in codes]
         return Findings(kept, self.count - len(self.shown) + len(kept))
+
+    def has(self, code: str) -> bool:
+        """Whether one of the findings has this code."""
+        return any(problem.code == code for problem in self.shown)
 
     def merged(self) -> Findings:
         """Return the findings with one in place of those that differ in ids and numbers only, if all but one do."""
@@ -186,7 +261,7 @@ class Findings:
         if len(same) < SEVERAL or len(others) > 1:
             return self
         text = f"{same[0].text}; so in all {self.count - len(others):,} lines"
-        return Findings([Problem(same[0].line, text), *others], 1 + len(others))
+        return Findings([Problem.of_form(same[0].line, text), *others], 1 + len(others))
 
     def __bool__(self) -> bool:
         return self.count > 0
@@ -199,7 +274,7 @@ class Findings:
         path = printable(path)
         lines = [_located(path, problem) for problem in self.shown]
         if self.count > len(self.shown):
-            lines.append(_located(path, Problem(0, f"and {self.count - len(self.shown):,} more")))
+            lines.append(_located(path, Problem(0, "more", {"count": self.count - len(self.shown)})))
         return lines
 
 

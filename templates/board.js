@@ -326,8 +326,14 @@
 
   // On a phone, a tap anywhere in a row opens the rest of it.
   body.addEventListener("click", (event) => {
-    const details = event.target.closest("tr")?.querySelector("details");
-    if (details?.checkVisibility() && !event.target.closest("a, summary")) details.open = !details.open;
+    const row = event.target.closest("tr");
+    if (!row || getComputedStyle(row).display !== "grid") return;
+    const details = row.querySelector("details");
+    // On a long board, the link to a row opens it without this script.
+    if (!details && event.target.closest(".rank a")) event.preventDefault();
+    else if (event.target.closest("a, summary")) return;
+    if (details) details.open = !details.open;
+    else row.classList.toggle("open");
   });
 
   window.addEventListener("hashchange", read);

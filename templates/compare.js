@@ -5,7 +5,7 @@
   const result = document.getElementById("result");
   const form = document.getElementById("choose");
   const { a, b } = form.elements;
-  const { pairs, axis, decimals, ids, scores } = JSON.parse(result.dataset.of);
+  const { pairs, decimals, ids, scores } = JSON.parse(result.dataset.of);
   const teams = [...a.options];
   const pair = new Map(pairs.map((each) => [`${each[0]} ${each[1]}`, each]));
   const LISTED = 5;
@@ -64,10 +64,28 @@
     const picture = document.getElementById("picture");
     picture.toggleAttribute("hidden", !found);
     if (!found) return;
-    const at = (units, digits) => `${100 * (units / 10 ** digits - axis[0]) / (axis[1] - axis[0])}%`;
-    picture.querySelector(".dot").setAttribute("cx", at(found.difference, decimals[0]));
-    picture.querySelector(".span").setAttribute("x1", at(found.low ?? found.difference, found.low === null ? decimals[0] : decimals[1]));
-    picture.querySelector(".span").setAttribute("x2", at(found.high ?? found.difference, found.low === null ? decimals[0] : decimals[1]));
+    const difference = found.difference / 10 ** decimals[0];
+    const [low, high] = [found.low, found.high].map((end) => (end === null ? difference : end / 10 ** decimals[1]));
+    // The axis goes as far to the left as to the right, in at most four round steps each.
+    const reach = Math.max(...[difference, low, high].map(Math.abs)) || 1;
+    const power = 10 ** Math.floor(Math.log10(reach / 4));
+    const step = [1, 2, 5, 10].map((each) => each * power).find((each) => each * 4 >= reach * (1 - 1e-9));
+    const last = Math.ceil(reach / step - 1e-9);
+    const digits = Math.max(0, -Math.floor(Math.log10(step) + 1e-9));
+    const at = (value) => `${50 + 50 * value / (last * step)}%`;
+    const drawn = (tag, attributes) => {
+      const each = document.createElementNS("http://www.w3.org/2000/svg", tag);
+      for (const [key, value] of Object.entries(attributes)) each.setAttribute(key, value);
+      return each;
+    };
+    picture.querySelector(".ticks").replaceChildren(...Array.from({ length: 2 * last + 1 }, (_, place) => place - last).flatMap((place) => {
+      const text = drawn("text", { x: at(place * step), y: 72, class: place % 2 ? "minor" : "" });
+      text.textContent = place ? signed(place * Math.round(step * 10 ** digits), digits).replace("+", "") : "0";
+      return [drawn("line", { class: "grid", x1: at(place * step), x2: at(place * step), y1: 20, y2: 56 }), text];
+    }));
+    picture.querySelector(".dot").setAttribute("cx", at(difference));
+    picture.querySelector(".span").setAttribute("x1", at(low));
+    picture.querySelector(".span").setAttribute("x2", at(high));
     const short = (text) => (text.length > 24 ? `${text.slice(0, 23)}…` : text);
     picture.querySelector(".left").textContent = `← ${short(other.text)} better`;
     picture.querySelector(".right").textContent = `${short(one.text)} better →`;

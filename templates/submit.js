@@ -8,21 +8,24 @@ if (key && location.hash.length > 1) {
 }
 
 const POLL = 2000;
+const BOARD_LOOKS = 60; // for a board that has the score
+let boardLooks = 0;
 let upload = null;
 let timer = 0;
 
 function replace(text, address) {
   const page = new DOMParser().parseFromString(text, "text/html");
   const focused = document.activeElement && document.activeElement.id;
+  const wrong = page.querySelector("[aria-invalid]");
+  if (wrong) wrong.autofocus = false; // of the page without this script
   const main = page.getElementById("main");
   if (!main) {
     location.reload();
     return;
   }
-  const token = document.getElementById("new-token"); // which no other page has
   document.getElementById("main").replaceWith(main);
-  if (token) document.getElementById("news").prepend(token);
-  if (focused && document.getElementById(focused)) document.getElementById(focused).focus();
+  const next = document.getElementById(wrong ? wrong.id : focused);
+  if (next) next.focus();
   if (address) history.replaceState(null, "", address);
   prepare();
 }
@@ -43,7 +46,7 @@ async function send(form, extra) {
 
 // An empty page: what was checked before is not this file.
 function clear() {
-  const old = ".found, .hand-in, .verdict, .chosen, #news > :not(#new-token)";
+  const old = ".found, .hand-in, .verdict, .chosen, #news > *";
   for (const each of document.querySelectorAll(old)) each.remove();
 }
 
@@ -95,13 +98,16 @@ function send_file(form) {
 }
 
 async function look() {
-  const waiting = document.querySelector("[data-waiting]");
-  if (!waiting) return;
+  if (!document.querySelector("[data-waiting]")) return;
   try {
     const answer = await fetch(location.href);
     if (answer.ok) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      for (const part of ["entries", "facts", "paused"]) {
+      if (!page.getElementById("entries")) {
+        say("You are not signed in any more. Load the page again to sign in.");
+        return;
+      }
+      for (const part of ["entries", "facts", "paused", "changes", "handed-in"]) {
         const [old, now] = [document.getElementById(part), page.getElementById(part)];
         if (old && now && old.innerHTML !== now.innerHTML) old.replaceWith(now);
       }
@@ -114,7 +120,9 @@ async function look() {
 
 function prepare() {
   clearTimeout(timer);
-  if (document.querySelector("[data-waiting]")) timer = setTimeout(look, POLL);
+  const waiting = document.querySelector("[data-waiting]");
+  boardLooks = waiting && waiting.dataset.waiting === "board" ? boardLooks + 1 : 0;
+  if (waiting && boardLooks < BOARD_LOOKS) timer = setTimeout(look, POLL);
   for (const button of document.querySelectorAll("form.check button, #picks button")) button.hidden = true;
   for (const button of document.querySelectorAll("[data-copy]")) button.hidden = !navigator.clipboard;
 }
@@ -122,7 +130,7 @@ function prepare() {
 document.addEventListener("change", (event) => {
   const input = event.target;
   if (input.type === "file" && input.files.length) send_file(input.form);
-  if (input.form && input.form.id === "picks") send(input.form, { name: "action", value: "pick" });
+  if (input.form && input.name === "entry") send(input.form, { name: "action", value: "pick" });
 });
 
 document.addEventListener("click", async (event) => {

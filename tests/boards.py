@@ -10,8 +10,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from scorer.board.board import Board, Row
-from scorer.board.build import ranked
-from scorer.board.changes import with_changes
+from scorer.board.build import ranked, with_changes
 from scorer.errors import Problem
 from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State
@@ -131,9 +130,9 @@ def in_state(entry: Entry, state: State) -> Entry:
 
 
 ERRORS = (
-    Problem(0, "no list for 12 of 500 queries; each query needs one"),
-    Problem(17, 'item "a7" is listed twice for query "q3" (first at rank 2); list each item once'),
-    Problem(1234, 'expected "query:item,item,...", found "<script>alert(2)</script>"'),
+    Problem.of_form(0, "no list for 12 of 500 queries; each query needs one"),
+    Problem.of_form(17, 'item "a7" is listed twice for query "q3" (first at rank 2); list each item once'),
+    Problem.of_form(1234, 'expected "query:item,item,...", found "<script>alert(2)</script>"'),
 )
 
 
@@ -148,7 +147,7 @@ def scored_row(name: str, final: float, preliminary: float, columns: int, entrie
         )
         if number == entries:
             mean, early = (final, *mean[1:]), (preliminary, *early[1:])
-        notes = (Problem(3, "a repeated item"),) if number == 1 else ()
+        notes = (Problem.of_form(3, "a repeated item"),) if number == 1 else ()
         sent.append(entry(name, number, mean, early, counting=number == entries, findings=notes))
     return Row(None, None, team(name), False, sent[0], tuple(sent))
 

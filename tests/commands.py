@@ -14,7 +14,9 @@ from pathlib import Path
 import pytest
 
 from scorer.cli import main
-from scorer.lists import READ_AS
+
+READ_AS = "without a header, read as "
+"""Begins the line on how a file without a header is read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +74,6 @@ def tell():
     print("MEMORY", status["VmHWM"].split()[0], file=sys.stderr)
 atexit.register(tell)
 from scorer.cli import main
-from scorer.lists import READ_AS
 main()
 """
 

@@ -20,6 +20,7 @@ from scorer.board.charts.over_time import (
     preliminary_against_final,
     r_precision_by_cutoff,
 )
+from scorer.board.charts.panel import Cache, Svg
 from scorer.board.charts.rankings import (
     blob_plot,
     podium_plot,
@@ -29,7 +30,6 @@ from scorer.board.charts.rankings import (
     significance_map,
     tau_violin,
 )
-from scorer.board.charts.svg import Cache, Svg
 
 OPENED = datetime(2011, 4, 18, 10, tzinfo=UTC)
 

@@ -102,6 +102,14 @@ def read(text: str) -> Element:
     return Reader(text).open[0]
 
 
+def metas(page: str) -> dict[str, str]:
+    """The values of the meta elements of a page."""
+    return {
+        each.attributes.get("property") or each.attributes.get("name") or "": each.attributes.get("content") or ""
+        for each in read(page).all("meta")
+    }
+
+
 def pages(declared: Challenge, boards: Sequence[Board], **content: Any) -> dict[str, str]:
     """The pages of a site with these boards."""
     return site_pages.pages(SiteContent(declared, boards, **content))
@@ -120,16 +128,11 @@ def rows(page: str, table: str) -> list[list[str]]:
 
 
 def board_rows(page: str) -> list[dict[str, str]]:
-    """The text of the cells of each row of the first board: by column, and by name for measures after the first.
-
-    The control that unfolds a row on a phone is left out.
-    """
+    """The text of the cells of each row of the first board: by column, and by name for measures after the first."""
     board = next(each for each in read(page).all("table") if "board" in each.classes())
     return [
         {
             cell.attributes.get("data-column") or "" if "measure" in cell.classes() else cell.classes()[0]: cell.words()
-            .removesuffix("More of this row")
-            .strip()
             for cell in row.children
         }
         for row in next(board.all("tbody")).all("tr")

@@ -16,13 +16,15 @@ from typing import Any
 from httpx2 import Response
 from starlette.testclient import TestClient
 
+from scorer.errors import Findings
 from scorer.organising.run import carry_out, plan
 from scorer.organising.teams import issue, listed, revoke
 from scorer.scoring.executors.base import Serial
 from scorer.service.accepting import Accepted, Delivery, Upload, accept, examined
 from scorer.service.app import application
-from scorer.service.documents import Checks
+from scorer.service.documents import Checks, Verdict
 from scorer.service.state import Service
+from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests.live_challenges import Live, day
 
@@ -130,10 +132,10 @@ def served(live: Live, moment: datetime = OPEN) -> Iterator[Served]:
             yield Served(live, store, service, client)
 
 
-async def checked_at_once(_checks: Checks, _root: Path, track: str, path: Path, *_: str) -> dict[str, Any]:
+async def checked_at_once(_checks: Checks, _challenge: Challenge, track: str, path: Path, *_: str) -> Verdict:
     """What takes the place of `Checks.of`, which takes a second: only a file with an empty item is invalid."""
     valid = ",," not in path.read_text("utf-8", "replace")
-    return {"valid": valid, "messages": [f"{'' if valid else 'in'}valid for track {track}: 4 lists, 8 items"]}
+    return Verdict(valid, Findings(), f"{'' if valid else 'in'}valid for track {track}: 4 lists, 8 items")
 
 
 def at_place(live: Live, place: str | Path) -> Live:

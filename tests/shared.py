@@ -21,7 +21,7 @@ from sqlalchemy import Engine
 from sqlalchemy.engine.default import DefaultDialect
 
 from scorer.board import statistics
-from scorer.board.charts import svg
+from scorer.board.charts import panel
 from scorer.board.charts.panel import Panel
 from scorer.board.statistics import ScoredRows
 from scorer.measures.matched import Floats
@@ -85,7 +85,7 @@ def sharing(folder: Path) -> Iterator[None]:
 @contextmanager
 def undrawn() -> Iterator[None]:
     """Give each chart its title, its description and a digest of its picture, instead of the picture."""
-    draw = svg._drawn
+    draw = panel._drawn
 
     def described(panel: Panel, *words: str) -> str:
         title, description = map(escape, words)
@@ -95,7 +95,7 @@ def undrawn() -> Iterator[None]:
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(svg, "_drawn", described)
+        patch.setattr(panel, "_drawn", described)
         yield
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import itemgetter
@@ -26,6 +26,9 @@ from scorer.wording import counted, joined, sentence
 Interval = tuple[float, float]
 """The ends of a 95 % interval."""
 
+CERTAINTY = ("low", "high", "rank from", "rank to", "tier", "separable_from_leader")
+"""The columns of exports on the certainty of a row."""
+
 BINS = 20
 """The number of bars of a histogram of scores from 0 to 1, each as wide as the others."""
 
@@ -45,11 +48,13 @@ class RowCertainty:
     histogram: tuple[int, ...]
     """How many queries have a score in each of `BINS` steps from 0 to 1; empty for a measure without these bounds, and
     where the scores of queries are hidden."""
+    separable_from_leader: bool | None = None
+    """Whether the team is significantly worse than the best one of its tier; None for a row without a rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Teams that are not significantly worse than the best one of them."""
+    """Teams down to the last one that is not significantly worse than the best one of them, the leader."""
 
     rows: tuple[int, ...]
     """Positions in `Board.rows`, the leader first."""
@@ -398,13 +403,13 @@ Steps = tuple[tuple[datetime, float | None], ...]
 
 
 def counting_scores(board: Board, row: Row) -> Steps:
-    """The score of a team that counted from each time on, as the board shows it; see `counting_entries`."""
-    steps = [(when, board.shown_scores(entry)[0]) for when, entry in counting_entries(board, row)]
+    """The score of a team that counted from each time on, as the board shows it; see `counting_over_time`."""
+    steps = [(when, board.shown_scores(entry)[0]) for when, entry in counting_over_time(board, row)]
     befores = [None, *(score for _, score in steps)]
     return tuple(step for step, before in zip(steps, befores, strict=False) if step[1] != before)
 
 
-def counting_entries(board: Board, row: Row, *, gone: bool = False) -> tuple[tuple[datetime, Entry | None], ...]:
+def counting_over_time(board: Board, row: Row, *, gone: bool = False) -> tuple[tuple[datetime, Entry | None], ...]:
     """The entry of a team that counted from each time on.
 
     At each time, the rules of the board choose an entry of those received until then, by the picks of that time. None
@@ -431,15 +436,13 @@ def counting_entries(board: Board, row: Row, *, gone: bool = False) -> tuple[tup
         else:
             is_excluded = {"disqualified": True, "withdrawn": True, "reinstated": False}.get(change, is_excluded)
             among = [entry for entry in received if entry.gone_at is None or entry.gone_at > when]
-        then = [_as_of(entry, when) if entry.picks else entry for entry in among]
+        then = [
+            replace(entry, picks=tuple(pick for pick in entry.picks if pick[0] <= when)) if entry.picks else entry
+            for entry in among
+        ]
         best = counting_entry(sorted(then, key=lambda entry: entry.index), board.track, board.preliminary_queries > 0)
         steps[when] = None if is_excluded else best
     return tuple(steps.items())
-
-
-def _as_of(entry: Entry, when: datetime) -> Entry:
-    """The entry with the picks until a time."""
-    return replace(entry, picks=tuple(pick for pick in entry.picks if pick[0] <= when))
 
 
 def score_at(steps: Steps, when: datetime) -> float | None:
@@ -477,6 +480,8 @@ LOOKS = (
     "also withdrawn and replaced ones."
 )
 
+
+SALTED = "The board shows a salted digest of the solution. It stays the same as long as the solution does."
 
 SLICES = {
     "end": "They are shown once final scores are shown, not before.",
@@ -621,12 +626,6 @@ def rule_sections(board: Board, *, by_service: bool = False) -> tuple[RuleSectio
         RuleSection("visibility", "Who sees what", visibility_rules(track)),
         RuleSection("metadata", "Metadata", metadata_rules(track)),
         RuleSection("teams", "Teams", TEAM_RULES),
-        RuleSection("changes", "Changes", tuple(_change_rules(board))),
+        RuleSection("changes", "Changes", (*erratum_rules(board.phases), *([SALTED] if board.salted_digest else []))),
     )
     return tuple(section for section in sections if section.rules)
-
-
-def _change_rules(board: Board) -> Iterator[str]:
-    yield from erratum_rules(board.phases)
-    if board.salted_digest is not None:
-        yield "The board shows a salted digest of the solution. It stays the same as long as the solution does."

@@ -1,19 +1,31 @@
-"""Builds a board, and its curves over recall and cut-offs, from the store."""
+"""Builds a board from the store: its rows, curves over recall and cut-offs, changes, and the boards of slices."""
 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from itertools import chain, count
 
 import numpy as np
 from pydantic import TypeAdapter
 
-from scorer.board.board import Board, Curve, Row
-from scorer.board.statistics import ScoredRows, with_statistics
-from scorer.errors import MeasureError
+from scorer.board.board import (
+    LEAST_PRELIMINARY,
+    Board,
+    Curve,
+    Interval,
+    Pair,
+    Row,
+    SliceBoard,
+    SliceRow,
+    counting_over_time,
+)
+from scorer.board.statistics import ScoredRows, measured, with_statistics
+from scorer.errors import MeasureError, SolutionError
 from scorer.files import code_digest
+from scorer.lists.slices import Slice, read_slices
 from scorer.live.commitment import run_name
 from scorer.live.entries import defined_queries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
@@ -23,11 +35,15 @@ from scorer.live.quotas import Left
 from scorer.live.rules import TrackInForce, salted_digest
 from scorer.live.teams import MergedTeam, Merges, Team, teams
 from scorer.measures import Measure, parse_one
-from scorer.options import EqualRanks
-from scorer.scoring.outcomes import aggregated
+from scorer.measures.matched import Floats
+from scorer.options import LEVEL, EqualRanks
+from scorer.scoring.analysis.kept import Kept, number_of
+from scorer.scoring.outcomes import QueryMask, aggregated
+from scorer.scoring.statistics.rankings import rank_ranges
 from scorer.store.events import Basis
+from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot
-from scorer.wording import shortened
+from scorer.wording import counted, exact_time, joined, long_time, shortened
 
 TEAMS, BASELINES = 10, 4
 """The numbers of teams and of baselines that have curves at most: the eye cannot follow more lines in one picture."""
@@ -257,3 +273,169 @@ def _position(row: Row, track: TrackInForce) -> tuple[bool, int, float, int, str
 
 def _primary_score(row: Row, *, final: bool) -> float | None:
     return None if row.entry is None else row.entry.scores(final=final)[0]
+
+
+NAMED, LONGEST_NAME = 3, 40
+"""How many teams a sentence names, and with how many characters."""
+
+
+def with_changes(board: Board) -> Board:
+    """The board with what changed for each ranked team, by the rules and the scores that it has now.
+
+    That is since the end of the day before that of the newest scored entry of all teams, in UTC, and since the newest
+    one of the team.
+    """
+    teams = _rows_of(board)
+    ranked = [own for own, row in enumerate(teams) if row.rank]
+    last = {own: max(each.received for each in teams[own].entries if each.may_count) for own in ranked}
+    if not last:
+        return board
+    steps = [
+        [(when, board.shown_scores(entry)[0], entry.index if entry else 0) for when, entry in reversed(counting)]
+        for counting in (counting_over_time(board, row, gone=True) for row in teams)
+    ]
+
+    def ranks_at(moment: datetime) -> tuple[int | None, ...]:
+        found = [next((step for step in of_team if step[0] <= moment), (moment, None, 0)) for of_team in steps]
+        return ranks([score for _, score, _ in found], [index for *_, index in found], board.track.equal_ranks)
+
+    day = max(last.values()).replace(hour=0, minute=0, second=0, microsecond=0) - RESOLUTION
+    of_day = f"the end of {long_time(day).partition(',')[0]}", ranks_at(day)
+    places = [place for place, row in enumerate(board.rows) if not row.baseline]
+    pairs = {(pair.row, pair.other): pair for pair in board.pairs}
+    rows = list(board.rows)
+    for own, when in last.items():
+        thens = (*([of_day] if any(of_day[1]) else []), (f"its last scored entry, {exact_time(when)}", ranks_at(when)))
+        moved = [f"Since {label}: {_moved(teams, own, then)}." for label, then in thens]
+        rows[places[own]] = replace(rows[places[own]], changes=(*moved, *_gaps(board, places[own], pairs)))
+    return replace(board, rows=tuple(rows))
+
+
+def _rows_of(board: Board) -> list[Row]:
+    """All rows but those of baselines; where entries are rows, also one for each entry that is gone, at the end."""
+    rows = [row for row in (*board.rows, *board.gone) if not row.baseline]
+    if board.track.rows == "team":
+        return rows
+    gone = (
+        replace(row, rank=None, tag=each.file, entries=(each,)) for row in rows for each in row.entries if each.gone_at
+    )
+    return [*(replace(row, entries=(row.entry,) if row.entry else ()) for row in rows), *gone]
+
+
+def _moved(teams: Sequence[Row], own: int, ranks_then: Sequence[int | None]) -> str:
+    """The rank of a team then and now, who passed it, and whom it passed."""
+    then, now = ranks_then[own], teams[own].rank or 0
+    if then is None:
+        return f"no rank then, rank {now} now"
+    compared = [(row, row.rank, rank is not None and rank < then) for row, rank in zip(teams, ranks_then, strict=True)]
+    by = [row for row, rank, was_ahead in compared if rank and rank < now and not was_ahead]
+    passed = [row for row, rank, was_ahead in compared if rank and rank > now and was_ahead]
+    text = f"rank {now} then and now" if then == now else f"rank {then} then, {now} now"
+    text += f"; passed by {_names(by)}" if by or not passed else ""
+    return text + (f"; passed {_names(passed)}" if passed else "")
+
+
+def _names(rows: Sequence[Row]) -> str:
+    names = [shortened(row.name, LONGEST_NAME) for row in rows[:NAMED]]
+    return joined([*names, *([counted(len(rows) - NAMED, "other")] if rows[NAMED:] else [])] or ["no team"])
+
+
+def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iterator[str]:
+    """Whether the team is behind the next rank, or as the first ahead of it, and better or worse than each baseline."""
+    ranks = [row.rank or 0 for row in board.rows]
+    above = [other for other, rank in enumerate(ranks) if 0 < rank < ranks[own]]
+    below = [other for other, rank in enumerate(ranks) if rank > ranks[own]]
+    listed = {other: f"{'Behind' if above else 'Ahead of'} rank {ranks[other]}," for other in above[-1:] or below[:1]}
+    for other, row in enumerate(board.rows):
+        if row.baseline and board.shown_scores(row.entry)[0] is not None:
+            listed[other] = "{} than the baseline"
+    for other, lead in listed.items():
+        pair = pairs.get((min(own, other), max(own, other)))
+        if pair is None:
+            one, two = (board.shown_scores(board.rows[place].entry)[0] or 0.0 for place in (own, other))
+            answer, difference = "not compared", one - two
+        else:
+            difference = pair.difference if own < other else -pair.difference
+            is_so = not ranks[other] or (difference > 0) == (own < other)
+            answer = "too close to call" if not pair.is_clear else "yes" if is_so else "no"
+        decimals = board.track.shown_decimals
+        shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
+        word = "Better" if difference >= 0 else "Worse"
+        missed = _missed(board) if board.rows[other].baseline and word == "Better" and answer == "yes" else ""
+        yield f"{lead.format(word)} {_names([board.rows[other]])}: {answer} ({shown}).{missed}"
+
+
+def _missed(board: Board) -> str:
+    """How rare losses may be that the queries do not show: those that a sample lacks with the probability `LEVEL`."""
+    queries = board.scored_queries if board.track.shows_final else board.preliminary_queries
+    share = 100 * (1 - LEVEL ** (1 / max(queries, 1)))
+    return f" {counted(queries, 'query', 'queries')} may miss losses on up to {share:.2g} % of all queries."
+
+
+MOST_TESTED = 2000
+"""How many rows all slices together have at most where pairs of teams are tested in each: what is kept of a row takes
+160 kB."""
+
+_SLICES = TypeAdapter(tuple[SliceBoard, ...])
+
+
+def with_slices(board: Board, now: Now, cache: Cache) -> tuple[Board, str]:
+    """The board with those of its slices that visitors may see, and what is wrong with the file, which is then no
+    error: the board itself does not depend on it.
+    """
+    track, basis = board.track, now.basis
+    if track.slices_path is None or basis is None:
+        return board, ""
+    try:
+        slices = read_slices(track.slices_path, now.view.queries(basis.solution).ids)
+    except SolutionError as error:
+        return board, f"{track.name}: no boards of slices: {error}"
+    places = [place for place, row in enumerate(board.rows) if board.shown_scores(row.entry)[0] is not None]
+    if not track.shows_slices or not places:
+        return board, ""
+    rows = tuple(board.rows[place] for place in places)
+    scored = ScoredRows(board, rows, now.view, basis, now.view.flags(basis))
+    parts = [part.within(scored.mask.inside) for part in slices]
+    key = [*scored.key(0), track.shown_decimals, track.equal_ranks, track.shows_final]
+    listed = [[part.label, QueryMask(part.inside).digest] for part in parts]
+
+    def computed() -> str:
+        kept = scored.kept(cache)
+        scores = scored.kept_scores(track.primary_measure, kept)
+        tested = len(parts) * len(rows) <= MOST_TESTED
+        made = tuple(_board(scored, scores, part, places, kept, tested=tested) for part in parts)
+        return _SLICES.dump_json(made).decode()
+
+    stored = cache.value(["slices", key, listed], computed)
+    return replace(board, slices=_SLICES.validate_json(stored)), ""
+
+
+def _board(
+    scored: ScoredRows, scores: Floats, part: Slice, places: list[int], kept: Kept, *, tested: bool
+) -> SliceBoard:
+    """The board of a slice, given the scores of the rows over all queries, [row, query], and their places."""
+    track, measure = scored.board.track, scored.board.track.primary_measure
+    if not track.shows_final and part.size < LEAST_PRELIMINARY:
+        return SliceBoard(part.label, None, (), None)
+    decimals, way = track.shown_decimals, measure.kind.aggregation
+    means = [rounded(aggregated(row, way), decimals) for row in scores[:, part.inside]]
+    is_ranked = [row.rank is not None for row in scored.rows]
+    indexes = [row.entry.index if row.entry else 0 for row in scored.rows]
+    of_ranked = [mean if ranked else None for mean, ranked in zip(means, is_ranked, strict=True)]
+    intervals: list[Interval | None] = [None] * len(means)
+    ranges: dict[int, tuple[int, int]] = {}
+    separates = None
+    queries = np.flatnonzero(part.inside & ~np.isnan(scores).all(axis=0))
+    if way == "mean" and len(queries):
+        kept = replace(kept.within(measure.full, number_of(queries)), of_all=True)
+        task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded)
+        for row, (low, high) in enumerate(task.intervals.tolist()):
+            intervals[row] = (rounded(low, decimals) or 0.0, rounded(high, decimals) or 0.0) if low < high else None
+        has_all = sum(mean is not None for mean in of_ranked) == len(task.ranked)
+        if tested and has_all and len(task.ranked) > 1 and task.queries:
+            separates = bool(task.better.any())
+            ranges = dict(zip(task.ranked.tolist(), map(tuple, rank_ranges(task.better).tolist()), strict=True))
+    own_ranks = ranks(of_ranked, indexes, track.equal_ranks)
+    rows = map(SliceRow, places, own_ranks, means, intervals, map(ranges.get, range(len(means))))
+    ordered = sorted(rows, key=lambda row: (row.score is None, -(row.score or 0.0), row.row))
+    return SliceBoard(part.label, part.size, tuple(ordered), separates)

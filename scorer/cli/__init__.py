@@ -83,7 +83,7 @@ _FILES: Mapping[str, Sequence[str]] = {
     "participate": ("check", "submit", "verify"),
     "run": ("init", "run", "score", "render", "status", "collect", "serve", "export", "import_", "doctor", "restore"),
     "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *GROUPS["trust"]),
-    "help": ("completion",),
+    "parameters": ("completion",),
 }
 """The functions of commands by the files that have them."""
 

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 from scorer import options as choices
 from scorer.cli.output import (
     challenge_hint,
+    file_message,
     print_message,
     print_result,
     row_names,
-    solution_message,
-    stray_measures,
-    submission_message,
     swapped_note,
     with_progress,
 )
@@ -37,7 +35,7 @@ from scorer.cli.parameters import (
     whole_number,
     wrong_call,
 )
-from scorer.errors import MeasureError, ScorerError, SolutionError, SubmissionError, SubmissionsError
+from scorer.errors import MeasureError, Problem, ScorerError, SolutionError, SubmissionError, SubmissionsError
 from scorer.files import shown
 from scorer.lists import READ_AS
 from scorer.wording import TABLES, aligned, counted, printable, quoted
@@ -219,14 +217,16 @@ def evaluate(
     from scorer.scoring.outcomes import split_masks
 
     printed.check()
-    _check_files(solution, submissions, requested)
+    if not submissions:
+        raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
+    check_standard_input(solution, *submissions)
     measures = _measures(requested or [DEFAULT], options.ties)
     best_by = printed.first_by(measures)
     options.check_formats()
     try:
         graded = Solution.read(solution, options.solution_format)
     except SolutionError as error:
-        print_message(solution_message(error, solution, submissions))
+        print_message(file_message(error, solution))
         return 1
     graded = graded.with_parts(excluded=excluded(options.exclude))
     inside = split_masks(graded.flagged)[options.split].inside
@@ -278,26 +278,17 @@ def _scored(
         try:
             result = evaluated(graded, path, measures, **settings)
         except SubmissionError as error:
-            print_message(submission_message(error, path, solution))
+            print_message(file_message(error, path))
             continue
         except SolutionError as error:
             raise SolutionError(shown(solution), error.findings) from error
         if graded.read_as and not results:
-            print_message(f"{printable(shown(solution))}: {READ_AS}{graded.read_as}")
+            print_message(f"{printable(shown(solution))}: {Problem(0, READ_AS, {'layout': graded.read_as})}")
         print_message(*swapped_note(graded, solution, path), *result.notes.lines(shown(path)))
         results.append((path, result))
     for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
         _complain_of_undefined(result)
     return results
-
-
-def _check_files(solution: str, submissions: Sequence[str], requested: Sequence[str] | None) -> None:
-    """Raise WrongCallError where a submission is missing, a measure is among the files, or - is named twice."""
-    if requested and (hint := stray_measures(requested, [solution, *submissions])):
-        raise WrongCallError(f"--measure: {hint}")
-    if not submissions:
-        raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
-    check_standard_input(solution, *submissions)
 
 
 def _measures(requested: Sequence[str], ties: choices.Ties) -> dict[str, Measure]:
@@ -416,9 +407,9 @@ def tasks_of_files(
         with wrong_call("--measure"):
             tasks, notes = run_tasks(graded, submissions, measures(), **policies)
     except SolutionError as error:
-        raise ScorerError(solution_message(error, solution, [])) from error
+        raise ScorerError(file_message(error, solution)) from error
     except SubmissionsError as error:
-        texts = [submission_message(reason, submissions[name], solution) for name, reason in error.errors.items()]
+        texts = [file_message(reason, submissions[name]) for name, reason in error.errors.items()]
         raise ScorerError("\n".join(texts)) from error
     if slices and isinstance(graded, Solution):
         queries = graded.queries.to_pylist()

@@ -10,7 +10,7 @@ from pathlib import Path, PurePath
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
 
-from scorer.errors import FileError, Findings, MeasureError
+from scorer.errors import FileError, Findings
 from scorer.files import is_regular, shown
 from scorer.options import ROW_NAME, RowName
 from scorer.wording import printable, quoted
@@ -154,6 +154,11 @@ def challenge_folder(path: str | Path) -> Path:
     return Path(path).parent if Path(path).name == CHALLENGE_FILE else Path(path)
 
 
+def file_message(error: FileError, path: str) -> str:
+    """Return the message for a file that cannot be read: what to do if it is a challenge, or what is wrong with it."""
+    return challenge_hint(path) or str(error)
+
+
 def challenge_hint(path: str) -> str:
     """Return what to do with a challenge where a file was expected; empty for anything else."""
     if not is_challenge(path):
@@ -161,48 +166,6 @@ def challenge_hint(path: str) -> str:
     folder = challenge_folder(path)
     what = "the settings of a challenge" if Path(path) != folder else "a folder; a file was expected. It is a challenge"
     return f"{printable(shown(path))}: {what}: `scorer run {printable(str(folder))}` scores its submissions"
-
-
-def solution_message(error: FileError, solution: str, submissions: Sequence[str]) -> str:
-    """Return the message for a solution that cannot be read: a hint where it looks like something else."""
-    from scorer.lists.detection import roles
-
-    if hint := challenge_hint(solution):
-        return hint
-    if roles(solution) != {"submission"}:
-        return str(error)
-    other = next((path for path in submissions if path != solution and "solution" in roles(path)), None)
-    if other is None:
-        first = printable(shown(solution))
-        return f"{error}\n{first}: looks like a submission; the solution, with a grade for each item, comes first"
-    return _swapped(solution, other)
-
-
-def submission_message(error: FileError, submission: str, solution: str) -> str:
-    """Return the message for a submission that cannot be read: a hint where it looks like something else."""
-    from scorer.lists.detection import roles
-
-    if hint := challenge_hint(submission):
-        return hint
-    if roles(submission) != {"solution"}:
-        return str(error)
-    path = printable(shown(submission))
-    if is_regular(solution) and Path(submission).resolve() == Path(solution).resolve():
-        return f"{path}: the solution is given twice; after it, list the submissions only"
-    if "submission" in roles(solution):
-        return _swapped(solution, submission)
-    return f"{path}: looks like a solution, not like a submission; the solution is given once, before the submissions"
-
-
-def stray_measures(requested: Sequence[str], files: Iterable[str]) -> str:
-    """Return what to write for measures among the files, as in ``-m nDCG@10 AP``; empty without any."""
-    from scorer.measures import parse
-
-    names: list[str] = []
-    for file in files:
-        with suppress(MeasureError, OSError):  # no measure, or too long to be the name of a file
-            names += [file] if not Path(file).exists() and parse(file) else []
-    return f"no file is called {quoted(names[0])}; write {','.join([*requested, *names])}" if names else ""
 
 
 def swapped_note(graded: Solution, solution: str, submission: str) -> list[str]:
@@ -215,11 +178,8 @@ def swapped_note(graded: Solution, solution: str, submission: str) -> list[str]:
         return []
     with suppress(UnreadableError), opened(submission, None, "from") as (detected, head, _):
         score = detected.ranked(head)(head, Findings()).run_score
-        return [_swapped(solution, submission)] if score is not None and not (score % 1).any() else []
+        if score is not None and not (score % 1).any():
+            first, second = (printable(shown(path)) for path in (solution, submission))
+            looks = f"{first}: looks like a submission, and {second} like a solution"
+            return [f"{looks}, so they look swapped; the solution comes first"]
     return []
-
-
-def _swapped(solution: str, submission: str) -> str:
-    first, second = (printable(shown(path)) for path in (solution, submission))
-    looks = f"{first}: looks like a submission, and {second} like a solution"
-    return looks + ", so they look swapped; the solution comes first"

@@ -10,6 +10,7 @@ import uuid
 from argparse import ArgumentTypeError
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from inspect import signature
 from pathlib import Path
@@ -23,6 +24,7 @@ from scorer.cli.parameters import (
     argument,
     check_format,
     declared,
+    form_of,
     format_of,
     group,
     number,
@@ -31,10 +33,10 @@ from scorer.cli.parameters import (
     open_challenge,
     option,
 )
-from scorer.errors import ChallengeError, FileError, Findings, ScorerError, SolutionError, need
+from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
-from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, SCORES_NOTHING
+from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
 from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
@@ -58,6 +60,9 @@ def check(
     meta: list[str] | None = METADATA,
     submission_format: str | None = format_of("the format of the file"),
     strict: bool = option("--strict", "exit with 1 if the file is valid, but scores 0 for certain"),
+    no_meta: bool = option("--no-meta", "do not check the metadata"),
+    no_solution: bool = option("--no-solution", "check only what a participant can check with the site"),
+    form: str = form_of("what is found", "text", "json"),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.
 
@@ -74,10 +79,13 @@ def check(
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
         with downloaded(challenge, track) as (folder, named):
-            return check(file, named, folder, None, meta, submission_format, strict)
+            return check(file, named, folder, None, meta, submission_format, strict, no_meta, no_solution, form)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
-    code = _check(file, settings, requested, submission_format, meta or (), strict)
+    if no_meta and meta:
+        raise WrongCallError("--meta and --no-meta: choose one of them")
+    given = None if no_meta else meta or ()
+    code = _check(file, settings, requested, submission_format, given, strict, no_solution, form)
     if team is not None:
         print_result(_left(settings, requested, team))
     return code
@@ -100,48 +108,75 @@ def _check(
     settings: Challenge,
     requested: Track,
     submission_format: str | None,
-    meta: Sequence[str],
+    meta: Sequence[str] | None,
     strict: bool,
+    no_solution: bool,
+    form: str,
 ) -> int:
+    """Check a file, and its metadata unless they are None."""
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked
-    from scorer.scoring.outcomes import Failed, Rejected, Rules
+    from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
     from scorer.settings.tracks import public_lists
 
     rules = Rules.of(requested)
     check_format(submission_format, "--submission-format")
     if submission_format is not None:
         rules = replace(rules, submission_format=submission_format)
-    queries = _queries(requested)
+    queries = _queries(requested, no_solution=no_solution)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
     exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
     outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
-    path = printable(shown(file))
+    path, whose = printable(shown(file)), f"for track {requested.name}"
+    if submission_format not in (None, requested.submission_format):
+        without = "reads the file without --tag and --submission-format"
+        whose = f"as {submission_format}, which is no verdict {whose}: it {without}"
     if isinstance(outcome, Failed):
-        print_message(f"{path}: {outcome.reason}")
-        print_message(f"{path}: not checked")
-        return 1
-    if meant := _meant(file, settings, requested, outcome):
-        print_message(f"{path}: {meant}")
+        is_valid, findings, said = False, Findings([Problem.of_form(0, outcome.reason)], 1), "not checked"
+    else:
+        findings = _findings(file, settings, requested, outcome, meta)
+        is_valid = isinstance(outcome, Summary) and not findings.has("metadata")
     if isinstance(outcome, Rejected):
-        print_message("\n".join(outcome.problems.lines(shown(file))))
-        print_message(f"{path}: invalid for track {requested.name}: {counted(outcome.problems.count, 'error')}")
-        return 1
-    notes = outcome.notes.without("query ") if meant else outcome.notes  # each of them is unknown here
-    form = next((note.text for note in notes if note.text.startswith(AS_TO_FORM)), "")
-    print_message(*sorted(notes.without(AS_TO_FORM).lines(shown(file)), key=lambda line: SCORES_NOTHING not in line))
-    if problem := _problem_of_metadata(file, settings, requested, meta):
-        print_message(*(f"{path}: metadata: {line}" for line in problem.splitlines()))
-        print_message(f"{path}: invalid metadata for track {requested.name}; --meta states them, as for scorer submit")
-        return 1
-    if queries is None and not form:
-        print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
-    counts = outcome.counts
-    lists, items = counted(counts.answered, "list"), counted(counts.items, "item")
-    print_result(f"{path}: {form or f'valid for track {requested.name}: {lists}, {items}'}")
-    if is_regular(file):
-        print_result(f"sha256 {digest(file)}")
-    return int(strict and any(note.text.startswith(SCORES_NOTHING) for note in notes))
+        said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
+    elif isinstance(outcome, Summary):
+        said = _valid(outcome, findings, whose)
+        if not is_valid:
+            said = f"invalid metadata for track {requested.name}; --meta states them, as for scorer submit"
+    if form == "json":
+        listed = [{"line": each.line, "code": each.code, "facts": each.facts, "text": each.text} for each in findings]
+        print_result(json.dumps({"valid": is_valid, "summary": said, "count": findings.count, "findings": listed}))
+    else:
+        print_message(*findings.without(AS_TO_FORM).lines(shown(file)))
+        if is_valid and queries is None and not findings.has(AS_TO_FORM):
+            print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
+        (print_result if is_valid else print_message)(f"{path}: {said}")
+        if is_valid and is_regular(file):
+            print_result(f"sha256 {digest(file)}")
+    return int(not is_valid or (strict and findings.has(SCORES_NOTHING)))
+
+
+def _valid(outcome: Summary, findings: Findings, whose: str) -> str:
+    """That a file is valid, with its counts; or as to form only, for one that cannot be compared here."""
+    lists, items = counted(outcome.counts.answered, "list"), counted(outcome.counts.items, "item")
+    return next((each.text for each in findings if each.code == AS_TO_FORM), f"valid {whose}: {lists}, {items}")
+
+
+def _findings(
+    file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary, meta: Sequence[str] | None
+) -> Findings:
+    """What was found in a file, what matters most first, and in its metadata unless these are None."""
+    from scorer.scoring.outcomes import Rejected
+
+    found = outcome.problems if isinstance(outcome, Rejected) else outcome.notes
+    if meant := _meant(file, settings, requested, outcome):
+        found = found.without("unknown-query")  # each of them is unknown here
+        found.note(0, OTHER_TRACK, **meant)
+    found = Findings(sorted(found, key=lambda each: each.code not in (OTHER_TRACK, SCORES_NOTHING)), found.count)
+    if meta is not None and not isinstance(outcome, Rejected):
+        lines = _problem_of_metadata(file, settings, requested, meta).splitlines()
+        problems = [Problem(0, "metadata", {"text": line}) for line in lines]
+        found = Findings([*problems, *found], len(lines) + found.count)
+    return found
 
 
 def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
@@ -158,33 +193,35 @@ def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Seq
     return ""
 
 
-def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> str:
+def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> dict[str, Fact]:
     """For which other track a file with few queries of this one seems to be, by public lists; empty if for none."""
     from scorer.lists.solution import Solution
     from scorer.scoring.executors.base import checked
     from scorer.scoring.outcomes import Rejected, Rules, Summary
 
     if isinstance(outcome, Rejected):
-        has_few, here = any(problem.text.startswith(NO_QUERY_KNOWN) for problem in outcome.problems), 0
+        has_few, here = outcome.problems.has(NO_QUERY_KNOWN), 0
     else:
         has_few, here = 2 * outcome.counts.answered < outcome.counts.queries, outcome.counts.answered
     if not has_few or requested.queries_path is None or is_standard_input(file):
-        return ""
+        return {}
     for track in settings.tracks:
         if track.queries_path is not None and track is not requested:
             there = checked(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
-            if isinstance(there, Summary) and 2 * there.counts.answered >= (number := there.counts.queries):
-                has = f"it has lists for {there.counts.answered:,} of its {counted(number, 'query', 'queries')}"
-                return f"this looks like a file for {printable(track.title)}: {has}, and for {here:,} of this track"
-    return ""
+            if isinstance(there, Summary) and 2 * there.counts.answered >= there.counts.queries:
+                title, counts = printable(track.title), there.counts
+                return {"title": title, "lists": counts.answered, "queries": counts.queries, "here": here}
+    return {}
 
 
-def _queries(track: Track) -> Solution | None:
+def _queries(track: Track, *, no_solution: bool) -> Solution | None:
     """The queries of the track, from its public list or else from its solution; None if neither is available."""
     from scorer.lists.solution import Solution
 
     if track.queries_path is not None:
         return Solution.read_queries(track.queries_path)
+    if no_solution:
+        return None
     try:
         solution = Solution.read(track.solution_path, track.solution_format)
     except SolutionError:
@@ -221,6 +258,7 @@ def submit(
     ),
     meta: list[str] | None = METADATA,
     no_check: bool = option("--no-check", "do not check the file before"),
+    again: bool = option("--again", "hand in a file whose bytes are an entry of the team in this phase already"),
     challenge: Path | str | None = of_challenge("", sites=True),
 ) -> int:
     """Hand in a file, keep the receipt, and wait for the score if that is requested.
@@ -229,7 +267,9 @@ def submit(
     the connection is lost, the same command goes on with the same delivery, so that the file becomes one entry: the id
     of the delivery is in FILE.delivery until the receipt is written.
 
-    Exit code 1 means that the file is invalid, was refused, or was rejected when it was scored.
+    The same bytes as those of an entry of the team in this phase are handed in only with --again.
+
+    Exit code 1 means that the file is invalid, was refused, is an entry already, or was rejected when it was scored.
     """
     from scorer.live.commitment import receipt_name
 
@@ -242,17 +282,26 @@ def submit(
         raise _failed(file, f"cannot be read: {error.strerror}") from error
     if not no_check and not _is_valid(file, track, challenge, client.server, meta):
         return 1
-    kept = file.with_name(file.name + DELIVERY)
-    delivery = _delivery(kept, sha256, track, client.server)
+    kept, name = file.with_name(file.name + DELIVERY), printable(str(file))
+    goes_on = _begun(kept, sha256, track, client.server)
+    with client.answering():
+        if not goes_on and not again and (same := client.same_as(track, sha256)) is not None:
+            print_message(f"{name}: has the bytes of entry {same} of track {printable(track)}; nothing is handed in")
+            print_message(f"{name}: --again hands it in as another entry")
+            if wait:
+                _outcome(client, track, str(same), wait, file)
+            return 1
+    delivery = goes_on or _new_delivery(kept, f"{sha256} {track} {client.server}")
     documents = _documents(str(file), meta or ())
     with client.answering():
         answer = client.hand_in(file, sha256, track, delivery, documents)
         path = receipt or file.with_name(receipt_name(int(answer["index"]), file.name))
         _write(path, answer["receipt"])
         kept.unlink(missing_ok=True)
-        name = printable(str(file))
-        received = printable(f"entry {answer['index']} of track {track} at {answer['received']}")
+        whose = f"of team {answer['team']} " if "team" in answer else ""
+        received = printable(f"entry {answer['index']} {whose}in track {track} at {answer['received']}")
         print_result(f"{name}: received as {received}")
+        print_result(f"sha256 {sha256}")
         print_result(f"receipt {printable(str(path))}")
         return _outcome(client, track, delivery, wait, file) if wait else 0
 
@@ -324,7 +373,7 @@ def _failed(file: Path, problem: str) -> FileError:
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
-        return check(str(file), track, challenge or server, None, meta, None, False) == 0
+        return check(str(file), track, challenge or server, None, meta, None, False, False) == 0
     except ChallengeError as error:
         if challenge is not None:
             raise
@@ -332,17 +381,18 @@ def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str,
         return True
 
 
-def _delivery(kept: Path, sha256: str, track: str, server: str) -> str:
-    """The id of the delivery: that of an interrupted try with the same file, track and server, or a new one."""
-    wanted = f"{sha256} {track} {server}"
-    try:
+def _begun(kept: Path, sha256: str, track: str, server: str) -> str:
+    """The id of the delivery of an interrupted try with the same file, track and server; empty without one."""
+    with suppress(OSError, ValueError):
         last, _, what = kept.read_text(encoding="utf-8").strip().partition(" ")
-        if what == wanted:
-            return str(uuid.UUID(last))
-    except (OSError, ValueError):
-        pass
+        return str(uuid.UUID(last)) if what == f"{sha256} {track} {server}" else ""
+    return ""
+
+
+def _new_delivery(kept: Path, what: str) -> str:
+    """The id of a new delivery, which is kept until it is answered."""
     new = str(uuid.uuid4())
-    _write(kept, f"{new} {wanted}\n")
+    _write(kept, f"{new} {what}\n")
     return new
 
 

@@ -258,8 +258,8 @@ def pool(
     """
     from scorer.lists.solution import Solution
     from scorer.runs.aligned import runs_of
-    from scorer.runs.pool import pool as pooled
-    from scorer.runs.pool import written
+    from scorer.runs.overlap import pool as pooled
+    from scorer.runs.overlap import written
 
     if bool(runs) == bool(track) or (solution is None) == bool(runs):
         raise WrongCallError("expected either runs and --solution FILE, or --track NAME of a challenge")

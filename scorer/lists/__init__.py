@@ -7,38 +7,11 @@ the solution has.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-FEW_KNOWN = "none or hardly any of its "
-NO_LIST = " queries have no list ("
-ALIKE = "in Unicode's form NFC and without invisible characters, "
-DECIMALS = "ids of queries are written as decimals: "
-"""These parts of messages identify them in stored results: boards hide what they say until final scores are shown."""
-
-READ_AS = "without a header, read as "
-"""Begins the line on how a file without a header is read."""
-
-NO_QUERY_KNOWN = "none of its queries is known"
-
-EQUAL_SCORES = "equal run scores: "
-"""Begins the note about a run of which some items have the same run score."""
-
-ITEMS_DIFFER = "ids of items differ: "
-"""Begins the note with an id of the solution, which is for those who have the solution."""
-
-SCORES_NOTHING = "it scores 0 for certain: "
-"""Begins the note on a file without an item that can be relevant."""
-
-AS_TO_FORM = "valid as to form: "
-"""Begins the note on a file that cannot be compared without the solution."""
-
-_SETTING = re.compile(r"[,;](?: or)? name it with --submission-format .* in challenge\.toml")
-
-
-def for_participants(message: str) -> str:
-    """A message about a submission without the advice that only the organiser can follow."""
-    return _SETTING.sub("", message)
+NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING, READ_AS = "no-query-known", "other-track", "scores-nothing", "read-as"
+ALL_EQUAL, EQUAL_SCORES, AS_TO_FORM = "all-equal", "equal-scores", "as-to-form"
+"""The codes of findings that something is decided by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
 
-from scorer.errors import Findings
+from scorer.errors import Findings, Problem
 from scorer.files import is_regular
 from scorer.limits import MB, OWN_FILES, Limits
 from scorer.lists.formats import (
@@ -158,8 +158,7 @@ class DetectedFormat:
             yield
         except AmbiguousError as error:
             chosen = ",".join([*(f"{name}={value}" for name, value in self.options.items()), error.choice])
-            choose = f", or {_hint(self.setting, printable(f'{self.format.NAME}:{chosen}'))}"
-            error.args = (f"{error}{choose}",)
+            error.advice = f", or {_hint(self.setting, printable(f'{self.format.NAME}:{chosen}'))}"
             raise
 
     def _checked(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
@@ -179,7 +178,8 @@ class DetectedFormat:
             is_likely = self.hint and self.format in (letor, vlnet) and block is head
             if is_likely and findings.count > before and not len(batch.query):
                 found = f"the file looks like {self.format.NAME}, but none of its first lines can be read as such"
-                findings.add(min(problem.line for problem in findings), f"{found}; {self.hint}")
+                first = min(problem.line for problem in findings)
+                findings.put(Problem.of_form(first, found, f"; {self.hint}"))
             return batch
 
         layout = layout_read(read)
@@ -269,9 +269,9 @@ def _detected(first: Block, setting: Setting) -> DetectedFormat:
     columns = _columns(lines or [found], "grade" if setting == "solution_format" else "score")
     closest = ", ".join(f"{example} ({name})" for example, name in _closest(found, setting))
     raise UnreadableError(
-        f"the format cannot be detected from {quoted(found)}; the closest layouts are {closest}; "
-        f"{_hint(setting, f'NAME, as in {columns}')}",
+        f"the format cannot be detected from {quoted(found)}; the closest layouts are {closest}",
         first.first_line,
+        f"; {_hint(setting, f'NAME, as in {columns}')}",
     )
 
 

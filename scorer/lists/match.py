@@ -16,18 +16,9 @@ from typing import TypeVar
 import numpy as np
 import pyarrow as pa
 
-from scorer.errors import Findings, Problem
+from scorer.errors import Fact, Findings, Problem
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists import (
-    ALIKE,
-    DECIMALS,
-    FEW_KNOWN,
-    ITEMS_DIFFER,
-    NO_LIST,
-    NO_QUERY_KNOWN,
-    SCORES_NOTHING,
-    Counts,
-)
+from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING, Counts
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
 from scorer.lists.reading.arrow import coded, fingerprints, plain_spelling, run_starts, take, texts
 from scorer.lists.reading.blocks import Block, LimitError, Ranked
@@ -206,8 +197,7 @@ def match(
     elif not problems:
         (problems if needs_lists else notes).add(0, "the file has no rows")
     if seen.excluded:  # in all lists, so that the number shows nothing about the queries of the solution
-        be = "is" if seen.excluded == 1 else "are"
-        notes.add(0, f"{counted(seen.excluded, 'item')} {be} excluded, and removed before ranks are assigned")
+        notes.note(0, "excluded", count=seen.excluded)
     check_lengths(lengths, list_length, seen.short, notes)
     retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
     items = int(retrieved.sum())
@@ -358,7 +348,7 @@ def _match_dicts(lists: RankedDicts, *, ties: Ties, with_groups: bool) -> _Part:
 
 def _note_unknown(names: Sequence[str], line: Ints, notes: Findings) -> None:
     """Report each query that the solution does not have, at the first line of its list."""
-    notes.add_each(line, lambda at: f"query {quoted(names[at])} is unknown; its list is ignored")
+    notes.note_each(line, "unknown-query", lambda at: {"query": names[at]})
 
 
 def _judged_items(found: FoundItems, ideal: JudgedItems, ties: Ties) -> JudgedItems:
@@ -453,12 +443,10 @@ class Membership:
             item = _items(lists, length, every)
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
             members.strange.add_each(lists.line_of(stranger), lambda at: lists.items[int(stranger[at])].as_py())
-            members.strangers.add_each(
+            members.strangers.note_each(
                 lists.line_of(stranger),
-                lambda at: (
-                    f"item {lists.item_name(stranger[at])} of query {lists.query_name(stranger[at])} "
-                    "is not a candidate item"
-                ),
+                "stranger",
+                lambda at: {"item": lists.item_id(stranger[at]), "query": lists.query_id(stranger[at])},
             )
         return members
 
@@ -540,18 +528,18 @@ def _spelled_alike(ids: pa.StringArray, known: pa.StringArray, plain_known: pa.S
     return int((would_be_known & (codes(ids, known) == UNKNOWN)).sum())
 
 
-def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> str:
-    """A message on unknown ids such as ``43.0``, of which the number ``43`` is known; empty without one."""
+def _written_as_decimals(unknown: Collection[str], known: pa.StringArray) -> dict[str, Fact]:
+    """Facts on unknown ids such as ``43.0``, of which the number ``43`` is known; empty without one."""
     decimals = [name for name in unknown if name.endswith(".0")]
     if not decimals:
-        return ""
+        return {}
     numbers = texts([name.removesuffix(".0") for name in decimals])
     which = np.flatnonzero(codes(numbers, known) != UNKNOWN)
     if not which.size:
-        return ""
-    first = min(which.tolist(), key=decimals.__getitem__)
-    found = f"{DECIMALS}found {quoted(decimals[first])}, the queries have {quoted(numbers[first].as_py())}"
-    return f"{found}{f', and {which.size - 1:,} more' if which.size > 1 else ''}; write whole numbers"
+        return {}
+    first, more = min(which.tolist(), key=decimals.__getitem__), int(which.size - 1)
+    variant = "decimals" if more else "decimal"
+    return {"variant": variant, "found": decimals[first], "expected": numbers[first].as_py(), "more": more}
 
 
 SPELLINGS: Mapping[str, Callable[[str], str]] = {
@@ -565,16 +553,16 @@ SPELLINGS: Mapping[str, Callable[[str], str]] = {
 
 
 def _texts(findings: Findings) -> list[str]:
-    return [problem.text for problem in findings]
+    return [str(problem.facts["text"]) for problem in findings]
 
 
-def difference(unknown: Sequence[str], known: Sequence[str]) -> str:
-    """Return an unknown id and a known one, and what they differ in if that is found."""
+def difference(unknown: Sequence[str], known: Sequence[str]) -> dict[str, Fact]:
+    """Return facts: an unknown id and a known one, and what they differ in if that is found."""
     for what, plain in SPELLINGS.items():
         by_plain = {plain(name): name for name in reversed(known)}
         if (found := next((name for name in unknown if plain(name) in by_plain), None)) is not None:
-            return f"found {quoted(found)}, expected {quoted(by_plain[plain(found)])}: they differ in {what}"
-    return f"found {quoted(unknown[0])}, expected ids as {quoted(known[0])}"
+            return {"variant": "spelling", "found": found, "expected": by_plain[plain(found)], "what": what}
+    return {"variant": "ids", "found": unknown[0], "expected": known[0]}
 
 
 def check_queries(
@@ -591,26 +579,22 @@ def check_queries(
     lacking = np.flatnonzero(~answered)
     known = solution.queries
     count = _spelled_alike(texts(unknown), known, plain_spelling(known)) if unknown else 0
-    alike = f"{ALIKE}{counted(count, 'unknown query', 'unknown queries')} would be known" if count else ""
-    alike = alike or _written_as_decimals(unknown, known)
+    decimals = {} if count else _written_as_decimals(unknown, known)
     if lacking.size == answered.size:
-        expected = alike or "check that the file is a submission for this track"
-        if not alike and unknown and len(known):
-            expected = f"{difference(sorted(unknown), known.to_pylist())}; {expected}"
-        problems.add(0, f"{NO_QUERY_KNOWN}; {expected}")
+        facts: dict[str, Fact] = {"variant": "alike", "count": count} if count else decimals
+        if not facts and unknown and len(known):
+            facts = difference(sorted(unknown), known.to_pylist())
+        problems.note(0, NO_QUERY_KNOWN, **(facts or {"variant": "plain"}))
         return
-    if alike:
-        notes.add(0, alike)
+    if count:
+        notes.note(0, "alike", variant="queries", count=count)
+    elif decimals:
+        notes.note(0, "decimals", **decimals)
     if lacking.size:
-        names = ", ".join(quoted(solution.queries[number].as_py()) for number in lacking[:EXAMPLES].tolist())
-        names += ", ..." if lacking.size > EXAMPLES else ""
-        found = f"{lacking.size:,} of {answered.size:,}{NO_LIST}{names})"
-        if missing == "reject":
-            problems.add(0, f"{found}; expected a list for every query")
-        elif missing == "skip":
-            notes.add(0, f"{found}; the means leave them out")
-        else:
-            notes.add(0, f"{found}; each scores 0, unless nothing is relevant to it")
+        ids = [solution.queries[number].as_py() for number in lacking[:EXAMPLES].tolist()]
+        ids += [""] if lacking.size > EXAMPLES else []
+        into = problems if missing == "reject" else notes
+        into.note(0, "no-list", variant=missing, count=int(lacking.size), queries=int(answered.size), ids=ids)
 
 
 def short_lists(lists: RankedLists, line: Ints, list_length: int | None) -> Findings:
@@ -622,9 +606,10 @@ def short_lists(lists: RankedLists, line: Ints, list_length: int | None) -> Find
     if list_length is not None:
         which = np.flatnonzero((lists.length < list_length) & (lists.length > 0))
         which = which[np.argsort(line[which], kind="stable")]
-        short.add_each(
+        short.note_each(
             line[which],
-            lambda at: f"query {quoted(lists.queries[int(which[at])].as_py())} with {lists.length[which[at]]:,}",
+            "short-list",
+            lambda at: {"query": lists.queries[int(which[at])].as_py(), "items": int(lists.length[which[at]])},
         )
     return short
 
@@ -633,16 +618,19 @@ def check_lengths(length: Ints, list_length: int | None, short: Findings, notes:
     """Report empty lists, and lists that are shorter or longer than the list length."""
     empty = int((length == 0).sum())
     if empty:
-        notes.add(0, f"{_lists(empty)} empty; each scores 0, unless nothing is relevant to its query")
+        notes.note(0, "empty-lists", count=empty)
     if list_length is None:
         return
     if short:
-        first, the = short.shown[0], "that" if short.count == 1 else "the first that"
-        found = f"{_lists(short.count)} shorter than {list_length} items, {the} of {first.text}"
-        notes.add(first.line, f"{found}; unused ranks earn nothing")
+        first, variant = short.shown[0], "one" if short.count == 1 else "several"
+        notes.note(
+            first.line,
+            "short-lists",
+            **{**first.facts, "variant": variant, "count": short.count, "length": list_length},
+        )
     longer = int((length > list_length).sum())
     if longer:
-        notes.add(0, f"{_lists(longer)} longer than {list_length} items; later items are ignored")
+        notes.note(0, "long-lists", count=longer, length=list_length)
 
 
 def check_items(members: Membership, in_solution: int | None, items: int, possible: int, notes: Findings) -> bool:
@@ -654,20 +642,18 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
     few_known = in_solution is not None and items > 0 and (not in_solution or bool(few(in_solution, items, possible)))
     if few_known:
         # The number would tell a team which items are judged for queries that are hidden.
-        found = f"{FEW_KNOWN}{counted(items, 'item')} is in the solution"
-        outside = next((f" (for example, {quoted(name)} is not)" for name in _texts(members.outside)), "")
-        notes.add(0, f"{found}{outside}; check that the ids are those of this track")
+        example = next(iter(_texts(members.outside)), "")
+        notes.note(0, "few-known", variant="example" if example else "plain", items=items, example=example)
         if members.outside:
-            notes.add(0, f"{ITEMS_DIFFER}{difference(_texts(members.outside), members.solution.items.to_pylist())}")
+            notes.note(0, "items-differ", **difference(_texts(members.outside), members.solution.items.to_pylist()))
     if members.alike:
-        notes.add(0, f"{ALIKE}{counted(members.alike, 'more item')} would be in the solution")
+        notes.note(0, "alike", variant="items", count=members.alike)
     if members.strangers:
         count, shown = members.strangers.count, members.strangers.shown[:EXAMPLES]
-        verb = "is not a candidate item" if count == 1 else "are not candidate items"
-        total = Problem(0, f"{count:,} of its {counted(items, 'item')} {verb}; check the ids")
+        total = Problem(0, "strangers", {"variant": "one" if count == 1 else "several", "count": count, "items": items})
         if count == items and members.solution.candidates is not None:
-            example = difference(_texts(members.strange), members.solution.candidates.to_pylist())
-            total = Problem(0, f"{SCORES_NOTHING}none of its {counted(items, 'item')} is a candidate item; {example}")
+            facts = difference(_texts(members.strange), members.solution.candidates.to_pylist())
+            total = Problem(0, SCORES_NOTHING, {"items": items, **facts})
         notes.extend(Findings([total, *shown], 1 + len(shown)))
     return few_known
 
@@ -685,7 +671,3 @@ def excluded_note(solution: Solution) -> str:
         f"{counted(relevant.size, 'excluded item')} {'is' if relevant.size == 1 else 'are'} relevant by the solution"
     )
     return f"{found}, as {item} of query {query}: no list can have it, but the ideal list does; correct one of the two"
-
-
-def _lists(count: int) -> str:
-    return f"{counted(count, 'list')} {'is' if count == 1 else 'are'}"

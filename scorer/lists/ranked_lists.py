@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from scorer.errors import Findings, Problem
-from scorer.lists import EQUAL_SCORES
+from scorer.errors import Fact, Findings, Problem
+from scorer.lists import ALL_EQUAL, EQUAL_SCORES
 from scorer.lists.reading.arrow import (
     MOST_ROUNDS,
     ODD,
@@ -32,7 +32,7 @@ from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.solution import UNKNOWN, Excluded, Solution, is_excluded, plain_dicts, plain_numbers
 from scorer.measures.matched import Bools, Floats, Ints, Tied, distinct, ranges
 from scorer.options import Ties
-from scorer.wording import counted, quoted
+from scorer.wording import quoted
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -104,13 +104,13 @@ class RankedLists:
         """The line numbers of these items."""
         return self.line[self.row[item]]
 
-    def item_name(self, item: int) -> str:
-        """The id of an item, quoted for a message."""
-        return quoted(self.items[int(item)].as_py())
+    def item_id(self, item: int) -> str:
+        """The id of an item."""
+        return str(self.items[int(item)])
 
-    def query_name(self, item: int) -> str:
-        """The id of an item's query, quoted for a message."""
-        return quoted(self.queries[int(self.query[item])].as_py())
+    def query_id(self, item: int) -> str:
+        """The id of an item's query."""
+        return str(self.queries[int(self.query[item])])
 
     def ranks(self) -> tuple[Ints, Ints]:
         """[position]: its list, and its rank there, from 1."""
@@ -128,7 +128,7 @@ class RankedLists:
         problems.add_each(
             self.line_of(repeated),
             lambda at: (
-                f"rank {-score[repeated[at]]:.0f} is given twice for query {self.query_name(repeated[at])}; "
+                f"rank {-score[repeated[at]]:.0f} is given twice for query {quoted(self.query_id(repeated[at]))}; "
                 "give each rank once"
             ),
         )
@@ -195,11 +195,6 @@ def _order(query: Ints, run_score: Floats | None) -> Ints:
 MANY_TIED = 20
 """Equal run scores are noted where one item in so many has that of the item before."""
 
-ALL_EQUAL = "all run scores are equal"
-"""Begins the note about a run whose lists have no order but that of ties."""
-
-RISING = "the run scores of each list rise, as distances and ranks do; higher scores rank first: negate them"
-
 
 @dataclass(slots=True)
 class Order:
@@ -240,7 +235,7 @@ class Order:
         if score.size:
             self.score, self.is_tied = float(score[0]), bool(score[0] == score[-1] and (score == score[0]).all())
             self.tied = score.size - int((lists.length > 0).sum()) if self.is_tied else 0
-            self.note = Problem(0, RISING) if lists.rises else None
+            self.note = Problem(0, "rising") if lists.rises else None
             self.items, self.lists = score.size, lists
 
     def _count_tied(self, batch: Ranked, score: Floats) -> None:
@@ -257,22 +252,15 @@ class Order:
         Equal run scores of which not all are equal are reported only with `judged_tie`: judged items may have them.
         """
         if self.is_tied and self.tied and ties == "trec":
-            notes.add(
-                0,
-                f"{ALL_EQUAL} ({self.score:g}), so only the rule for ties orders the lists, by item id, descending; "
-                "write scores that fall with the rank",
-            )
+            notes.note(0, ALL_EQUAL, score=0.0 if self.score is None else self.score)
             return True
         if self.note is not None:
-            notes.add(self.note.line, self.note.text)
+            notes.put(self.note)
         if judged_tie and self.lists is not None:
             self.tied = self.lists.tied
         are_many = judged_tie and ties == "trec" and self.tied > 0 and self.tied * MANY_TIED >= self.items
         if are_many:
-            found = f"{self.tied:,} of {counted(self.items, 'item')} ({self.tied / self.items:.1%})"
-            notes.add(
-                0, f"{EQUAL_SCORES}{found} have that of the item before; the rule for ties orders them, by item id"
-            )
+            notes.note(0, EQUAL_SCORES, count=self.tied, items=self.items, share=self.tied / self.items)
         return are_many
 
 
@@ -456,15 +444,12 @@ def _first_occurrences(lists: RankedLists, order: Ints, code: Ints, ids: int, ra
     repeated = repeated[np.argsort(order[by_key[repeated + 1]])]
     times = times[np.searchsorted(starts, repeated)]
 
-    def text(at: int) -> str:
-        item, first_rank = order[by_key[repeated[at]]], rank[by_key[repeated[at]]]
-        often = "twice" if times[at] == 2 else f"{times[at]:,} times"
-        return (
-            f"item {lists.item_name(item)} is listed {often} for query {lists.query_name(item)} "
-            f"(first at rank {first_rank}); list each item once"
-        )
+    def facts(at: int) -> dict[str, Fact]:
+        item, first_rank = order[by_key[repeated[at]]], int(rank[by_key[repeated[at]]])
+        ids: dict[str, Fact] = {"item": lists.item_id(item), "query": lists.query_id(item), "rank": first_rank}
+        return {**ids, "times": int(times[at]), "variant": "twice" if times[at] == 2 else "often"}
 
-    notes.add_each(lists.line_of(order[by_key[repeated + 1]]), text)
+    notes.note_each(lists.line_of(order[by_key[repeated + 1]]), "repeated-item", facts)
     return first
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 
 from scorer.errors import SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
-from scorer.lists import ALIKE, DECIMALS, FEW_KNOWN, NO_LIST, NO_QUERY_KNOWN, Counts, for_participants
+from scorer.lists import Counts
 from scorer.live.metadata import NO_METADATA, Correction, Metadata
 from scorer.live.phases import Phases, is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
@@ -228,16 +228,13 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     `answered` is the number of its lists.
     """
     counts, findings = entry.counts, entry.findings
+    shown = [each.for_team(queries_are_public=queries_are_public) for each in findings]
+    kept = [problem for problem in shown if problem is not None]
     if counts is None:
-        if not queries_are_public and any(NO_LIST in problem.text for problem in findings):
-            return replace(entry, findings=(Problem(0, "not every query has a list"),))
-        if not queries_are_public and any(problem.text.startswith(NO_QUERY_KNOWN) for problem in findings):
-            return replace(entry, findings=(Problem(0, NO_QUERY_KNOWN),))
-        return replace(entry, findings=tuple(replace(each, text=for_participants(each.text)) for each in findings))
+        return replace(entry, findings=tuple(kept), findings_count=entry.findings_count - len(findings) + len(kept))
     if not queries_are_public:
         lists = Counts(queries=0, answered=counts.answered + counts.unknown, unknown=0, items=0, repeated=0, overlong=0)
         return replace(entry, counts=lists, findings=(), findings_count=0)
-    kept = [problem for problem in findings if not problem.text.startswith((FEW_KNOWN, ALIKE, DECIMALS))]
     return replace(
         entry,
         counts=replace(counts, in_solution=None, few_known=False),

@@ -180,8 +180,8 @@ UNIX = 3
 """The system that the archive says it is from, on every system."""
 
 
-def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, Any]) -> str:
-    """Write a new bundle, which only its owner can read, and return the digest of the whole. Raises OSError.
+def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, Any]) -> None:
+    """Write a new bundle, which only its owner can read, with the digest of the whole at its end. Raises OSError.
 
     The members are in the order of their names; the manifest, which has the facts, is the last one.
     """
@@ -207,7 +207,6 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
         stream.write(f"{COMMENT}{digest}".encode("ascii"))
         stream.flush()
         os.fsync(stream.fileno())
-    return digest
 
 
 def manifest_text(manifest: Manifest) -> str:
@@ -231,8 +230,6 @@ class Exported:
     """A bundle that was written."""
 
     path: Path
-    sha256: str
-    """Of all bytes before the comment at its end."""
     events: int
     head: str
     """Of the log, in hexadecimal."""
@@ -288,8 +285,8 @@ def write_members(
             head, events = line.head, line.index
         part.unlink(missing_ok=True)  # after a connection was lost
         facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
-        sha256 = write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
-        return Exported(target, sha256, events, head.hex(), notes)
+        write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
+        return Exported(target, events, head.hex(), notes)
 
     unwritable = os_errors_as(ChallengeError, f"{target}: cannot be written")
     with unwritable, temporary_folder(target.absolute().parent) as folder:
@@ -320,7 +317,6 @@ class Imported:
 
     index: Path
     """The first page of its site."""
-    challenge: str
     events: int
     notes: tuple[str, ...]
     """What the organiser should know about the site."""
@@ -361,8 +357,8 @@ def import_bundle(
                 if folder.exists():
                     folder.rmdir()
                 built.rename(folder)
-    challenge = read_challenge(folder, solutions=False)
-    return Imported(challenge.site_path / "index.html", challenge.name, bundle.manifest.events, notes)
+    index = read_challenge(folder, solutions=False).site_path / "index.html"
+    return Imported(index, bundle.manifest.events, notes)
 
 
 def _build(bundle: Bundle, built: Path, database: str | None, clock: Callable[[], datetime]) -> tuple[str, ...]:

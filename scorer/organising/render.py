@@ -16,13 +16,12 @@ from pydantic import TypeAdapter
 
 from scorer.board.board import Board, PastBoard, PastRow, Row
 from scorer.board.build import board as built_board
-from scorer.board.changes import with_changes
+from scorer.board.build import with_changes, with_slices
 from scorer.board.overall import overall_board
 from scorer.board.reports.leaderboard import TrackEntries
 from scorer.board.site.analysis_page import AnalysisView, analysis_view
 from scorer.board.site.folder import FRONT_PAGE, write, write_first
 from scorer.board.site.pages import SiteContent, site_files
-from scorer.board.slices import with_slices
 from scorer.board.statistics import ScoredRows
 from scorer.errors import MeasureError, ScorerError, StoreError
 from scorer.files import code_digest

@@ -89,7 +89,7 @@ class Run:
                 if not problems:
                     yield lists
         except UnreadableError as error:
-            problems.add(error.line, str(error))
+            problems.put(error.problem)
         except TemporarySpaceError:
             problems.add(0, "its rows take more temporary disk space than is allowed; sort them by query")
         except OSError as error:
@@ -359,7 +359,7 @@ def _check_second_pass(runs: Sequence[Run]) -> None:
     found = "its queries are not in the order of those of the other runs, which needs a second pass"
     for run in runs:
         if not run.can_be_read_again:
-            raise SubmissionError(run.name, Findings([Problem(0, f"{found}; save the run as a file")], 1))
+            raise SubmissionError(run.name, Findings([Problem.of_form(0, f"{found}; save the run as a file")], 1))
 
 
 class _Reader:

@@ -141,7 +141,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _error(text: str) -> SubmissionError:
-    return SubmissionError(IN_MEMORY, Findings([Problem(0, text)], 1))
+    return SubmissionError(IN_MEMORY, Findings([Problem.of_form(0, text)], 1))
 
 
 Form = Literal["wide", "long"]
@@ -268,7 +268,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         self._queries, self._per_query = solution.queries, per_query
         self.counts, self.notes = scored.counts, scored.notes
         for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
-            self.notes = Findings([Problem(0, note), *self.notes], self.notes.count + 1)
+            self.notes = Findings([Problem.of_form(0, note), *self.notes], self.notes.count + 1)
         self.policies, self.variants = dict(request.policies), dict(request.variants)
         if self._bounds is not None and not request.rules.tie_bounds:
             self._note_ties(*self._bounds)
@@ -280,7 +280,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         rows = {name: row for name, row in self._rows.items() if abs(best[row] - worst[row]) > 1e-9}
         ranges = ", ".join(f"{name} {worst[row]:.4f} to {best[row]:.4f}" for name, row in rows.items())
         if ranges:
-            self.notes.add(0, f"by the order of ties: {ranges}")
+            self.notes.note(0, "tie-bounds", ranges=ranges)
         else:
             self.notes = self.notes.without(EQUAL_SCORES)
 
@@ -679,7 +679,7 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
     else:
         where, outcome = IN_MEMORY, _score_table(solution, source, rules)
     if isinstance(outcome, Failed):
-        raise SubmissionError(where, Findings([Problem(0, outcome.reason)], 1))
+        raise SubmissionError(where, Findings([Problem.of_form(0, outcome.reason)], 1))
     if isinstance(outcome, Rejected):
         raise SubmissionError(where, outcome.problems)
     return outcome

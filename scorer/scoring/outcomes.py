@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scorer.errors import ContentError, Findings
-from scorer.lists import EQUAL_SCORES, ITEMS_DIFFER, READ_AS, Counts
+from scorer.lists import EQUAL_SCORES, READ_AS, Counts
 from scorer.measures import Aggregation, Measure
 from scorer.measures.gain import ROUNDING
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Subtopics, Tied, ranges
@@ -454,7 +454,7 @@ class Scored:
             means=all_means(self.measures, self.scores, split_masks(self.flagged)),
             hits=pack_hits(self.matched),
             counts=self.counts,
-            notes=self.notes.without(READ_AS, ITEMS_DIFFER, EQUAL_SCORES),
+            notes=self.notes.without(READ_AS, "items-differ", EQUAL_SCORES),
         )
 
 

@@ -133,11 +133,11 @@ def _score_file(
                 solution, parted(batches), rules, problems, notes, order, query_once=has_lists, pool=pool, limits=limits
             )
             if layout is not None and not layout.has_header:
-                notes.add(0, f"{READ_AS}{layout}")
+                notes.note(0, READ_AS, layout=str(layout))
     except InaccessibleError:
         raise
     except UnreadableError as error:
-        problems.add(error.line, str(error))
+        problems.put(error.problem)
         exceeded = error.limits if isinstance(error, LimitError) else {}
     if read is not None and read.hexdigest() != digest:
         raise ChangedError
@@ -166,7 +166,7 @@ def check(
     except InaccessibleError as error:
         return Failed(str(error))
     except UnreadableError as error:
-        findings.add(error.line, str(error))
+        findings.put(error.problem)
         return Rejected(findings, error.limits if isinstance(error, LimitError) else {})
     if candidates is not None and not is_predicted:
         known = known.with_candidates(candidates)
@@ -178,13 +178,13 @@ def check(
             read = [f"{quoted(name)} is the {column}" for column, name in detected.columns(head).items()]
             first = detected.ranked(head, known.rows)(head, Findings())
         if read:
-            outcome.notes.add(0, f"how the columns are read: {', '.join(read)}")
+            outcome.notes.note(0, "columns", columns=", ".join(read))
         if is_predicted:
             outcome = replace(outcome, notes=Findings())
-            found = f"{AS_TO_FORM}{len(first.item):,} finite numbers, one for each row of a solution in LETOR's format"
-            outcome.notes.add(0, f"{found}; they cannot be compared with the solution here")
-        for text in filter(None, (_passages(first, mark, known) for mark in PASSAGES)):
-            outcome.notes.add(0, text)
+            outcome.notes.note(0, AS_TO_FORM, numbers=len(first.item))
+        for mark in PASSAGES:
+            if found := _passages(first, mark, known):
+                outcome.notes.note(0, "passages", items=found, mark=mark)
     return outcome
 
 
@@ -202,19 +202,18 @@ def _known(
         return Solution.of_queries(ids), detected.is_predicted
 
 
-def _passages(batch: Ranked, mark: str, queries: Solution) -> str:
-    """Return what to do about items that are passages of documents, with the mark after these; empty for others."""
+def _passages(batch: Ranked, mark: str, queries: Solution) -> list[str]:
+    """Return two passages of a document, with the mark after its id; nothing for items that look like others."""
     items, lists = batch.item[:FIRST].to_pylist(), batch.row_of_item[:FIRST]
     if not all(mark in item for item in items) or queries.mark_in_items(mark):
-        return ""
+        return []
     seen: dict[tuple[str, str], str] = {}
     names = batch.query.take(lists).to_pylist()
     for query, item in zip(names, items, strict=True):
         first = seen.setdefault((query, item.partition(mark)[0]), item)
         if first != item:
-            found = f"items look like passages of documents, as {quoted(first)} and {quoted(item)}"
-            return f"{found}; if the track lists documents: scorer convert RUN DOCUMENTS.run --best-of '{mark}'"
-    return ""
+            return [first, item]
+    return []
 
 
 def score_parts(

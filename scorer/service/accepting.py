@@ -294,7 +294,8 @@ def refusing(code: str = "invalid") -> Iterator[None]:
     try:
         yield
     except MetadataError as error:
-        raise RefusedError("invalid", error.reason) from None
+        fields = {name: text for name, text in error.fields.items() if name}
+        raise RefusedError("invalid", error.reason, fields=fields or None) from None
     except ChallengeError as error:
         raise RefusedError(code, str(error)) from None
 
@@ -580,7 +581,7 @@ def _path(file: SubmissionFile) -> FileBelow | Remote:
 def _why_skipped(file: SubmissionFile | SkippedFile) -> str:
     """Why a file gets no answer; empty if it gets one, or is one."""
     if isinstance(file, SkippedFile):
-        return file.reason
+        return "" if file.metadata else file.reason
     if file.file.count("/") == 1:
         return "is in no folder of a team; move it into one"
     if file.status is not None and file.status.st_nlink > 1:

@@ -54,9 +54,10 @@ from scorer.service.documents import (
     entry_documents,
     event_documents,
     quota_document,
+    same_entry,
 )
 from scorer.service.state import Service
-from scorer.service.submitting import act, receipt, show
+from scorer.service.submitting import act, receipt, show, token_file
 from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, in_thread, received, small_body
 from scorer.settings.metadata import read, read_all
 from scorer.settings.tracks import Challenge, Track
@@ -233,6 +234,7 @@ def application(service: Service) -> Starlette:
         route("/invite", show, "GET"),
         route("/submit", show, "GET"),
         route("/submit", act, "POST", seconds=None),
+        route("/submit/token", token_file, "GET"),
         route("/submit/receipts/{track}/{which}", receipt, "GET"),
         *(route(f"/{name}", _script, "GET") for name in ASSETS),
         route("/healthz", _health, "GET"),
@@ -293,8 +295,13 @@ async def _deliver(service: Service, request: Request) -> Response:
             values = await in_thread("disk", examined, track, service.challenge.limits, upload, stated)
             delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, values)
             accepted = await service.accept(delivery)
+    index = accepted.event.index
+    own = service.own_entry(track, team, str(index)).submission
+    same = await service.read(
+        lambda view: same_entry(view, service.followed, track, team, own.digest, own.received, index)
+    )
     status = 201 if accepted.is_new else 200
-    return JSONResponse(accepted_document(accepted), status, {"Location": delivery_id})
+    return JSONResponse(accepted_document(accepted, same), status, {"Location": delivery_id})
 
 
 async def _documents(service: Service, track: Track, team: str) -> Mapping[int, dict[str, Any]]:
@@ -311,11 +318,11 @@ async def _entry(service: Service, request: Request, track: Track, team: str) ->
     check = None
     if document["outcome"] == "waiting" and state.present:
         digest = state.submission.digest
-        known = service.checks.known(track.name, digest)
-        document["check"] = known or {"valid": None, "messages": []}
+        known = service.checks.known(service.challenge, track.name, digest)
+        document["check"] = known.document() if known else {"valid": None, "messages": []}
         if known is None:
             path = final_path(track, state.submission.file)
-            check = BackgroundTask(service.checks.begin, service.challenge.root, track.name, path, digest, team)
+            check = BackgroundTask(service.checks.begin, service.challenge, track.name, path, digest, team)
     return JSONResponse(document, background=check)
 
 
@@ -339,8 +346,9 @@ async def _correct(service: Service, request: Request, track: Track, team: str) 
     return await _entry(service, request, track, team)
 
 
-async def _quota(service: Service, _request: Request, track: Track, team: str) -> Response:
-    return JSONResponse(await service.read(lambda view: quota_document(view, service.followed, track, team)))
+async def _quota(service: Service, request: Request, track: Track, team: str) -> Response:
+    digest = request.query_params.get("sha256", "").lower()
+    return JSONResponse(await service.read(lambda view: quota_document(view, service.followed, track, team, digest)))
 
 
 async def _picks(service: Service, _request: Request, track: Track, team: str) -> Response:

@@ -26,6 +26,9 @@ PAUSES = (1.0, 2.0, 5.0, 10.0)
 
 POLL_EVERY = 1.0
 
+BOARD_WITHIN = 30.0
+"""Seconds after the outcome of an entry within which a board is expected that shows it."""
+
 _RETRIED = (408, 500, 502, 503, 504, 507)
 
 
@@ -72,6 +75,11 @@ class Client:
     def entry(self, track: str, delivery: str) -> Mapping[str, Any]:
         return self._json("GET", _entry(track, delivery))
 
+    def same_as(self, track: str, digest: str) -> int | None:
+        """The entry of the team with the same bytes in this phase; None without one."""
+        same = self._json("GET", f"{_track(track)}/quota?sha256={digest}").get("same_as")
+        return same if isinstance(same, int) else None
+
     def only_track(self) -> str:
         """The name of the only track of the challenge. Raises ServerError if there are several."""
         names = [str(track["name"]) for track in self._json("GET", "/api/v1").get("tracks", ())]
@@ -86,13 +94,15 @@ class Client:
         return [int(index) for index in picked["entries"]]
 
     def followed(self, track: str, delivery: str, seconds: float) -> Iterator[Mapping[str, Any]]:
-        """The entry again and again, until it has an outcome or the time is over."""
-        deadline = time.monotonic() + seconds
+        """The entry again and again, until it has an outcome and is on the board, or the time is over."""
+        deadline, had_outcome = time.monotonic() + seconds, False
         while True:
             entry = self.entry(track, delivery)
             yield entry
             has_outcome = entry["state"] not in ("waiting", "late") or entry["outcome"] != "waiting"
-            if has_outcome or time.monotonic() > deadline:
+            if has_outcome and not had_outcome:
+                had_outcome, deadline = True, min(deadline, time.monotonic() + BOARD_WITHIN)
+            if (has_outcome and not entry.get("board_follows")) or time.monotonic() > deadline:
                 return
             self.pause(POLL_EVERY)
 

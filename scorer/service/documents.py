@@ -8,6 +8,7 @@ import json
 import subprocess
 import sys
 import threading
+import time
 from collections import OrderedDict, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -21,16 +22,17 @@ import anyio
 
 from scorer.board.build import board
 from scorer.board.site.captions import status_words
-from scorer.lists import for_participants
+from scorer.errors import Findings, Problem
+from scorer.files import Location
 from scorer.live.commitment import sent_name
 from scorer.live.entries import Followed, entries, scored_entries
-from scorer.live.entry import Entry, are_queries_public, counting_entries, stays, without_solution
+from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, stays, without_solution
 from scorer.live.names import shown_names
 from scorer.live.now import Now
 from scorer.live.quotas import next_place
 from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
-from scorer.settings.tracks import Challenge, Track
+from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.events import Basis, Event
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time, printable
@@ -71,19 +73,43 @@ def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Docume
     }
 
 
-def accepted_document(accepted: Accepted) -> Document:
-    """A delivery that is in the record."""
+def accepted_document(accepted: Accepted, same_as: int | None) -> Document:
+    """A delivery that is in the record; `same_as` is an earlier entry of the team with the same bytes."""
     body = accepted.event.body
     return {
         "id": accepted.id,
         "index": accepted.event.index,
+        "team": printable(body["team"]),
         "track": accepted.event.track,
         "file": printable(body["file"]),
         "sha256": body["digest"],
         "received": iso_time(datetime.fromisoformat(body["received"])),
         "state": "received",
+        "same_as": same_as,
         "receipt": accepted.receipt,
     }
+
+
+def same_entry(
+    view: Snapshot,
+    followed: Followed,
+    track: Track,
+    team: str,
+    digest: str,
+    moment: datetime,
+    before: int | None = None,
+) -> int | None:
+    """The last entry of a team that has the same bytes in the phase of a moment and is not withdrawn; None without one.
+
+    `before` leaves out this entry and later ones.
+    """
+    place = Now.of(view, track).phases.place
+    known = (
+        state.index
+        for state in followed.submissions(track.name, team)
+        if state.present and state.submission.digest == digest and place(state.submission.received) == place(moment)
+    )
+    return max((index for index in known if before is None or index < before), default=None)
 
 
 def entry_documents(
@@ -129,6 +155,9 @@ def entry_documents(
         shows_rank = now.shows("rank", entry.phase) and not entry.is_late
         score = document["scores"].get(ranks.stage, {}).get(names[0]) if shows_rank else None
         document["rank"] = ranks.rank_of(score, own)
+        shown_score = document["scores"].get(rules.shown_stage, {}).get(names[0]) if shows_rank else None
+        is_ranked = document["counts"] and shown_score is not None and not is_baseline(team, rules)
+        document["board_follows"] = is_ranked and published.scores.get(own) != shown_score
         row = rows.get(own, {})
         has_range = entry in counting and row.get("rank from")
         document["rank_range"] = (row["rank from"], row["rank to"]) if has_range else None
@@ -225,8 +254,10 @@ def _published_board(board: Path, *_status: int) -> PublishedBoard:
     return PublishedBoard(stage, {team: row[column] for team, row in rows.items() if row.get(column) is not None}, rows)
 
 
-def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) -> Document:
-    """What a team has left of its quota, and when it begins again."""
+def quota_document(view: Snapshot, followed: Followed, track: Track, team: str, digest: str = "") -> Document:
+    """What a team has left of its quota, and when it begins again; given the digest of a file, also which entry it is
+    the same as.
+    """
     now = followed.now(view, track, team)
     limits, left_now, used_up = [], "", ""
     if now.rules.quota.limits_anything:
@@ -237,7 +268,9 @@ def quota_document(view: Snapshot, followed: Followed, track: Track, team: str) 
             | {"resets_at": iso_time(left.resets) if left.resets else None}
             for left in listed
         ]
-    return {"track": track.name, "time": iso_time(view.now), "limits": limits, "left": left_now, "used_up": used_up}
+    same = {"same_as": same_entry(view, followed, track, team, digest, view.now)} if digest else {}
+    left = {"limits": limits, "left": left_now, "used_up": used_up}
+    return {"track": track.name, "time": iso_time(view.now), **left, **same}
 
 
 def event_documents(
@@ -268,18 +301,54 @@ def event_documents(
 _KEPT = 1000
 """So many answers are kept."""
 
+_KEPT_WITH_URLS = 60.0
+"""Seconds for which an answer is kept that depends on files behind URLs."""
+
 _WAIT = 600.0
 """Seconds after which a check is given up. The limits of the challenge end it before."""
 
-Key = tuple[str, str]
-"""The track and the digest of a file."""
+Key = tuple[object, ...]
+"""All that the check of a file depends on: the track, the digest of the file, and the files of the challenge."""
+
+
+def _key(challenge: Challenge, track: str, digest: str) -> Key:
+    """The key of a check. It reads the lists of all tracks, because a file may be for another one than it says."""
+    files: set[Location] = {challenge.root / FILE}
+    for each in challenge.tracks:
+        files |= {each.solution_path, *public_lists(each).values()}
+    local = sorted(path for path in files if isinstance(path, Path))
+    # The version of a file behind a URL takes long to find out, so these checks are repeated after a while.
+    minute = None if len(local) == len(files) else time.monotonic() // _KEPT_WITH_URLS
+    return track, digest, minute, *map(_version, local)
+
+
+def _version(path: Path) -> Key:
+    """A file as it is now: another content has another version."""
+    with suppress(OSError):
+        status = path.stat()
+        return path, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+    return (path,)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the check of a file says, by what the site publishes."""
+
+    is_valid: bool
+    findings: Findings
+    summary: str
+    """How much the file has, or how many errors."""
+
+    def document(self) -> Document:
+        """The verdict as the interface has it."""
+        return {"valid": self.is_valid, "messages": [*self.findings.lines(), self.summary]}
 
 
 @dataclass(slots=True)
 class Checks:
     """The checks of files, one at a time. Teams take turns: of each, one file at most waits for its turn."""
 
-    _known: OrderedDict[Key, dict[str, Any]] = field(default_factory=OrderedDict)
+    _known: OrderedDict[Key, Verdict] = field(default_factory=OrderedDict)
     _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     """By team."""
     _begun: set[Key] = field(default_factory=set)
@@ -288,12 +357,12 @@ class Checks:
     """The last check that was started."""
     _stopped: threading.Event = field(default_factory=threading.Event)
 
-    async def of(self, root: Path, track: str, path: Path, digest: str, team: str) -> dict[str, Any] | None:
-        """What the check of a file says; None if it cannot be checked now."""
-        key = track, digest
+    async def of(self, challenge: Challenge, track: str, path: Path, digest: str, team: str) -> Verdict | None:
+        """What the check of a file says, apart from its metadata; None if it cannot be checked now."""
         async with self._turns[team]:
+            key = _key(challenge, track, digest)
             if key not in self._known:
-                answer = await in_thread("check", self._checked, root, track, path)
+                answer = await in_thread("check", self._checked, challenge.root, track, path)
                 if answer is None:
                     return None
                 self._known[key] = answer
@@ -301,17 +370,17 @@ class Checks:
                     self._known.popitem(last=False)
             return self._known[key]
 
-    def known(self, track: str, digest: str) -> dict[str, Any] | None:
-        """What the check of a file has said; None if it was not checked."""
-        return self._known.get((track, digest))
+    def known(self, challenge: Challenge, track: str, digest: str) -> Verdict | None:
+        """What the check of a file has said; None if it was not checked with the challenge as it is now."""
+        return self._known.get(_key(challenge, track, digest))
 
-    async def begin(self, root: Path, track: str, path: Path, digest: str, team: str) -> None:
+    async def begin(self, challenge: Challenge, track: str, path: Path, digest: str, team: str) -> None:
         """Check a file of which an answer says that it is being checked, unless that has begun."""
-        key = track, digest
+        key = _key(challenge, track, digest)
         if key not in self._begun:
             self._begun.add(key)
             try:
-                await self.of(root, track, path, digest, team)
+                await self.of(challenge, track, path, digest, team)
             finally:
                 self._begun.discard(key)
 
@@ -321,11 +390,12 @@ class Checks:
         if self._process is not None:
             self._process.kill()
 
-    def _checked(self, root: Path, track: str, path: Path) -> dict[str, Any] | None:
+    def _checked(self, root: Path, track: str, path: Path) -> Verdict | None:
         """In a thread: check a file."""
         if self._stopped.is_set():
             return None
-        command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track, "--challenge", str(root)]
+        command = [sys.executable, "-P", "-m", "scorer", "check", str(path), "--track", track]
+        command += ["--challenge", str(root), "--no-meta", "--no-solution", "--format", "json"]
         try:
             process = subprocess.Popen(  # noqa: S603
                 command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -337,13 +407,12 @@ class Checks:
             if self._stopped.is_set():
                 process.kill()
             try:
-                out, err = process.communicate(timeout=_WAIT)
+                out, _ = process.communicate(timeout=_WAIT)
             except subprocess.TimeoutExpired:
                 process.kill()
                 return None
-        if process.returncode not in (0, 1):
+        if process.returncode not in (0, 1) or not out:  # the challenge cannot be read now
             return None
-        lines = (err + out).decode("utf-8", "replace").splitlines()
-        prefix = f"{printable(str(path))}:"
-        messages = [for_participants(line.removeprefix(prefix).strip()) for line in lines if line.startswith(prefix)]
-        return {"valid": process.returncode == 0, "messages": messages}
+        answer = json.loads(out)
+        found = [Problem(each["line"], each["code"], each["facts"]).without_advice() for each in answer["findings"]]
+        return Verdict(answer["valid"], Findings(found, answer["count"]), answer["summary"])

@@ -79,6 +79,8 @@ class Sessions:
     """
 
     file: Path
+    _new: dict[str, str] = field(default_factory=dict)
+    """By the SHA-256 of the cookie: the token that the session has taken by an invitation. No file has it."""
     _open: dict[str, tuple[str, float]] = field(default_factory=dict)
     """By the SHA-256 of the cookie: that of the token, and when the session ends, in seconds since 1970."""
 
@@ -87,11 +89,14 @@ class Sessions:
             kept = json.loads(self.file.read_bytes())
             self._open = {str(cookie): (str(token), float(end)) for cookie, (token, end) in kept.items()}
 
-    def begin(self, response: Response, sha256: str, now: datetime) -> None:
-        """Set the cookie of a new session, for the token with this SHA-256."""
+    def begin(self, response: Response, sha256: str, now: datetime, new: str = "") -> None:
+        """Set the cookie of a new session, for the token with this SHA-256, which the page can show if it is `new`."""
         text, end = secrets.token_urlsafe(32), (now + LASTS).timestamp()
         self._open = {cookie: one for cookie, one in self._open.items() if now.timestamp() < one[1]}
+        self._new = {cookie: token for cookie, token in self._new.items() if cookie in self._open}
         self._open[sha256_of(text)] = sha256, end
+        if new:
+            self._new[sha256_of(text)] = new
         self._keep()
         _set(response, text, int(LASTS.total_seconds()))
 
@@ -100,9 +105,15 @@ class Sessions:
         token, end = self._open.get(sha256_of(request.cookies.get(COOKIE, "")), (None, 0.0))
         return token if now.timestamp() < end else None
 
+    def new_token(self, request: Request) -> str:
+        """The token that the session has taken by an invitation; empty if it has taken none."""
+        return self._new.get(sha256_of(request.cookies.get(COOKIE, "")), "")
+
     def end(self, request: Request, response: Response) -> None:
         """Sign out: the cookie is removed, and a copy of it is worth nothing."""
-        if self._open.pop(sha256_of(request.cookies.get(COOKIE, "")), None):
+        cookie = sha256_of(request.cookies.get(COOKIE, ""))
+        self._new.pop(cookie, None)
+        if self._open.pop(cookie, None):
             self._keep()
         _set(response, "", 0)
 

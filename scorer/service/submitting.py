@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
-import re
+import math
 import secrets
 import uuid
 import zipfile
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
 from urllib.parse import parse_qs, urlencode
 
 from starlette.requests import Request
@@ -16,9 +17,10 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from scorer.board.site.figures import axis_for
 from scorer.board.site.submit_page import Held, service_page
+from scorer.errors import Findings, Problem
 from scorer.files.writing import PART
-from scorer.limits import MB
-from scorer.lists import READ_AS
+from scorer.limits import MB, Limits
+from scorer.lists import READ_AS, SCORES_NOTHING
 from scorer.live.commitment import receipt_name
 from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
@@ -29,13 +31,20 @@ from scorer.live.teams import PREFIXES, Token, sha256_of
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
 from scorer.service.accepting import Delivery, RefusedError, Upload, check_open, examined
-from scorer.service.documents import entry_documents, published_board, quota_document, track_document
+from scorer.service.documents import (
+    Document,
+    entry_documents,
+    published_board,
+    quota_document,
+    same_entry,
+    track_document,
+)
 from scorer.service.state import Service, check_same_origin
-from scorer.service.uploads import blocks_of, file_form, in_thread, received, small_body
-from scorer.settings.metadata import Given, MetadataError, Stated, given_of, of_head
+from scorer.service.uploads import blocks_of, file_form, in_thread, name_of, received, small_body
+from scorer.settings.metadata import Given, MetadataError, Stated, checked, given_of, of_head
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
-from scorer.wording import counted, exact_time, printable
+from scorer.wording import counted, exact_time, printable, sentence
 
 POLICY = (
     "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self' data:; "
@@ -57,14 +66,19 @@ async def show(service: Service, request: Request) -> Response:
     if token is None:
         if request.headers.get("sec-fetch-site") == "cross-site":
             return _html(_AGAIN)
-        return _sign_in_page(service)
-    return await _page(service, token, request.query_params)
+        return _sign_in_page(service, request.query_params, has_invitation=request.url.path.endswith("/invite"))
+    return await _page(service, request, token, request.query_params)
 
 
 async def _page(
-    service: Service, token: Token, asked: Mapping[str, str], problem: str = "", status: int = 200, new: str = ""
+    service: Service,
+    request: Request,
+    token: Token,
+    asked: Mapping[str, str],
+    refusal: RefusedError | None = None,
+    typed: Mapping[str, str] = MappingProxyType({}),
 ) -> Response:
-    """The page in the state that its address `asked` names; `new` is a token that is shown for the only time."""
+    """The page in the state that its address `asked` names; `typed` are the metadata of an entry that were refused."""
     tracks = service.challenge.tracks
     track = next((track for track in tracks if track.name == asked.get("track")), tracks[0])
 
@@ -77,6 +91,9 @@ async def _page(
         slug = service.followed.slug(now.merges.final(token.team), shown)
         published = published_board(service.challenge, track)
         best_by = "preliminary " * bool(now.phases.all)
+        held = service.held.of(token.sha256, track.name, asked.get("file", ""), view.now)
+        same = same_entry(view, service.followed, track, token.team, held.digest, view.now) if held else None
+        picking = [own[index] for index in asked.get("pick", "").split(",") if index in own]
         counts = {each.name: len(service.followed.submissions(each.name, token.team)) for each in tracks}
         return {
             "team": printable(service.followed.settings(token.team).name or token.team),
@@ -93,12 +110,19 @@ async def _page(
             "entries": [*reversed(own.values())],
             "counts": counts,
             "counting": (entry_rule(now.rules, f"{best_by}{now.rules.primary}"), *pick_rules(now.rules)[:1]),
-            "held": service.held.of(token.sha256, track.name, asked.get("file", ""), view.now),
+            "held": held,
+            "same": own.get(str(same)),
+            "zero": [each.text for each in held.findings if each.code == SCORES_NOTHING] if held else [],
             "handed_in": own.get(asked.get("entry", "")),
             "describing": own.get(asked.get("describe", "")),
             "leaving": own.get(asked.get("withdraw", "")),
-            "problem": problem,
-            "new_token": new,
+            "picking": picking,
+            "replaced": _replaced(now, documents.values(), picking),
+            "problem": refusal.text if refusal else "",
+            "typed": typed,
+            "wrong": refusal.facts.get("fields", {}) if refusal else _wrong(track, held.metadata) if held else {},
+            "new_token": service.sessions.new_token(request),
+            "shows_token": asked.get("show") == "token",
             "paused": paused_since(view, track.name),
             "best": max(published.scores.values(), default=None),
             "rows": (rows := published.of_team(slug)),
@@ -106,7 +130,22 @@ async def _page(
         }
 
     values = await service.read(read)
-    return _html(service_page(service.challenge, "submit.html", **values), status)
+    return _html(service_page(service.challenge, "submit.html", **values), refusal.status if refusal else 200)
+
+
+def _replaced(now: Now, documents: Iterable[Document], chosen: Sequence[Document]) -> Document | None:
+    """The entry that counts now and has a better score than all that are picked instead; None without one."""
+    track = now.seen_by("team").track
+
+    def score(document: Document) -> float:
+        shown = document["scores"].get(track.shown_stage, {}).get(track.primary)
+        return -math.inf if shown is None else shown
+
+    best = max((score(document) for document in chosen if document["state"] == "scored"), default=-math.inf)
+    if track.has_ladder or best == -math.inf:
+        return None
+    counting = (each for each in documents if each["counts"] and not each["picked"] and each not in chosen)
+    return next((document for document in counting if score(document) > best), None)
 
 
 def _why_closed(view: Snapshot, service: Service, track: Track, team: str) -> str:
@@ -124,8 +163,12 @@ def _why_closed(view: Snapshot, service: Service, track: Track, team: str) -> st
     return ""
 
 
-def _sign_in_page(service: Service, problem: str = "", status: int = 200) -> Response:
-    return _html(service_page(service.challenge, "sign-in.html", problem=problem), status)
+def _sign_in_page(
+    service: Service, asked: Mapping[str, str], refusal: RefusedError | None = None, *, has_invitation: bool = False
+) -> Response:
+    """The form to sign in, which leads back to the track and the file of the page."""
+    values = {"problem": refusal.text if refusal else "", "asked": dict(asked), "has_invitation": has_invitation}
+    return _html(service_page(service.challenge, "sign-in.html", **values), refusal.status if refusal else 200)
 
 
 def _html(text: str, status: int = 200) -> Response:
@@ -151,6 +194,7 @@ async def act(service: Service, request: Request) -> Response:
     """Carry out a form of the page."""
     token: Token | None = None
     asked: Mapping[str, str] = request.query_params
+    typed: dict[str, str] = {}
     try:
         check_same_origin(request)
         token = await _signed_in(service, request)
@@ -158,7 +202,8 @@ async def act(service: Service, request: Request) -> Response:
             return await _check(service, request, _required(token))
         fields = await _fields(request)
         asked = {name: _one(fields, name) for name in ("track", "file", "withdraw", "describe")}
-        action = _one(fields, "action")
+        typed = {name.removeprefix("meta."): _one(fields, name) for name in fields if name.startswith("meta.")}
+        action = "check" if "to" in fields else _one(fields, "action")
         if action == "sign-in":
             return await _sign_in(service, request, fields)
         if action not in _ACTIONS:
@@ -170,8 +215,8 @@ async def act(service: Service, request: Request) -> Response:
         refusal = RefusedError("unauthorised", "the invitation was used, has expired or was revoked")
     service.metrics.refused.labels(refusal.code).inc()
     if token is None:
-        return _sign_in_page(service, refusal.text, refusal.status)
-    return await _page(service, token, asked, refusal.text, refusal.status)
+        return _sign_in_page(service, asked, refusal)
+    return await _page(service, request, token, asked, refusal, typed)
 
 
 def _required(token: Token | None) -> Token:
@@ -202,8 +247,9 @@ async def _sign_in(service: Service, request: Request, fields: Fields) -> Respon
     token = await service.read(lambda _: service.followed.tokens.get(sha256))
     if token is None or token.use != "token" or not token.is_valid(now):
         raise RefusedError("unauthorised", "this is no valid token and no invitation; ask the organisers for one")
-    response = await _page(service, token, {}, status=201, new=new) if new else _back()
-    service.sessions.begin(response, sha256, now)
+    response = _back(_one(fields, "track"), file=_one(fields, "file"), show="token" if new else "")
+    response.headers["location"] += "#news" if new else ""
+    service.sessions.begin(response, sha256, now, new)
     return response
 
 
@@ -224,26 +270,24 @@ async def _check(service: Service, request: Request, token: Token) -> Response:
         file_form(request, most) as sent,
         received(request, service.incoming(track), most, blocks_of(sent)) as upload,
     ):
-        name = printable((sent.filename or "").rpartition("/")[2].rpartition("\\")[2])[:200] or "your file"
-        held = await _held(service, token, track, upload, name)
+        held = await _held(service, token, track, upload, name_of(sent) or "your file")
     return _back(track.name, file=held.id)
 
 
 async def _held(service: Service, token: Token, track: Track, upload: Upload, name: str) -> Held:
     """Check a file, and keep it as the page shows it: it leaves its place. Raises RefusedError."""
-    answer = await service.checks.of(service.challenge.root, track.name, upload.path, upload.digest, token.team)
-    if answer is None:
+    verdict = await service.checks.of(service.challenge, track.name, upload.path, upload.digest, token.team)
+    if verdict is None:
         raise RefusedError("unavailable", "the file cannot be checked now; try again")
-    stated: Stated = {}
-    if track.metadata:
-        with suppress(MetadataError):  # an error is said when the file is handed in
-            stated = await in_thread("disk", of_head, upload.path, service.challenge.limits)
+    stated, problem = await in_thread("disk", _of_head, track, upload.path, service.challenge.limits)
     path = service.incoming(track) / f"{secrets.token_hex(16)}{PART}"
     upload.path.replace(path)
-    every = [_line(message) for message in answer["messages"]]
-    lines = [line for line in every if not line[1].startswith(READ_AS)]
-    how = [f". {text[0].upper()}{text[1:]}" for _, text in every if text.startswith(READ_AS)]
-    rest = _MORE.fullmatch(lines[-2][1]) if len(lines) > 1 else None
+    how = [f". {sentence(each.text)}" for each in verdict.findings if each.code == READ_AS]
+    findings, summary = verdict.findings.without(READ_AS), "".join([verdict.summary, *how])
+    if verdict.is_valid and problem:
+        lines = problem.splitlines()
+        findings = Findings([Problem(0, "metadata", {"text": line}) for line in lines], len(lines))
+        summary = f"invalid metadata for track {track.name}"
     held = Held(
         id=str(uuid.uuid4()),
         token=token.sha256,
@@ -253,27 +297,56 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
         digest=upload.digest,
         size=upload.size,
         at=service.store.now(),
-        is_valid=answer["valid"],
-        findings=lines[:-1] if rest is None else lines[:-2],
-        count=len(lines) - 1 if rest is None else len(lines) - 2 + int(rest[1].replace(",", "")),
-        summary="".join([lines[-1][1], *how]) if lines else "",
+        is_valid=verdict.is_valid and not problem,
+        findings=findings,
+        summary=summary,
         metadata={each.name: given_of(each, stated).text or "" for each in track.metadata},
     )
     service.held.keep(held)
     return held
 
 
+def _of_head(track: Track, path: Path, limits: Limits) -> tuple[Stated, str]:
+    """What the head of a file states, and what is wrong with it that no field of the page can mend."""
+    stated: Stated = {}
+    try:
+        if track.metadata:
+            stated = of_head(path, limits)
+            checked(track.metadata, stated)
+    except MetadataError as error:
+        return stated, error.fields.get("", "")
+    return stated, ""
+
+
+def _wrong(track: Track, values: Mapping[str, str]) -> Mapping[str, str]:
+    """What is wrong with metadata, by the names of fields; values that are missing are none of it."""
+    given = {name: Given(text) for name, text in values.items()}
+    try:
+        checked([each for each in track.metadata if values.get(each.name)], given)
+    except MetadataError as error:
+        return error.fields
+    return {}
+
+
 async def _check_again(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     """Check the file of the page for another track."""
     track = service.track(_one(fields, "to"))
     held = _of_page(service, token, fields)
+    _keep_typed(held, track, fields)
     await service.read(lambda view: check_open(view, track, service.followed, token.team, view.now))
     service.held.take(held)
     try:
-        checked = await _held(service, token, track, Upload(held.path, held.digest, held.size), held.name)
+        again = await _held(service, token, track, Upload(held.path, held.digest, held.size), held.name)
     finally:
         held.path.unlink(missing_ok=True)
-    return _back(track.name, file=checked.id)
+    again.metadata.update(held.metadata)
+    return _back(track.name, file=again.id)
+
+
+def _keep_typed(held: Held, track: Track, fields: Fields) -> None:
+    """Keep what the team has typed about a checked file when it changes something else on the page."""
+    stated = _stated(track, fields)
+    held.metadata.update((name, given.text or "") for name, given in stated.items() if f"meta.{name}" in fields)
 
 
 def _of_page(service: Service, token: Token, fields: Fields) -> Held:
@@ -284,15 +357,6 @@ def _of_page(service: Service, token: Token, fields: Fields) -> Held:
     return held
 
 
-_MORE = re.compile(r"and ([\d,]+) more")
-"""The message after the last one that is shown."""
-
-
-def _line(message: str) -> tuple[str, str]:
-    line, colon, text = message.partition(":")
-    return (line, text.strip()) if colon and line.isdigit() else ("", message)
-
-
 async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
     async with service.handing_in:
         now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
@@ -301,9 +365,10 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
         held = _of_page(service, token, fields)
         if not held.is_valid:
             raise RefusedError("invalid", "the file has errors; correct it and choose it again")
+        _keep_typed(held, service.track(track), fields)
+        await _check_answers(service, token, held, fields)
         upload, stated = Upload(held.path, held.digest, held.size), _stated(service.track(track), fields)
         service.held.take(held)
-        held.metadata.update((name, given.text or "") for name, given in stated.items())
         try:
             values = await in_thread("disk", examined, service.track(track), service.challenge.limits, upload, stated)
             delivery = Delivery(held.id, track, token.team, upload, now, held.name, token.sha256, values)
@@ -312,6 +377,18 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
             service.held.keep(held)
             raise
         return _back(track, entry=accepted.event.index)
+
+
+async def _check_answers(service: Service, token: Token, held: Held, fields: Fields) -> None:
+    """Refuse a file that needs a box of its page, which is not ticked. Raises RefusedError."""
+    track, team = service.track(held.track), token.team
+    same = await service.read(
+        lambda view: same_entry(view, service.followed, track, team, held.digest, service.store.now())
+    )
+    if same is not None and "again" not in fields:
+        raise RefusedError("invalid", f"entry {same} has the same bytes; tick the box above the button")
+    if held.findings.has(SCORES_NOTHING) and "zero" not in fields:
+        raise RefusedError("invalid", "the file scores 0 for certain; tick the box above the button")
 
 
 def _stated(track: Track, fields: Fields) -> dict[str, Given]:
@@ -335,8 +412,19 @@ async def _pick(service: Service, _request: Request, token: Token, fields: Field
     most = await service.read(lambda view: Now.of(view, track).rules.picks)
     if len(chosen) > most:
         raise RefusedError("invalid", f"Untick one first: a team picks at most {counted(most, 'entry', 'entries')}.")
+    state: dict[str, str] = {"file": _one(fields, "file")}
+    if held := service.held.of(token.sha256, track.name, state["file"], service.store.now()):
+        _keep_typed(held, track, fields)
+
+    def replaces(view: Snapshot) -> bool:
+        documents = entry_documents(view, service.challenge, service.followed, track, token.team)
+        picked = [document for document in documents.values() if str(document["index"]) in chosen]
+        return _replaced(Now.of(view, track), documents.values(), picked) is not None
+
+    if "sure" not in fields and await service.read(replaces):
+        return _back(track.name, **state, pick=",".join(chosen))
     await service.pick(track, token.team, chosen)
-    return _back(track.name, file=_one(fields, "file"))
+    return _back(track.name, **state)
 
 
 _ACTIONS: Mapping[str, Callable[[Service, Request, Token, Fields], Awaitable[Response]]] = {
@@ -355,7 +443,15 @@ def _back(track: str = "", **state: str | int) -> Response:
     return RedirectResponse(f"submit?{urlencode(address)}" if address else "submit", 303)
 
 
-# Receipts
+# Receipts and the token
+
+
+async def token_file(service: Service, request: Request) -> Response:
+    """The token that the session has taken by an invitation, as a file."""
+    _required(await _signed_in(service, request))
+    if text := service.sessions.new_token(request):
+        return Response(f"{text}\n", media_type="text/plain", headers=_attachment("token.txt"))
+    raise RefusedError("not-found", "this session has taken no token by an invitation; ask the organisers for one")
 
 
 async def receipt(service: Service, request: Request) -> Response:

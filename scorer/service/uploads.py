@@ -29,6 +29,7 @@ from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.organising.files import RESERVE
 from scorer.service.accepting import RefusedError, Upload, too_large
+from scorer.wording import printable, quoted
 
 Kind = Literal["read", "write", "disk", "check"]
 
@@ -222,8 +223,10 @@ async def file_form(request: Request, most: int) -> AsyncIterator[UploadFile]:
         raise RefusedError("invalid", "the form cannot be read") from error
     try:
         file = form.get("file")
-        if not isinstance(file, UploadFile) or not file.size:
-            raise RefusedError("invalid", "the form has no file, or an empty one; choose a file")
+        if not isinstance(file, UploadFile) or not file.filename:
+            raise RefusedError("invalid", "the form has no file; choose a file")
+        if not file.size:
+            raise RefusedError("invalid", f"the file {quoted(name_of(file))} is empty; choose a file with lists")
         yield file
     finally:
         for part in parser._files_to_close_on_error:
@@ -237,6 +240,11 @@ async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         if size > most + OVERHEAD:
             raise too_large(most)
         yield block
+
+
+def name_of(file: UploadFile) -> str:
+    """The name of the file of a form, without folders; empty if it has none."""
+    return printable((file.filename or "").rpartition("/")[2].rpartition("\\")[2])[:200]
 
 
 async def blocks_of(file: UploadFile) -> AsyncIterator[bytes]:

@@ -40,6 +40,11 @@ Value = str | int | float | bool
 class MetadataError(ScorerError):
     """Metadata are invalid; the message has a line for each error, with the line of the file."""
 
+    def __init__(self, text: str, fields: Mapping[str, str] | None = None) -> None:
+        """`fields` has the errors by the names of fields; "" has those that no value of a field can mend."""
+        super().__init__(text)
+        self.fields = {"": text} if fields is None else fields
+
     @property
     def reason(self) -> str:
         """Why a file is not accepted, on one line."""
@@ -143,25 +148,28 @@ def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]
 
     A key on the top level is the name of a field. Of other keys, those are read that a field names as `ir_metadata`.
     """
-    errors: list[str] = []
+    unknown: list[str] = []
+    wrong: dict[str, str] = {}
     values: dict[str, Value] = {}
     names = [field.name for field in fields]
     known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
     for name, (text, line) in stated.items():
-        if name not in known and "." not in name and text is not None and len(errors) < SHOWN:
-            errors.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
+        if name not in known and "." not in name and text is not None and len(unknown) < SHOWN:
+            unknown.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
     for field in fields:
         text, line = given_of(field, stated)
         if text is not None and not text.strip():
-            errors += [f"{field.name}: is missing; expected {field.allowed}"] if field.required else []
+            if field.required:
+                wrong[field.name] = f"{field.name}: is missing; expected {field.allowed}"
             continue
         try:
             values[field.name] = _value(field, text)
         except ValueError as error:
             found = ("a list" if text is None else quoted(text)) + (f", which {error}" if str(error) else "")
-            errors.append(f"{_at(line)}{field.name}: found {found}; allowed: {field.allowed}")
-    if errors:
-        raise MetadataError("\n".join(map(one_line, errors)))
+            wrong[field.name] = one_line(f"{_at(line)}{field.name}: found {found}; allowed: {field.allowed}")
+    if unknown or wrong:
+        errors = [*map(one_line, unknown), *wrong.values()]
+        raise MetadataError("\n".join(errors), wrong | ({"": "; ".join(errors[: len(unknown)])} if unknown else {}))
     return values
 
 

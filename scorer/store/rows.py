@@ -456,7 +456,7 @@ def _result_row(key: str, submission_digest: str, basis: Basis, outcome: Summary
     else:
         status, findings = "scored", outcome.notes
         counts, hits = json.dumps(asdict(outcome.counts)), outcome.hits
-    first = [[problem.line, problem.text] for problem in findings]
+    first = [[problem.line, problem.code, problem.facts] for problem in findings]
     return _keys(key, submission_digest, basis) | {
         "status": status,
         "counts": counts,

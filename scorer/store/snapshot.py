@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
+import re
 from collections import UserDict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from typing import Any
 import numpy as np
 from sqlalchemy import func, select
 
-from scorer.errors import Findings, Problem
+from scorer.errors import Fact, Findings, Problem
 from scorer.lists import Counts
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, JudgedItems, Matched
@@ -330,10 +331,28 @@ def _scores(matched: Matched, measures: Sequence[Measure]) -> Floats:
     return scores.reshape(len(measures), matched.queries)
 
 
+_ADVICE = re.compile(r"([,;](?: or)? name it with --submission-format .* in challenge\.toml)")
+_LEGACY = {
+    "none or hardly any of its |in Unicode's form NFC|ids of queries are written as decimals": "legacy-of-solution",
+    ".* queries have no list \\(": "legacy-of-queries",
+    "none of its queries is known": "legacy-of-ids",
+}
+"""The beginnings of texts of earlier releases that say something about the solution."""
+
+
+def _problem(line: int, stored: str, facts: Mapping[str, Fact] | None = None) -> Problem:
+    """A finding, stored by its code and facts, or before release 1.1 as text."""
+    if facts is not None:
+        return Problem(line, stored, facts)
+    code = next((code for beginning, code in _LEGACY.items() if re.match(beginning, stored)), "legacy")
+    text, *advice = _ADVICE.split(stored, 1)
+    return Problem(line, code, {"text": text, "advice": "".join(advice)})
+
+
 def _result(row: Any, means: Means, keys: Sequence[tuple[Split, str, tuple[str, str]]]) -> StoredResult:
     """The result of a row; `keys` has the split, the name and the key of each mean."""
     stored = json.loads(row.findings)
-    findings = Findings([Problem(line, text) for line, text in stored["shown"]], stored["count"])
+    findings = Findings([_problem(*each) for each in stored["shown"]], stored["count"])
     if row.status == "rejected":
         return StoredResult(row.status, None, findings, {})
     if row.status != "scored":

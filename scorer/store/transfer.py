@@ -22,7 +22,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.types import TypeEngine
 
 from scorer import __version__
-from scorer.errors import StoreError
+from scorer.errors import Problem, StoreError
 from scorer.lists import Counts
 from scorer.measures.matched import Matched
 from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, check_values, unpack_hits
@@ -137,8 +137,11 @@ def _has_counts_of(text: str, matched: Matched) -> bool:
     try:
         counts = Counts(**json.loads(text))
         in_solution = counts.items if counts.in_solution is None else counts.in_solution
+        ranked = int(matched.retrieved.sum())
+        were_dropped = ranked == len(matched.found) < counts.items  # items that are not judged have no rank then
         return bool(
-            (counts.queries, counts.items) == (matched.queries, int(matched.retrieved.sum()))
+            counts.queries == matched.queries
+            and (counts.items == ranked or were_dropped)
             and np.count_nonzero(matched.retrieved) <= counts.answered <= counts.queries
             and 0 <= counts.overlong <= counts.answered
             and len(matched.found) <= in_solution <= counts.items
@@ -391,7 +394,8 @@ def _check_findings(text: str) -> None:
     shown = findings["shown"]
     need(
         is_whole_number(findings["count"])
-        and all(is_whole_number(line) and type(problem) is str for line, problem in shown)
+        and all(is_whole_number(line) and type(said) is str for line, said, *_ in shown)
+        and all(isinstance(each[2], dict) and Problem(*each).text for each in shown if len(each) > 2)
     )
 
 

@@ -305,7 +305,7 @@ def verified_bundle(path: Path, log: Path | None = None) -> Iterator[Verified]:
 def verified_members(bundle: Bundle) -> Iterator[Verified]:
     """Verify that no byte was changed, and the digests of members; the directory is read if no byte was."""
     changed = bundle.changed_part()
-    yield Verified("no byte was changed: the file has the SHA-256 at its end", changed and f"changed in {changed}")
+    yield compared("no byte was changed: the file has the SHA-256 at its end", not changed, f"changed in {changed}")
     if changed:
         return
     manifest = bundle.read_directory()

@@ -51,7 +51,7 @@ def test_the_analysis_shows_the_numbers_of_the_board(folder: Path) -> None:
 
     assert len(analysed) == len(QUALITY) == len(ranked)
     for found, line in zip(analysed, ranked, strict=True):
-        rank, team, _, mean, *_, low, high, first, last, tier = line
+        rank, team, _, mean, *_, low, high, first, last, tier, _ = line
         assert found[:2] == [tier, rank]
         assert found[2] == (f"{first} only" if first == last else f"{first} to {last}")
         assert found[3:5] == [team, mean]
@@ -146,7 +146,7 @@ def test_an_analysis_needs_public_scores_of_queries_and_a_mean(settings: str, is
 def test_a_second_render_draws_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts and analyses come from the database, and the pages stay as they are."""
     before = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
-    monkeypatch.setattr("scorer.board.charts.svg._drawn", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr("scorer.board.charts.panel._drawn", lambda *_: pytest.fail("drawn again"))
     monkeypatch.setattr("scorer.organising.render._computed_analysis", lambda *_: pytest.fail("computed again"))
 
     assert here("render", folder).code == 0

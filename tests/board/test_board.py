@@ -12,7 +12,6 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -39,7 +38,7 @@ from scorer.store.events import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import markdown_table, printable_name
-from tests.databases import KINDS, NewPlace, new_places
+from tests.databases import NewPlace
 from tests.strategies import matched
 
 BASIS = Basis("50" * 32, "settings" + "0" * 56)
@@ -70,7 +69,7 @@ def track(**settings: object) -> Track:
 def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray = FLAGGED) -> Scored:
     """A file with this primary score on the flagged query, and with `rest` (by default the same) on the others."""
     primary = np.where(FLAGGED, preliminary, preliminary if rest is None else rest)
-    counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem(2, "noted")], 1)
+    counts, notes = Counts(5, 5, 0, 150, 1, 0), Findings([Problem.of_form(2, "noted")], 1)
     return Scored(
         (*parse("MARp@5,10"), *parse("RR")), np.stack([primary, np.full(5, 0.25)]), flagged, NOTHING, counts, notes
     )
@@ -78,7 +77,7 @@ def outcome(preliminary: float, rest: float | None = None, flagged: np.ndarray =
 
 def rejected() -> Rejected:
     """A rejected file."""
-    return Rejected(Findings([Problem(2, "no colon")], 7))
+    return Rejected(Findings([Problem.of_form(2, "no colon")], 7))
 
 
 class Sent:
@@ -126,13 +125,6 @@ def board(store: Store, track: Track) -> Board:
     return store.read(built)
 
 
-@pytest.fixture(params=KINDS)
-def new_place(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[NewPlace]:
-    """A function that returns the address of a new database, for each kind in turn."""
-    with new_places(request.param, tmp_path) as new_place:
-        yield new_place
-
-
 @pytest.fixture
 def store(new_place: NewPlace) -> Iterator[Store]:
     """A new database."""
@@ -159,7 +151,7 @@ def counting(board: Board, team: str) -> Entry:
     return row.entry
 
 
-CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
+CERTAINTY = ("low", "high", "rank from", "rank to", "tier", "separable_from_leader")
 """The last columns of every export."""
 
 
@@ -399,11 +391,11 @@ def test_an_entry_has_its_file_and_findings(sent: Sent, store: Store) -> None:
 
     assert (broken.file, broken.findings, broken.findings_count) == (
         "cold-start/team/2.txt",
-        (Problem(2, "no colon"),),
+        (Problem.of_form(2, "no colon"),),
         7,
     )
     assert (broken.counts, broken.final, broken.preliminary) == (None, (None, None), (None, None))
-    assert (good.counts, good.findings) == (Counts(5, 5, 0, 150, 1, 0), (Problem(2, "noted"),))
+    assert (good.counts, good.findings) == (Counts(5, 5, 0, 150, 1, 0), (Problem.of_form(2, "noted"),))
 
 
 def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
@@ -411,7 +403,8 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     found = board(store, track())
 
     assert (found.rows, found.queries, found.scored_queries, found.salted_digest) == ((), 0, 0, None)
-    assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry,low,high,rank from,rank to,tier\r\n'
+    columns = ",".join(CERTAINTY)
+    assert to_csv(found) == f'rank,team,baseline,"MARp@5,10",RR,entries,last entry,{columns}\r\n'
     assert "No entry has been scored yet." in rules(found)
 
 
@@ -576,12 +569,12 @@ def test_exports_show_the_same_rows(hostile: Board) -> None:
     names = {printable_name(name) for name in HOSTILE} - {HOSTILE[1]} | {"'" + HOSTILE[1]}
     assert {row[1] for row in rows} == names | {"undefined", "random", "broken"}
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row)
-    assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z", *[""] * 5] in rows
-    assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z", *[""] * 5] in rows
+    assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z", *[""] * 6] in rows
+    assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z", *[""] * 6] in rows
 
     found = json.loads(to_json(hostile))
 
-    assert found["version"] == 2
+    assert found["version"] == 3
     assert found["track"] == {
         "name": "cold-start",
         "title": "Cold start",

@@ -23,7 +23,7 @@ from tests.accessibility import has_axe, violations
 from tests.boards import board_of, challenge, scored_row
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
-from tests.pages import Element, html_of, pages, read
+from tests.pages import Element, html_of, metas, pages, read
 from tests.paths import DOCS
 
 SETTINGS = """
@@ -431,14 +431,6 @@ def test_the_shipped_templates_cannot_be_replaced_under_their_prefix(make: Make)
 
 
 # Previews of links, and the page for missing pages
-
-
-def metas(page: str) -> dict[str, str]:
-    """The values of the meta elements of a page."""
-    return {
-        each.attributes.get("property") or each.attributes.get("name") or "": each.attributes.get("content") or ""
-        for each in read(page).all("meta")
-    }
 
 
 def test_every_page_has_a_preview(make: Make) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from scorer.board.build import RECALLS
-from scorer.board.charts import svg as charts_svg
+from scorer.board.charts import panel as charts_panel
 from scorer.board.charts.over_time import (
     STEPS,
     Curve,
@@ -25,7 +25,7 @@ from scorer.board.charts.over_time import (
     precision_recall,
     preliminary_against_final,
 )
-from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, REPORT_WIDTH, text_width
+from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, REPORT_WIDTH, Svg, text_width
 from scorer.board.charts.rankings import (
     blob_plot,
     podium_plot,
@@ -35,7 +35,6 @@ from scorer.board.charts.rankings import (
     significance_map,
     tau_violin,
 )
-from scorer.board.charts.svg import Svg
 from tests.browser import Page, chromium
 from tests.commands import process
 from tests.drawings import CHARTS, OPENED, TEAMS, digest, drawings, histories
@@ -264,7 +263,7 @@ def test_a_chart_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
     draw = drawings()["blob_plot"]
     first = draw(cache)
     with monkeypatch.context() as patch:
-        patch.setattr(charts_svg, "_drawn", None)
+        patch.setattr(charts_panel, "_drawn", None)
         assert draw(cache) == first
     assert list(cache.values()) == [first.text]
     blob_plot(TEAMS, np.eye(5).tolist(), [(1, 1, 1)] * 5, range(1, 6)).svg(cache)

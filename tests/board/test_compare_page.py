@@ -215,6 +215,8 @@ class TestInBrowser:
         assert "It is too close to call: the queries do not" in tab.ask(
             "document.getElementById('verdict').textContent"
         )
+        labels = "[...document.querySelectorAll('#picture .ticks text')].map(each => each.textContent)"
+        assert tab.ask(labels) == [f"{step / 100:.2f}".replace("-", "−") if step else "0" for step in range(-4, 5)]
         tab.ask("location.hash = '#a=paper-boats&b=nobody'")
         assert tab.ask("document.querySelector('select[name=a]').value") == "paper-boats"
         assert tab.errors == []

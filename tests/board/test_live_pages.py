@@ -182,7 +182,7 @@ def test_the_front_page_has_one_status_of_tracks_in_the_same_phase_and_each_date
     front = live.run_and_render(day(13))["index.html"]
 
     (line,) = (each for each in read(front).all("div") if "live" in (each.attributes.get("class") or "").split())
-    assert "20 January 2027, 00:00 UTC, with 1 hour of grace, in both tracks. Preliminary scores." in line.words()
+    assert "20 January 2027, 00:00 UTC, with 1 hour of grace in both tracks. Preliminary scores." in line.words()
     text = words(front)
     for date in ("Phase one started", "Board freezes for the end of phase one", "Phase one closes", "Phase two closes"):
         assert text.count(date) == 1, date

@@ -8,9 +8,9 @@ from dataclasses import replace
 import pytest
 
 from scorer.board.board import BINS, Board, Certainty, Row, RowCertainty, Tier
-from scorer.board.site.captions import are_interleaved
 from scorer.board.site.figures import (
     HISTOGRAM_HEIGHT,
+    LONG_ROWS,
     SPARK_HEIGHT,
     SPARK_WIDTH,
     Strip,
@@ -21,7 +21,6 @@ from scorer.board.site.figures import (
 from scorer.board.site.timeline import latest_entries
 from scorer.board.site.views import (
     LARGEST_WINDOW,
-    MARKED_ROWS,
     SMALLEST_WINDOW,
     WINDOW_STEP,
     BoardColumn,
@@ -91,8 +90,14 @@ def test_every_value_has_its_place_on_the_axis() -> None:
 # Strips and tiers
 
 
-def tiered(*tiers: tuple[int, ...], scores: tuple[float, ...], reach: float | None = 0.06, at: int = -1) -> Board:
-    """A board of teams in these tiers, with a baseline at position `at`."""
+def tiered(
+    *tiers: tuple[int, ...],
+    scores: tuple[float, ...],
+    reach: float | None = 0.06,
+    at: int = -1,
+    apart: tuple[int, ...] = (),
+) -> Board:
+    """A board of teams in these tiers, with a baseline at position `at`; `apart` are separable within theirs."""
     track = challenge().tracks[0]
     rows = [
         baseline_row(f"baseline {number}", score, score, 5)
@@ -103,7 +108,14 @@ def tiered(*tiers: tuple[int, ...], scores: tuple[float, ...], reach: float | No
     of = {row: number for number, tier in enumerate(tiers) for row in tier}
     one = board_of(track, *rows)
     certain = [
-        RowCertainty((score - 0.02, score + 0.02), (1, 9) if number in of else None, of.get(number), None, ())
+        RowCertainty(
+            (score - 0.02, score + 0.02),
+            (1, 9) if number in of else None,
+            of.get(number),
+            None,
+            (),
+            number in apart if number in of else None,
+        )
         for number, score in enumerate(scores)
     ]
     return replace(
@@ -164,17 +176,13 @@ def test_a_baseline_inside_a_tier_has_its_band_but_no_letter() -> None:
     assert strip_of(between, 2).band is None
 
 
-def test_tiers_may_interleave() -> None:
-    """Each row has the band of its tier; the line ends with the first run of the tier."""
-    view = view_of(tiered((0, 1, 3), (2, 4), scores=(0.48, 0.47, 0.46, 0.45, 0.44)))
-    assert view.board.primary_certainty
-    assert are_interleaved(view.board.primary_certainty)
-    assert [row.tier for row in view.rows] == ["A", "A", "B", "A", "B"]
-    assert [row.place.opens for row in view.rows] == [True, False, True, True, True]
-    assert [strip_of(view, at).band.line for at in range(5)] == ["from", "to", "", "", ""]  # type: ignore[union-attr]
-    apart = tiered((0, 1), (2, 3), scores=(0.48, 0.47, 0.46, 0.45)).primary_certainty
-    assert apart
-    assert not are_interleaved(apart)
+def test_a_team_that_is_separable_within_a_tier_has_no_shade() -> None:
+    """The line of the tier goes through its row."""
+    view = view_of(tiered((0, 1, 2), (3,), scores=(0.48, 0.47, 0.46, 0.3), apart=(1,)))
+    assert [row.tier for row in view.rows] == ["A", "A", "A", "B"]
+    bands = [strip_of(view, at).band for at in range(3)]
+    assert [band.line for band in bands if band] == ["from", "through", "to"]
+    assert [band.width == "0%" for band in bands if band] == [False, True, False]
 
 
 def test_ranges_are_in_words() -> None:
@@ -215,16 +223,23 @@ def test_the_highest_bar_of_each_histogram_has_the_full_height() -> None:
 
 
 def test_a_mark_is_left_out_without_histograms_and_on_a_long_board() -> None:
-    """Where the scores of queries are hidden; with more than 300 rows there are no sparklines either."""
+    """Where the scores of queries are hidden; with more than 100 rows there are no sparklines either."""
     hidden = with_histograms((), ())
     assert (histograms(hidden), view_of(hidden).cells["queries"]) == ((None, None), "")
     one = with_histograms((5, *(1,) * (BINS - 1)), (5, *(1,) * (BINS - 1)))
     assert view_of(one).cells["queries"]
     assert view_of(one).cells["best"]
-    many = replace(one, rows=one.rows * (MARKED_ROWS // 2 + 1))
-    assert view_of(many).lacks_marks
+    many = replace(one, rows=one.rows * (LONG_ROWS // 2 + 1))
+    assert view_of(many).is_long
     assert not view_of(many).cells["queries"]
     assert not view_of(many).cells["best"]
+
+
+@pytest.mark.parametrize(("name", "width"), [("short", 40), ("a name of twenty-six let", 55), ("W" * 300, 60)])
+def test_the_column_of_names_is_as_wide_as_the_longest_one(name: str, width: int) -> None:
+    """Where the other columns leave room for it."""
+    one = board_of(challenge(measures=[]).tracks[0], scored_row(name, 0.3, 0.3, 1))
+    assert next(column.width for column in view_of(one).layout if column.kind == "team") == width
 
 
 def test_a_sparkline_rises_with_each_better_entry() -> None:
@@ -312,9 +327,9 @@ def test_the_style_sheet_has_every_width_and_window() -> None:
     """A column without a rule would be as wide as its content, or never be left out."""
     style = (shipped_templates() / "style.css").read_text(encoding="utf-8")
     for window in range(SMALLEST_WINDOW, LARGEST_WINDOW + 1, WINDOW_STEP):
-        assert f"width < {window}rem) {{ .bar:not(:has(#keep:checked)) ~ * .from-{window} " in style
+        assert f"width < {window}rem) {{ .bar:not(:has(#keep:checked)) ~ :is(.box, .notes) .from-{window} " in style
     for number in range(1, 41):
-        assert f":has(#show-{number}:not(:checked)) ~ * .t{number}" in style
+        assert f":has(#show-{number}:not(:checked)) ~ :is(.box, .notes, section) .t{number}" in style
     track = challenge(measures=["nDCG(gain=exp,discount=log2)@1000", "AP", "RBP(p=0.123456)"], decimals=12).tracks[0]
     for column in layout(board(track)).values():
         assert column.width == 0 or f".w{column.width} {{" in style

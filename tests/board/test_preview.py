@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from io import BytesIO
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from markupsafe import Markup
 from PIL import Image
 
 from scorer.board.board import Board
@@ -20,7 +20,7 @@ from scorer.board.site.preview import ACCENT, preview
 from scorer.settings.tracks import LIGHT, Branding, Challenge
 from tests.boards import HOSTILE, board, board_of, challenge, scored_row, team
 from tests.live_challenges import FAIR, PHASES, Live, day
-from tests.pages import read
+from tests.pages import metas
 
 ADDRESS = "https://example.org/c/"
 
@@ -62,14 +62,6 @@ def marks_of(picture: Image.Image, colour: str) -> set[tuple[int, int]]:
     return {(x, y) for y, x in np.argwhere(near).tolist() if x > 600}
 
 
-def metas(page: str) -> Mapping[str, str]:
-    """The values of the elements for previews."""
-    return {
-        each.attributes.get("property") or each.attributes.get("name") or "": each.attributes.get("content") or ""
-        for each in read(page).all("meta")
-    }
-
-
 def test_it_has_the_numbers_of_the_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """The first five teams, with their ranks, scores and marks as on the page of the board."""
     shown = board(declared().tracks[0])
@@ -99,14 +91,21 @@ def test_it_has_the_numbers_of_the_board(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [at for _, (at,) in ticks] == pytest.approx([100 * label / highest for label in labels], abs=0.02)
 
 
-def test_names_that_the_font_lacks_are_those_of_their_pages(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Accents are left out; a long name ends within its column."""
+def test_names_that_the_font_lacks_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their places stay, with rank and score. Accents are left out."""
     track = declared().tracks[0]
     names = ("Zoë e\u0301\u2013x", "Ομάδα", "Tea kettle", "チーム")
     rows = [replace(scored_row("a", 0.3 - place / 100, 0.2, 5), team=team(name)) for place, name in enumerate(names)]
-    rows[3] = replace(rows[3], team=replace(team("チーム"), slug="team-1"))
     _, found, *_ = drawn(monkeypatch, board_of(track, *rows))
-    assert [texts[1] for texts, _ in found] == ["Zoe e-x", "(a name in other letters)", "Tea kettle", "team-1"]
+    assert [texts[1] for texts, _ in found] == ["Zoe e-x", "", "Tea kettle", ""]
+    assert [texts[::2] for texts, _ in found][1::2] == [("2", "0.2900"), ("4", "0.2700")]
+
+
+@pytest.mark.parametrize("end", ["8 July 2027, 23:59:59 UTC, with 5 minutes of grace", "8 July 2027, 23:59 UTC"])
+def test_the_state_has_neither_seconds_nor_grace(monkeypatch: pytest.MonkeyPatch, end: str) -> None:
+    """Which a link need not say."""
+    monkeypatch.setattr(module, "track_status", lambda _: Markup("<b>Phase one is open</b> until {}").format(end))
+    assert drawn(monkeypatch, board(declared().tracks[0]))[0][2] == "Phase one is open until 8 July 2027, 23:59 UTC"
 
 
 def test_the_picture_has_dots_where_the_scores_are() -> None:

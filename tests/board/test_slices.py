@@ -122,7 +122,7 @@ def test_one_more_file_gives_the_boards_of_a_computation_from_nothing(site: Path
 
 def test_pairs_are_not_tested_in_very_many_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Then slices have no ranges, and nothing is said about what they separate."""
-    monkeypatch.setattr("scorer.board.slices.MOST_TESTED", 17)
+    monkeypatch.setattr("scorer.board.build.MOST_TESTED", 17)
 
     found = document(seeded(tmp_path / "c"))["slices"]
 

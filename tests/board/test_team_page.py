@@ -330,11 +330,20 @@ def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "shown", "note"),
-    [("q<b>7", ["q<b>7"], ""), ("", [], " The organisers do not publish the ids of queries.")],
+    ("query", "shown", "public", "note"),
+    [
+        ("q<b>7", ["q<b>7"], "public", ""),
+        ("", [], "hidden", " The organisers do not publish the ids of queries."),
+        (
+            "",
+            [],
+            "public",
+            " The ids of queries are not shown, because they tell which ones a secret split selects.",
+        ),
+    ],
 )
 def test_ids_of_queries_are_shown_only_if_they_are_public(
-    three: Board, query: str, shown: list[str], note: str
+    three: Board, query: str, shown: list[str], public: str, note: str
 ) -> None:
     """Without ids the table has no column of queries; an id is text."""
     first = replace(
@@ -343,6 +352,7 @@ def test_ids_of_queries_are_shown_only_if_they_are_public(
         worst_queries=(ExtremeQuery(0, 0.0, 1.0),),
     )
     board = replace(certain(three), rows=(first, *certain(three).rows[1:]), query_ids=(query,) if query else ())
+    board = replace(board, track=board.track.model_copy(update={"per_query": public}))
     page = pages(challenge(), [board])["teams/one.html"]
     found = rows(page, "queries")
     assert [row[:-1] for row in found] == [
@@ -599,7 +609,7 @@ def test_the_size_of_a_page_is_bounded() -> None:
     """Two hundred rejected entries with the most and the longest errors give four pages of similar size."""
     declared = challenge()
     blank = (None,) * 5
-    errors = tuple(Problem(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
+    errors = tuple(Problem.of_form(line, "<" * 1000) for line in range(1, MOST_SHOWN + 1))
     sent = tuple(
         entry("solo", number, blank, blank, state="rejected", findings=errors, more=9) for number in range(200, 0, -1)
     )

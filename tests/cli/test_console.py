@@ -10,8 +10,7 @@ import pytest
 
 from scorer.cli import output
 from scorer.cli.output import progress, with_progress
-from scorer.lists import READ_AS
-from tests.commands import Terminal, command, in_terminal
+from tests.commands import READ_AS, Terminal, command, in_terminal
 
 SOLUTION = "q1 0 a 1\nq2 0 b 1\n"
 RUN = "q1 Q0 a 1 1 {tag}\nq2 Q0 b 1 1 {tag}\n"

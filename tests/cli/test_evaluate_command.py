@@ -154,26 +154,6 @@ def test_compare_calls_runs_by_their_tags(folder: Path, terminal: Terminal) -> N
     assert document["algorithms"] == ["bm25", "other"]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "written"),
-    [
-        (("qrels.txt", "low.txt", "-m", "nDCG@10", "AP"), "nDCG@10,AP"),
-        (("qrels.txt", "-m", "nDCG@10", "AP", "RR", "low.txt"), "nDCG@10,AP,RR"),
-        (("-m", "nDCG@10", "AP", "qrels.txt", "low.txt"), "nDCG@10,AP"),
-    ],
-)
-def test_measures_among_the_files_are_recognised(
-    folder: Path, terminal: Terminal, arguments: tuple[str, ...], written: str
-) -> None:
-    """Unless there is a file with this name."""
-    answer = terminal.run("evaluate", *arguments)
-    assert (answer.code, answer.out) == (2, "")
-    assert f'no file is called "AP"; write {written}\n' in answer.err
-
-    (folder / "AP").write_text(RUNS["low.txt"], encoding="utf-8")
-    assert "no file is called" not in terminal.run("evaluate", "qrels.txt", "low.txt", "-m", "nDCG@10", "AP").err
-
-
 # Order
 
 
@@ -235,20 +215,13 @@ def more(folder: Path) -> Path:
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ("low.txt qrels.txt", "low.txt: looks like a submission, and qrels.txt like a solution, so they look swapped"),
-        ("low.txt high.txt qrels.txt", "low.txt: looks like a submission, and qrels.txt like a solution"),
-        ("sub.txt sol.txt", "sub.txt: looks like a submission, and sol.txt like a solution"),
-        ("scores.csv grades.csv", "scores.csv: looks like a submission, and grades.csv like a solution"),
-        ("qrels.txt qrels.txt low.txt", "qrels.txt: the solution is given twice"),
-        ("qrels.txt ./qrels.txt", "./qrels.txt: the solution is given twice"),
-        ("qrels.txt sol.txt", "sol.txt: looks like a solution, not like a submission"),
         ("contest low.txt", "contest: a folder; a file was expected. It is a challenge: `scorer run contest` scores"),
         ("contest/challenge.toml low.txt", "contest/challenge.toml: the settings of a challenge: `scorer run contest`"),
         ("qrels.txt contest", "contest: a folder; a file was expected. It is a challenge: `scorer run contest` scores"),
     ],
 )
-def test_files_in_the_wrong_place_are_recognised(files: str, message: str, more: Path, terminal: Terminal) -> None:
-    """One line says what the file looks like, instead of what is wrong with each of its lines."""
+def test_a_challenge_instead_of_a_file_is_recognised(files: str, message: str, more: Path, terminal: Terminal) -> None:
+    """One line has the command that scores its submissions."""
     answer = terminal.run("evaluate", *files.split(), "-m", "AP")
 
     assert answer.code == 1
@@ -256,23 +229,12 @@ def test_files_in_the_wrong_place_are_recognised(files: str, message: str, more:
     assert "expected " not in answer.err
 
 
-def test_a_submission_without_a_solution_is_recognised(folder: Path, terminal: Terminal) -> None:
-    """After what is wrong with its lines: it may be a solution after all."""
-    answer = terminal.run("evaluate", "low.txt", "high.txt", "-m", "AP")
+def test_files_in_the_wrong_order_have_the_errors_of_their_lines(folder: Path, terminal: Terminal) -> None:
+    """They say what was expected: a solution, or a submission."""
+    answer = terminal.run("evaluate", "low.txt", "qrels.txt", "-m", "AP")
 
     assert answer.code == 1
     assert answer.err.startswith('low.txt:1: found "q1 Q0 x 1 2 bm25"; expected four columns')
-    assert answer.err.splitlines()[-1].startswith("low.txt: looks like a submission; the solution, with a grade")
-
-
-@pytest.mark.parametrize("files", ["broken.txt low.txt", "qrels.txt broken.txt", "broken.txt qrels.txt"])
-def test_other_errors_are_reported_as_they_are(files: str, more: Path, terminal: Terminal) -> None:
-    """A file that is neither has the errors of each line."""
-    answer = terminal.run("evaluate", *files.split(), "-m", "AP")
-
-    assert answer.code == 1
-    assert "broken.txt:1: " in answer.err
-    assert "looks like a s" not in answer.err
 
 
 def test_a_challenge_without_submissions_is_recognised(more: Path, terminal: Terminal) -> None:
@@ -283,14 +245,12 @@ def test_a_challenge_without_submissions_is_recognised(more: Path, terminal: Ter
     assert "`scorer run contest` scores its submissions" in answer.err
 
 
-def test_compare_recognises_files_in_the_wrong_place(more: Path, terminal: Terminal) -> None:
+def test_compare_recognises_a_challenge_instead_of_a_file(more: Path, terminal: Terminal) -> None:
     """As `evaluate`."""
-    first = terminal.run("compare", "low.txt", "high.txt", "--solution", "none.txt", "-m", "AP")
-    second = terminal.run("compare", "low.txt", "qrels.txt", "--solution", "qrels.txt", "-m", "AP")
+    answer = terminal.run("compare", "low.txt", "high.txt", "--solution", "contest", "-m", "AP")
 
-    assert (first.code, second.code) == (1, 1)
-    assert "none.txt: looks like a submission" in first.err
-    assert second.err.startswith("qrels.txt: the solution is given twice")
+    assert answer.code == 1
+    assert "`scorer run contest` scores its submissions" in answer.err
 
 
 def test_what_a_file_can_be(more: Path) -> None:

@@ -21,7 +21,7 @@ ANY_TEXT = st.text(st.characters(exclude_categories=()), max_size=20) | st.text(
 @given(st.text(max_size=400))
 def test_the_text_of_a_problem_is_cut(text: str) -> None:
     """To 300 characters, with dots for what is cut; a shorter text does not change."""
-    cut = Problem(1, text).text
+    cut = Problem.of_form(1, text).text
 
     assert len(cut) <= LONGEST == 300
     assert cut == text if len(text) <= LONGEST else (cut[:-3], cut[-3:]) == (text[: LONGEST - 3], "...")
@@ -29,11 +29,11 @@ def test_the_text_of_a_problem_is_cut(text: str) -> None:
 
 def test_the_problems_of_a_file_are_bounded() -> None:
     """At most 20 are shown, in any way of adding them; the message of the error is bounded as well."""
-    findings = Findings([Problem(line, "é" * 10_000) for line in range(1, 100)], 99)
+    findings = Findings([Problem.of_form(line, "é" * 10_000) for line in range(1, 100)], 99)
     assert len(findings.shown) == SHOWN == 20
     findings.add(0, "x" * 10_000)
     findings.add_each(range(5), lambda at: str(at) * 10_000)
-    findings.extend(Findings([Problem(0, "y")] * 50, 50))
+    findings.extend(Findings([Problem.of_form(0, "y")] * 50, 50))
 
     assert (len(findings.shown), findings.count) == (SHOWN, 155)
     assert len(str(SubmissionError("file.txt", findings))) < 21 * (LONGEST + 30)

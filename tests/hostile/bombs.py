@@ -76,18 +76,6 @@ def broken_pages() -> bytes:
     return bytes(content)
 
 
-def pickled(path: str) -> bytes:
-    """A Parquet file with a type of Python that is a pickle; loading it would create the file at `path`."""
-    program = b"cos\nsystem\n(S'touch " + path.encode() + b"'\ntR."
-    field = pa.field(
-        "item",
-        pa.string(),
-        metadata={"ARROW:extension:name": "arrow.py_extension_type", "ARROW:extension:metadata": program},
-    )
-    schema = pa.schema([pa.field("query", pa.string()), field, pa.field("score", pa.float64())])
-    return written(pa.table([["q1"], ["plum"], [1.0]], schema=schema))
-
-
 def many_row_groups(count: int) -> bytes:
     """A Parquet file with a row group for every row."""
     columns = {"query": ["q1"] * count, "item": [f"i{n}" for n in range(count)], "score": [1.0] * count}

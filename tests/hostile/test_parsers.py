@@ -71,6 +71,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("service/submitting.py", "request.query_params"): HEADERS,
     ("service/submitting.py", "urllib.parse.parse_qs"): f"{BODY}, 100 fields",
     ("service/submitting.py", "scorer.settings.metadata.of_head"): f"{BEGINNING}; {YAML}",
+    ("service/submitting.py", "scorer.settings.metadata.checked"): f"{BODY}, or the values of {BEGINNING}",
     ("service/submitting.py", "zipfile.ZipFile"): "written only",
     ("service/uploads.py", "base64.b64decode"): HEADERS,
     ("service/uploads.py", "starlette.formparsers.MultiPartParser"): (

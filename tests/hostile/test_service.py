@@ -22,13 +22,14 @@ import psutil
 import pytest
 from starlette.requests import Request
 
+from scorer.errors import Findings
 from scorer.files.writing import PART
 from scorer.limits import MB
 from scorer.organising.files import ABANDONED, READY, RESERVE
 from scorer.service import app as serving_module
 from scorer.service.accepting import Delivery, RefusedError, Upload, accept
 from scorer.service.app import application
-from scorer.service.documents import Checks
+from scorer.service.documents import Checks, Verdict
 from scorer.service.state import COOKIE, STATE, Service
 from scorer.service.uploads import file_form, received
 from scorer.store.database import ReplacedError
@@ -154,25 +155,25 @@ class TestTabs:
 class TestChecks:
     """Files of one team that take long to check."""
 
-    def test_teams_take_turns(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_teams_take_turns(self, found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         """Another team waits for the file that is being checked, and not for the queue."""
         monkeypatch.undo()
         checked: list[str] = []
 
-        def slow(_checks: Checks, _root: Path, _track: str, path: Path) -> dict[str, object]:
+        def slow(_checks: Checks, _root: Path, _track: str, path: Path) -> Verdict:
             checked.append(path.name)
             time.sleep(0.001)
-            return {"valid": True, "messages": []}
+            return Verdict(True, Findings(), "")
 
         monkeypatch.setattr(Checks, "_checked", slow)
-        checks = Checks()
+        checks, challenge = Checks(), found.service.challenge
 
         async def all_at_once() -> None:
             async with anyio.create_task_group() as tasks:
                 for number in range(50):
                     name = f"amber-{number}"
-                    tasks.start_soon(checks.of, Path(), "main", Path(name), name, "amber")
-                tasks.start_soon(checks.of, Path(), "main", Path("brass"), "brass", "brass")
+                    tasks.start_soon(checks.of, challenge, "main", Path(name), name, "amber")
+                tasks.start_soon(checks.of, challenge, "main", Path("brass"), "brass", "brass")
 
         anyio.run(all_at_once)
         assert checked.index("brass") <= 2

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.lists import READ_AS
 from scorer.lists.formats import layouts
-from tests.commands import Terminal
+from tests.commands import READ_AS, Terminal
 from tests.strategies import examples
 
 MARKS = (" ", "\t", "  ", " \t")
@@ -222,8 +222,14 @@ def test_check_notes_passages_of_documents(
 
 def test_the_layout_is_decided_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It was found again for messages, which takes as long as to read some lists."""
-    decided, of = [], layouts.layout_of
-    monkeypatch.setattr(layouts, "layout_of", lambda *given: decided.append(len(given)) or of(*given))
+    decided: list[int] = []
+    of = layouts.layout_of
+
+    def counted(*given: Any) -> Any:
+        decided.append(len(given))
+        return of(*given)
+
+    monkeypatch.setattr(layouts, "layout_of", counted)
     (tmp_path / "run").write_text("q1\td1,d2,d3\nq2\td3,d2,d1\n", encoding="utf-8")
 
     assert scorer.evaluate(QRELS, tmp_path / "run", "RR")["RR"] == 1.0

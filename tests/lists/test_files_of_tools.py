@@ -195,9 +195,9 @@ def test_an_unknown_query_is_shown_with_a_known_one(found: str, known: str, what
     with pytest.raises(SubmissionError, match=r"none of its queries is known") as refused:
         scorer.evaluate({known: {"d1": 1}}, {found: ["d1"]}, "RR")
 
-    assert difference([found], [known]) == f'found "{found}", expected "{known}": they differ in {what}'
+    assert difference([found], [known]) == {"variant": "spelling", "found": found, "expected": known, "what": what}
     assert what == "the end .0" or what in str(refused.value)
-    assert difference(["x"], ["y"]) == 'found "x", expected ids as "y"'
+    assert difference(["x"], ["y"]) == {"variant": "ids", "found": "x", "expected": "y"}
 
 
 def test_an_unknown_item_is_shown_with_a_known_one(qrels_folder: Path, terminal: Terminal) -> None:

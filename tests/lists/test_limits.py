@@ -22,6 +22,7 @@ from scorer.lists.solution import Solution
 from scorer.measures import parse
 from scorer.scoring.outcomes import Outcome, Rejected, Rules, Scored
 from scorer.scoring.submission import score
+from tests.hostile.bombs import dictionary
 
 RULES = Rules(parse("AP"))
 SOLUTION = Solution.of_queries(["q", "r"])
@@ -40,11 +41,6 @@ def table(**columns: Any) -> bytes:
     sink = io.BytesIO()
     parquet.write_table(pa.table(columns), sink, compression="zstd")
     return sink.getvalue()
-
-
-def dictionary(text: str, rows: int) -> pa.DictionaryArray:
-    """One text in every row, which takes little space in a file."""
-    return pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), pa.array([text]))
 
 
 def nested(depth: int) -> str:

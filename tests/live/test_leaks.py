@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import cast
 
 import pytest
+from markupsafe import escape
+from sqlalchemy import select, update
 
 from example.season import Simulation
 from example.season_plan import Content, Grades, Season, Step, TrackPlan, season
+from scorer.errors import Problem
 from scorer.limits import ATTEMPTS
 from scorer.live.now import Now
 from scorer.organising import errata, picks
 from scorer.organising.render import boards, render
 from scorer.organising.run import plan
 from scorer.scoring.outcomes import Failed
-from tests.databases import site_content
+from scorer.store.schema import result_table
+from tests.databases import connected, seal, site_content
 from tests.live_challenges import ANNOUNCED, END, ONE, SECOND_END, SECOND_START, START, Live, lists, phase, ranking
 from tests.oracles import preliminary_queries
 
@@ -110,25 +116,6 @@ def assert_same_bytes(first: dict[str, bytes], second: dict[str, bytes]) -> None
     assert sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name)) == []
 
 
-@pytest.mark.parametrize("name", ["items", pytest.param("lists", marks=pytest.mark.endurance)])
-def test_the_site_does_not_depend_on_the_hidden_grades(name: str, tmp_path: Path) -> None:
-    """Two solutions with the same preliminary queries and grades of these, flagged or selected by a key, and with other
-    queries, items and grades otherwise: before the end every file is the same, also those about a past phase. After the
-    end the scores differ.
-    """
-    plan = with_one_track(season(**SIZE), name)
-    track = plan.tracks[0]
-    sites, boards_at_the_end = [], []
-    for number, solution in enumerate((track.solutions[0], other_grades(track, preliminary(track)))):
-        simulation = Simulation(with_solution(plan, name, solution), tmp_path / str(number))
-        sites.append(public_bytes(simulation, at(3, 20)))
-        boards_at_the_end.append(scores(simulation, at(4, 29)))
-    assert_same_bytes(*sites)
-    assert {f"{name}/embed.html", f"{name}/preview.png", "kit.zip"} <= sites[0].keys()
-    assert b"Since the end of" in sites[0][f"{name}/leaderboard.json"]
-    assert boards_at_the_end[0] != boards_at_the_end[1]
-
-
 def test_a_phase_that_shows_nothing_publishes_no_score(tmp_path: Path) -> None:
     """Two challenges in which queries, items and grades differ: until the phase is over, every file is the same."""
     plan = with_one_track(season(**SIZE), "items")
@@ -152,9 +139,11 @@ CANDIDATES = [f"c{number}" for number in range(24)]
 SHOWN = ['shows = "nothing"', 'shows = "ladder"\nladder_step = 0.1', 'shows = "score"', 'freeze = "24h"']
 
 
-def probed(folder: Path, settings: str, shows: str, solution: str, files: Mapping[str, str]) -> list[dict[str, bytes]]:
+def probed(
+    folder: Path, settings: str, shows: str, solution: str, files: Mapping[str, str], *, by_1_0: bool = False
+) -> list[dict[str, bytes]]:
     """The site of a challenge with this solution and these files in its phase, in its freeze, after it with late
-    entries, and once final scores are shown.
+    entries, and once final scores are shown; `by_1_0` stores what was found in files as release 1.0 does.
     """
     live = Live.of(folder, phase("one", START, END, shows), phase("two", SECOND_START, SECOND_END), settings=settings)
     live.write_solution(solution)
@@ -167,9 +156,22 @@ def probed(folder: Path, settings: str, shows: str, solution: str, files: Mappin
     sites = []
     for now in (START, END - timedelta(hours=1), END, SECOND_END):
         live.run(now)
+        if by_1_0:
+            store_as_texts(str(live.challenge.database_address))
         live.render(now)
         sites.append(content(live.folder / "site"))
     return sites
+
+
+def store_as_texts(place: str) -> None:
+    """Store each finding of a result as its line and its text."""
+    with connected(place) as connection:
+        for digest, stored in connection.execute(select(result_table.c.digest, result_table.c.findings)).all():
+            found = json.loads(stored)
+            shown = [[each[0], Problem(*each).text] if len(each) > 2 else each for each in found["shown"]]
+            new = update(result_table).where(result_table.c.digest == digest)
+            connection.execute(new.values(findings=json.dumps({**found, "shown": shown})))
+    seal(place, result_table)
 
 
 @pytest.mark.parametrize(
@@ -437,3 +439,65 @@ def test_the_site_does_not_depend_on_digits_that_are_not_shown(tmp_path: Path) -
         differ[decimals] = {name for name in sites[0] if sites[0][name] != sites[1].get(name)}
     assert differ['"auto"'] == set()
     assert {"main/index.html", "main/leaderboard.json", "teams/one.html"} <= differ["4"]
+
+
+FILES = {
+    "good/a": "".join(f"{query}:c1,c2,c2\n" for query in QUERIES),
+    "few/a": "q0:c1,c2\nu1:c3\n",
+    "none/a": "u1:c1\nu2:c2\n",
+    "wrong/a": "q0:c1,,\nq1:\n",
+    "strange/a": "".join(f"{query}:x1\u200b,x2\n" for query in QUERIES),
+    "equal/a": "".join(f"{query} Q0 {item} 1 0.5 t\n" for query in QUERIES for item in CANDIDATES[:3]),
+}
+"""Files of six teams: valid, of few queries, of none, invalid, with strange ids, with equal scores."""
+SOLVED = "".join(f"{query}:{int(at < 3)}:c{at}|1,c{at + 1}|1\n" for at, query in enumerate(QUERIES))
+
+
+def in_other_words(text: str) -> str:
+    """A sentence with each word in reverse; ids in quotes and numbers stay."""
+    parts = re.split(r'("[^"]*"|[0-9][0-9.,]*)', text)
+    return "".join(
+        part if number % 2 else re.sub(r"\w+", lambda word: word[0][::-1], part) for number, part in enumerate(parts)
+    )
+
+
+@pytest.mark.parametrize(
+    "settings", ["", 'missing = "reject"', pytest.param('queries = "queries.txt"', marks=pytest.mark.endurance)]
+)
+def test_no_decision_uses_the_words_of_a_finding(
+    settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With every sentence in other words, the site has the same sentences at the same places, and no other byte."""
+    plain, sites = cast("property", vars(Problem)["text"]).fget, []
+    assert plain is not None
+    for reworded in (str, in_other_words):
+        said: set[str] = set()
+
+        def text(problem: Problem, reworded: Callable[[str], str] = reworded, said: set[str] = said) -> str:
+            said.add(reworded(plain(problem)))
+            return reworded(plain(problem))
+
+        monkeypatch.setattr(Problem, "text", property(text))
+        folder = tmp_path / reworded.__name__
+        site: dict[str, bytes] = {}
+        for number, pages in enumerate(probed(folder, settings, SHOWN[2], SOLVED, FILES)):
+            marks = {escape(each).encode() for each in said}
+            known = re.compile(b"|".join(re.escape(mark) for mark in sorted(marks, key=len, reverse=True)))
+            site |= {f"{number}/{name}": known.sub(b"SENTENCE", page) for name, page in pages.items()}
+        sites.append(site)
+    assert_same_bytes(*sites)
+    assert any(b"SENTENCE" in page for page in sites[0].values())
+
+
+@pytest.mark.parametrize("settings", ["", 'queries = "queries.txt"', 'missing = "reject"'])
+def test_findings_that_release_1_0_stored_are_shown_to_the_same_people(settings: str, tmp_path: Path) -> None:
+    """Also without the advice that only the organiser can follow."""
+    undetected = {"undetected/a": "one\n"}
+    first, second = (
+        probed(tmp_path / str(by_1_0), settings, SHOWN[2], SOLVED, FILES | undetected, by_1_0=by_1_0)
+        for by_1_0 in (False, True)
+    )
+    for one, other in zip(first, second, strict=True):
+        assert_same_bytes(one, other)
+    assert b"the format cannot be detected" in first[0]["teams/undetected.html"]
+    assert b"challenge.toml" not in first[0]["teams/undetected.html"]

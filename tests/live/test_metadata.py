@@ -5,10 +5,12 @@ from __future__ import annotations
 import asyncio
 import csv
 import gzip
+import hashlib
 import io
 import json
 import random
 import re
+import time
 import tomllib
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
@@ -553,12 +555,15 @@ class TestService:
         visitor = Visitor(service)
         assert visitor.choose(HEAD + "q1 Q0 a 1 1.0 t\n").status_code == 303
         page = visitor.page()
-        assert '<input id="meta-system" name="meta.system" type="text" value="BM25" required>' in page
+        assert '<input id="meta-system" name="meta.system" type="text" value="BM25" required aria-describedby' in page
         assert "<option selected>Automatic</option>" in page
         refused = visitor.post(action="hand-in", **visitor.held(), **{"meta.system": '"><b>', "meta.seconds": "x"})
         assert refused.status_code == 400
         assert "seconds: found &#34;x&#34;; allowed: a number in s" in refused.text
         assert 'value="&#34;&gt;&lt;b&gt;"' in refused.text
+        assert re.findall(r'id="(\S+)"[^>]* aria-invalid="true"( autofocus)?', refused.text) == [
+            ("meta-seconds", " autofocus")
+        ]
         handed = visitor.post(action="hand-in", **visitor.held(), **{"meta.system": '"><b>', "meta.llm": "yes"})
         assert handed.status_code == 303
         (event,) = service.live.events("metadata")
@@ -570,6 +575,50 @@ class TestService:
         done = visitor.post(action="describe", track="main", describe=str(index), **{"meta.system": "z"})
         assert done.status_code == 303
         assert service.entry("amber", index)["metadata"] == {"system": "z"}
+
+    def test_required_values_do_not_keep_a_file_from_the_page(
+        self, service: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """The check is of the lists; what no field of the page can mend is said at once."""
+        monkeypatch.undo()
+        visitor = Visitor(service)
+        visitor.choose(GOOD)
+        assert "The file can be scored" in visitor.page()
+        form = visitor.page().partition('class="hand-in" method')[2]
+        assert 0 < form.find('id="meta-system"') < form.find('value="hand-in"')
+        assert "aria-invalid" not in form
+        refused = visitor.post(action="hand-in", **visitor.held(), **{"meta.seconds": "1"})
+        assert 'id="meta-system" name="meta.system" type="text" value="" required aria-invalid="true"' in refused.text
+        visitor.choose(HEAD.replace("# ir_metadata.end", "# seconds: fast\n# ir_metadata.end") + "q1 Q0 a 1 1.0 t\n")
+        assert re.search(
+            r'value="fast" aria-invalid="true"[^>]*>\s*<small[^>]*><b[^>]*>found &#34;fast&#34;', visitor.page()
+        )
+        visitor.choose(HEAD.replace("# ir_metadata.end", "# sistem: x\n# ir_metadata.end") + "q1 Q0 a 1 1.0 t\n")
+        page = visitor.page()
+        assert "The file would be rejected." in page
+        assert "sistem&#34;: unknown" in page
+        assert not visitor.button()
+        status, _, delivery = self.put(service, GOOD + "\n", ALL)
+        assert status == 201
+        while (check := service.entry("amber", delivery)["check"])["valid"] is None:
+            time.sleep(0.05)
+        assert check["valid"]
+
+    @pytest.mark.usefixtures("service")
+    def test_typed_values_stay_when_something_else_changes(self, tmp_path: Path) -> None:
+        """The track, or the picks."""
+        live = Live.graded(tmp_path / "two", rules='entry = "picks"\n', tracks=("main", "other"))
+        toml = live.folder / "challenge.toml"
+        toml.write_text(toml.read_text() + FIELDS)
+        with served(live) as found:
+            visitor, typed = Visitor(found), {"meta.system": "typed", "meta.seconds": "x"}
+            visitor.choose(GOOD)
+            assert visitor.post(action="pick", **visitor.held(), **typed).status_code == 303
+            assert 'value="typed"' in visitor.page()
+            assert visitor.post(to="other", **visitor.held(), **typed).status_code == 303
+            page = visitor.page("other")
+            assert 'value="typed"' in page
+            assert 'value="x" aria-invalid="true"' in page
 
     def test_the_command_hands_them_in(self, service: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         """Values and files, of which a later one has priority; a file that cannot be read is named."""
@@ -596,9 +645,20 @@ class TestService:
         (tmp_path / "ir-metadata.yml").write_text("seconds: slow\n")
         assert 'seconds: found "slow"' in here(*to, "--meta", "system=a").err
         (tmp_path / "run.txt.meta.yaml").write_text("seconds: 3\n")
-        assert here(*to, "--meta", stated, "--meta", "system=a=\N{SNOWMAN}").code == 0
+        done = here(*to, "--meta", stated, "--meta", "system=a=\N{SNOWMAN}")
+        assert done.code == 0
+        digest = hashlib.sha256(GOOD.encode()).hexdigest()
+        assert re.match(rf"\S+: received as entry \d+ of team amber in track main at \S+\nsha256 {digest}\n", done.out)
         (event,) = service.live.events("metadata")
         assert event.body["values"] == {**VALUES, "system": "a=\N{SNOWMAN}"}
+        same = here(*to, "--meta", stated)
+        assert (same.code, f"has the bytes of entry {event.index - 1} of track main" in same.err) == (1, True)
+        assert len(service.live.events("metadata")) == 1
+        assert here(*to, "--meta", stated, "--again").code == 0
+        status, document, _ = self.put(service, GOOD, ALL)  # a program that sends another id means another entry
+        last = service.live.events("arrival")[-2]
+        assert (status, document["same_as"]) == (201, last.index)
+        assert document["index"] == last.index + 2
 
     def test_a_collected_file_has_those_of_its_folder(self, service: Served, tmp_path: Path) -> None:
         inbox = tmp_path / "inbox"

@@ -29,12 +29,10 @@ from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
 from scorer.store.transfer import record_problems
 from tests.commands import here
-from tests.databases import connected, seal, site_content
+from tests.databases import connected, seal
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day
 
 NAMES = ("alder", "birch", "cedar", "dogwood")
-OTHERS = ("zinnia", "yew", "Ünique <b>", "aspen")
-"""In another alphabetical order."""
 
 OVERALL = '[overall]\ntracks = ["main", "other"]\nrule = "rank"\n'
 HIDDEN = """[visibility]
@@ -46,12 +44,6 @@ title = "System"
 SITE = '[site]\nurl = "https://example.org/"\n'
 
 
-@pytest.fixture(autouse=True)
-def same_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All databases have the same salt, as only names may differ."""
-    monkeypatch.setattr("scorer.store.migrations.secrets.token_hex", lambda size: "5a" * size)
-
-
 def live_of(folder: Path, until: str = "final") -> Live:
     """A challenge with two tracks, slices, an overall ranking and hidden names."""
     folder.mkdir()
@@ -60,82 +52,6 @@ def live_of(folder: Path, until: str = "final") -> Live:
     (folder / "slices.csv").write_text("query,label\nq1,easy\nq2,hard\nq3,easy\nq4,hard\n")
     live.edit('name = "Live"\n', f'name = "Live"\n{OVERALL}[visibility]\nnames = "{until}"\n{SITE}')
     return live
-
-
-def season(live: Live, names: tuple[str, ...]) -> list[dict[str, bytes]]:
-    """The public files at each stage of a season in which teams have these names.
-
-    The order of lines in files differs, too: it gives them another digest.
-    """
-    one, two, three, four = names
-    stages: list[dict[str, bytes]] = []
-
-    def shown(at: int, hour: int = 13) -> None:
-        live.run(day(at, hour))
-        live.render(day(at, hour))
-        hidden = {path.name: path.read_bytes() for path in (live.folder / "site").glob(".*") if path.is_file()}
-        stages.append(site_content(live.folder / "site") | {name: _unhashed(text) for name, text in hidden.items()})
-
-    live.run(BEFORE)
-    live.submit("main/popular.txt", POOR, day(10))
-    for minute, (file, text) in enumerate(
-        [
-            (f"main/{one}/{one}-first.txt", POOR),
-            (f"main/{two}.txt", OTHER),
-            (f"other/{two}.txt", GOOD),
-            (f"main/{three}/run {three}.txt", GOOD),
-            (f"other/{one}/{one}.txt", OTHER),
-            (f"main/{four}.txt", "q1:x,,y\n"),
-            (f"main/{one}/{two}.txt", GOOD.replace("q4:a", "q4:b")),
-        ]
-    ):
-        lines = text.splitlines(keepends=True)
-        live.submit(file, "".join(lines if names == NAMES else reversed(lines)), day(11, 12, minute))
-    shown(11)
-    live.do(day(12), lambda challenge, store: teams.rename(challenge, store, one, f"The {one} Group"))
-    values = {
-        "affiliation": f"{one} Institute",
-        "links": [f"https://{len(one)}.example/"],
-        "code": "https://c.example/",
-    }
-    live.do(day(12), lambda challenge, store: teams.describe(challenge, store, one, values))
-    live.do(day(12), lambda challenge, store: teams.disqualify(challenge, store, four, "Two accounts."))
-    live.do(day(12), lambda challenge, store: teams.merge(challenge, store, three, two, "They work together."))
-    live.path(f"{one}/{two}.txt").unlink()
-    shown(12)
-    live.submit(f"main/{one}/late.txt", GOOD, day(19))
-    shown(19)
-    shown(22)
-    live.write_solution(CORRECTED)
-    live.preview(day(23))
-    live.apply(day(23, 13))
-    shown(23, 14)
-    shown(31)
-    return stages
-
-
-def _unhashed(text: bytes) -> bytes:
-    """The manifest without digests of files, which have the head of the log."""
-    return re.sub(rb"[0-9a-f]{64}", b"", text)
-
-
-def test_no_public_byte_depends_on_names_before_their_date(tmp_path: Path) -> None:
-    """Sites of twins whose teams and files have other names are the same, in every file and its name, through phases, a
-    freeze, a name, a merge, a disqualification, and an erratum. Then all names are there.
-    """
-    sites = [season(live_of(tmp_path / str(number)), names) for number, names in enumerate((NAMES, OTHERS))]
-
-    for first, second in zip(sites[0][:-1], sites[1][:-1], strict=True):
-        assert sorted(name for name in first.keys() | second.keys() if first.get(name) != second.get(name)) == []
-        assert {"main/leaderboard.json", "main/preview.png", "overall/index.html", "timeline.html"} <= first.keys()
-        assert not any(name.encode() in text for name in NAMES for text in first.values())
-        assert not any(name in path for name in NAMES for path in first)
-    last = sites[0][-1]
-    assert "teams/alder.html" in last
-    assert not any("team-" in path for path in last)
-    assert b"The alder Group" in last["main/index.html"]
-    assert b"alder Institute" in last["teams/alder.html"]
-    assert not any(re.search(rb"\bteam [0-9a-f]{6}\b", text) for text in last.values())
 
 
 def decided(folder: Path, one: str, two: str) -> Live:
@@ -161,25 +77,6 @@ def decided(folder: Path, one: str, two: str) -> Live:
     live.path(f"{one}/b.txt").unlink()
     live.run_and_render(day(13))
     return live
-
-
-def test_no_decision_about_an_entry_shows_a_name(tmp_path: Path) -> None:
-    """Twins as above, with picks, corrected times and metadata, entries scored again, a withdrawn one, and a team that
-    is merged and separated again. No page of the names that teams had is left either.
-    """
-    lives = (decided(tmp_path / one, one, two) for one, two in (("alder", "birch"), ("zinnia", "yew")))
-    sites = [site_content(live.folder / "site") for live in lives]
-
-    assert sorted(name for name in sites[0] if sites[0][name] != sites[1].get(name)) == []
-    assert sum(name.startswith("teams/") and name.endswith(".html") for name in sites[0]) == 2
-    assert b"BM25" in sites[0]["main/leaderboard.csv"]
-    for text in (
-        "Picks of team",
-        "of team [0-9a-f]{6} corrected",
-        "of team [0-9a-f]{6} to be scored again",
-        "separated from",
-    ):
-        assert re.search(text.encode(), sites[0]["timeline.html"]), text
 
 
 UNKNOWN = "who_it_is"
@@ -282,7 +179,11 @@ def test_each_key_of_an_event_is_public_or_replaced_or_hidden() -> None:
 def test_names_are_never_public(tmp_path: Path) -> None:
     """Neither the site nor the paper has them after the end, and a baseline keeps its name."""
     live = live_of(tmp_path / "one", "never")
-    last = season(live, NAMES)[-1]
+    live.run(BEFORE)
+    for name in ("popular", *NAMES):
+        live.submit(f"main/{name}/{name}.txt", GOOD, day(11))
+    live.run(day(12))
+    last = {name: text.encode() for name, text in live.run_and_render(day(31)).items()}
     paper = live.do(
         day(31, 15),
         lambda challenge, store: store.read(lambda view: paper_files(view, challenge, store)),

@@ -15,7 +15,7 @@ import pytest
 
 from scorer.errors import ChallengeError
 from scorer.settings.loading import read_challenge
-from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day
+from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, Live, day
 
 QUERIES = 40
 ROWS = 'rows = "entry"\nstage = "final"\n'
@@ -200,35 +200,3 @@ def test_the_default_is_not_recorded(tmp_path: Path) -> None:
         recorded.append(basis.body["settings"])
     assert recorded[0] == recorded[1]
     assert recorded[2] == {**recorded[0], "rows": "entry", "rows_per_team": 3}
-
-
-def test_hidden_names_hide_those_of_rows(tmp_path: Path) -> None:
-    """The name of a file may say whose it is, so rows have the pseudonyms of files until names are shown."""
-    live = Live.graded(tmp_path, rules=ROWS.replace('stage = "final"', 'stage = "preliminary"'), phases="")
-    live.edit('name = "Live"\n', 'name = "Live"\n[visibility]\nnames = "final"\n')
-    live.put("alder/alders-best.txt", GOOD, BEFORE)
-    live.put("alder/alders-other.txt", OTHER, BEFORE + timedelta(minutes=1))
-    live.run_and_render(day(6))
-    rows = document(live)["rows"]
-    assert {row["run"] for row in rows} == {"file 1", "file 2"}
-    assert len({row["id"] for row in rows}) == 2
-    for path in live.challenge.site_path.rglob("*"):
-        assert "alder" not in path.name
-        assert path.is_dir() or b"alder" not in path.read_bytes(), path
-
-
-def test_an_erratum_names_rows_by_pseudonyms_while_names_are_hidden(tmp_path: Path) -> None:
-    """A row is a team with the index of its entry in the record."""
-    live = Live.graded(tmp_path, rules='rows = "entry"\n')
-    live.edit('name = "Live"\n', 'name = "Live"\n[visibility]\nnames = "final"\n')
-    live.run(BEFORE)
-    live.submit("main/alder/alders-best.txt", GOOD, day(11))
-    live.submit("main/birch.txt", OTHER, day(11, 13))
-    live.run(day(11, 14))
-    live.write_solution(CORRECTED)
-    live.preview(day(12))
-    live.apply(day(12, 13))
-    site = live.run_and_render(day(12, 14))
-    assert "entry 3" in site["main/errata/1.html"]
-    assert [path for path, text in site.items() if "alder" in text or "birch" in text] == []
-    assert "alder" in live.run_and_render(day(31))["main/errata/1.html"]

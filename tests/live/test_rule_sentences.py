@@ -167,7 +167,7 @@ RULES = (
 """The names of functions and constants that have sentences on rules."""
 
 NOT_HERE = (
-    *("with_rules", "split_rules", "rule_sections", "_change_rules", "_file_rules", "_limit_rules"),
+    *("with_rules", "split_rules", "rule_sections", "_file_rules", "_limit_rules"),
     "publication_rules",
     *("slice_rules", "overall_rules", "metadata_rules", "visibility_rules"),
 )

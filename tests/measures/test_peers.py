@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -72,14 +72,6 @@ def pytrec_eval() -> Any:
 def ir_measures() -> Any:
     """An interface to several tools."""
     return pytest.importorskip("ir_measures")
-
-
-@pytest.fixture(scope="module")
-def ranx() -> Iterator[Any]:
-    """ranx without compilation, which takes half a minute and does not change the numbers."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("NUMBA_DISABLE_JIT", "1")
-        yield pytest.importorskip("ranx")
 
 
 @pytest.fixture(scope="module")

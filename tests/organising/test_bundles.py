@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import stat
-from collections.abc import Callable, Mapping
-from datetime import timedelta
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from example.season import SIZES, Simulation
-from example.season_plan import FIRST_RUN, season
 from scorer.board.site.folder import MANIFEST
 from scorer.errors import ChallengeError, ScorerError, StoreError
-from scorer.organising.bundles import export, import_bundle
 from scorer.organising.run import plan
-from scorer.settings.loading import read_challenge
 from scorer.store.events import Event
 from scorer.store.log import log_lines
 from scorer.store.store import Store
 from tests.bundles import exported, imported, members, rich_challenge, run, tree, url_of, without_flags
 from tests.commands import Terminal
-from tests.databases import NewPlace, changed, new_places
+from tests.databases import NewPlace, changed
 from tests.live_challenges import GOOD, OTHER, SOLUTION, Live, day
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -108,34 +102,6 @@ def test_a_bundle_without_solutions_and_files_has_the_same_site(
     run(new, NOW)
 
     assert record(new) == before
-
-
-@pytest.mark.endurance
-def test_an_imported_season_has_the_same_site(tmp_path: Path) -> None:
-    """In a phase, during a freeze, between phases, with an open erratum, and in the end. Other tests import a whole
-    challenge on a server, too.
-    """
-    with new_places("sqlite", tmp_path) as new_place:
-        check_season({"teams": 12, "files": 40, "runs": 4}, (30, 60, 100), tmp_path, new_place)
-
-
-@pytest.mark.endurance
-def test_an_imported_full_season_has_the_same_site(tmp_path: Path, new_place: NewPlace) -> None:
-    """The same with 60 teams and about 2,500 files."""
-    check_season(SIZES["full"], (45, 100), tmp_path, new_place)
-
-
-def check_season(size: Mapping[str, int], days: tuple[int, ...], folder: Path, new_place: NewPlace) -> None:
-    """Carry out a season, and compare the site with that of an imported bundle after some days."""
-    simulation = Simulation(season(**size), folder / "season")
-    for number in days:
-        simulation.until(FIRST_RUN + timedelta(days=number))
-        simulation.render()
-        with simulation.opened() as (challenge, store):
-            export(challenge, store, simulation.folder / "challenge.toml", folder / f"{number}.zip")
-        now = simulation.now
-        import_bundle(folder / f"{number}.zip", folder / f"{number}", url_of(new_place()), clock=lambda: now)  # noqa: B023
-        assert tree(folder / f"{number}" / "site") == tree(simulation.folder / "site"), number
 
 
 # Going on
@@ -316,28 +282,6 @@ def test_a_repeated_import_finds_its_rows_unless_the_challenge_has_gone_on(
 
 
 # The commands
-
-
-def test_commands_export_verify_and_import(rich: Live, tmp_path: Path, terminal: Terminal) -> None:
-    """Each says what it did; a bundle must be kept private."""
-    target = tmp_path / "b.zip"
-    answer = terminal.run("export", target, "--challenge", rich.folder, "--solutions", "--files")
-    head = json.loads(log(rich).splitlines()[-1])["head"]
-    assert (answer.code, answer.out) == (0, f"{target}\n")
-    assert answer.err == (
-        f"{target}: has the solutions and the secrets of the challenge, and the key that signs receipts; "
-        "keep it private\n"
-        f"{len(record(rich))} events, head {head}\n"
-    )
-
-    answer = terminal.run("verify", "bundle", target)
-    assert (answer.code, answer.err) == (0, "")
-    assert [line.partition("  ")[0] for line in answer.out.splitlines()] == [*["ok"] * 6, "note"]
-
-    answer = terminal.run("import", target, tmp_path / "new")
-    assert answer.code == 0
-    assert answer.out == f"{tmp_path / 'new' / 'site' / 'index.html'}\n"
-    assert read_challenge(tmp_path / "new").name == "Live"
 
 
 def test_a_database_of_an_import_is_a_url(bundle: Path, tmp_path: Path, terminal: Terminal) -> None:

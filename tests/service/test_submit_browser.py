@@ -31,6 +31,17 @@ start = 2020-01-01T00:00:00Z
 end = 2090-01-01T00:00:00Z
 """
 
+FIELDS = """
+[[metadata]]
+name = "system"
+title = "System"
+required = true
+[[metadata]]
+name = "seconds"
+title = "Time"
+type = "number"
+"""
+
 RULES = 'entry = "picks"\nquota = {per_day = 4}\n'
 
 
@@ -86,7 +97,8 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
     else:
         tab.ask(f"document.getElementById('key').value = '{invitation}'")
         tab.ask("document.querySelector('button').click()")
-    until(tab, "document.body.innerText.includes('It is shown only now')")
+    until(tab, "document.body.innerText.includes('The invitation cannot be used again')")
+    until(tab, "document.readyState === 'complete'")
     assert invitation not in tab.ask("location.href")
 
     file = tmp_path / "wider net.txt"
@@ -102,7 +114,7 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
     until(tab, "document.querySelectorAll('#entries tbody tr').length === 1")
     assert re.fullmatch(r"/submit\?track=main&entry=\d+", tab.ask("location.pathname + location.search"))
     until(tab, "document.querySelector('#entries .counts') !== null")  # the page looks itself, in both ways
-    assert tab.ask("document.querySelector('#entries tbody .rank').innerText").startswith("1")
+    until(tab, "document.getElementById('handed-in').innerText.includes(', rank 1')")  # the board has it
     if scripts:  # a team that is signed in is pinned on the pages of the site
         until(tab, f"document.querySelector('#facts').dataset.team === '{team}'")
         tab.open(f"{service.address}/submit")
@@ -228,7 +240,7 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     hand.check(first)
     hand.sees("Hand in list-0.txt to Main")
     hand.check(empty)
-    hand.sees("the form has no file, or an empty one; choose a file")
+    hand.sees('the file "empty.txt" is empty; choose a file')
     assert hand.button() == ""
     assert "list-0.txt" not in hand.tab.ask("document.body.innerText")
 
@@ -282,10 +294,13 @@ def test_withdrawing_picking_and_the_end_of_the_quota(
 
 
 @pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
-def test_the_page_says_that_scoring_is_paused(only_tab: Page, tmp_path: Path, scripts: bool) -> None:
-    """When the loop has ended."""
+def test_the_page_requires_metadata_and_says_that_scoring_is_paused(
+    only_tab: Page, tmp_path: Path, scripts: bool
+) -> None:
+    """A wrong value has the focus; the loop has ended; and then the session ends while the page looks."""
     folder = tmp_path / "live"
-    Live.graded(folder, rules=RULES, phases=PHASE)
+    toml = Live.graded(folder, rules=RULES, phases=PHASE).folder / "challenge.toml"
+    toml.write_text(f"{toml.read_text()}{FIELDS}")
     assert here("run", folder).code == 0
     later = datetime.now(UTC) + timedelta(seconds=5)
     with Store.open(read_challenge(folder).database_address, clock=lambda: later - timedelta(hours=1)) as store:
@@ -294,8 +309,24 @@ def test_the_page_says_that_scoring_is_paused(only_tab: Page, tmp_path: Path, sc
     with serving(folder, "--no-runner") as service:
         hand = Hand(only_tab, (folder, service), "gorse", scripts=scripts)
         hand.sees("Scoring is paused since ")
-        hand.hand_in(*files(tmp_path, 1))
+        hand.check(*files(tmp_path, 1))
+        hand.click(".hand-in button", "Hand in list-0.txt")
+        assert (
+            hand.tab.ask("document.querySelector('.hand-in input:invalid').id") == "meta-system"
+        )  # the browser says so
+        for value in ("x", "3"):
+            fill = f"for (const [name, value] of [['system', 'a'], ['seconds', '{value}']])"
+            hand.tab.ask(f"{fill} document.getElementById(`meta-${{name}}`).value = value")
+            hand.click(".hand-in button", "Hand in list-0.txt")
+            if value == "x":
+                until(hand.tab, "document.querySelector('[aria-invalid]') !== null")
+                until(hand.tab, "document.activeElement.id === 'meta-seconds'")
+                assert hand.tab.ask("document.getElementById('meta-system').value") == "a"
+        hand.sees("list-0.txt is handed in")
         hand.sees("Files are received, and are scored when it goes on.")
+        if scripts:
+            hand.tab.send("Storage.clearCookies")
+            hand.sees("You are not signed in any more.")
 
 
 def test_an_upload_over_a_slow_line_is_shown_and_can_be_cancelled(

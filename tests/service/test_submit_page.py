@@ -29,6 +29,9 @@ from tests.commands import here
 from tests.live_challenges import GOOD, OTHER, POOR, Live, day
 from tests.served import Served, checked_at_once, served
 
+SHORT = "q1:a\nq2:d\nq3:f\n"
+"""Without a list for the last query."""
+
 HERE = "https://challenge.example"
 
 SAME_ORIGIN = {"Origin": HERE, "Sec-Fetch-Site": "same-origin"}
@@ -104,6 +107,13 @@ def checks(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> N
         monkeypatch.setattr(Checks, "of", checked_at_once)
 
 
+def publish_queries(live: Live, queries: str = "q1\nq2\nq3\nq4\n") -> None:
+    """Publish these queries of the track."""
+    if not (live.folder / "queries.txt").exists():
+        live.edit("list_length = 3\n", 'list_length = 3\nqueries = "queries.txt"\n')
+    (live.folder / "queries.txt").write_text(queries)
+
+
 @pytest.fixture
 def real_check() -> None:
     """Checks start `scorer check`."""
@@ -145,8 +155,10 @@ class TestSessions:
         rules = 'rows = "entry"\nquota = {per_day = 5, zone = "AoE"}\n'
         with served(Live.graded(tmp_path / "rows", rules=rules)) as found:
             visitor = Visitor(found)
+            assert "<b>Table" not in visitor.page()  # there is no entry yet
             found.put("amber", GOOD)
             page = visitor.page()
+            assert "<b>Table 1.</b> <i>Your only entry" in page
             assert "Each entry is a row" in page
             assert "the one with the best" not in page
             times = re.findall(r"<time[^>]*>([^<]*)</time>", page)
@@ -175,9 +187,14 @@ class TestSessions:
 
     def test_an_invitation_gives_a_session_and_its_token_once(self, challenge: Served) -> None:
         visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "amber", "invitation")
+        assert 'type="text" required autocomplete="off"' in visitor.client.get("/invite").text
         answer = visitor.post(action="sign-in", key=invitation)
-        assert answer.status_code == 201
-        (token,) = set(re.findall(r"scorer_[\w-]+", answer.text))
+        assert (answer.status_code, visitor.address) == (303, {"show": "token"})
+        for _ in range(2):
+            (token,) = set(re.findall(r"scorer_[\w-]+", visitor.page(show="token")))
+        assert token not in visitor.page()
+        assert "Show the new token" in visitor.page()
+        assert visitor.client.get("/submit/token").text == f"{token}\n"
         assert visitor.is_signed_in()
         other = Visitor(challenge, signs_in=False)
         refused = other.post(action="sign-in", key=invitation)
@@ -185,6 +202,10 @@ class TestSessions:
         assert "was used, has expired or was revoked" in refused.text
         assert not other.is_signed_in()
         assert other.post(action="sign-in", key=token).status_code == 303
+        assert token not in other.page(show="token")
+        assert other.client.get("/submit/token").status_code == 404
+        files = [path for path in challenge.live.folder.rglob("*") if path.is_file()]
+        assert not [path for path in files if token.encode() in path.read_bytes()]
 
     def test_no_other_key_signs_in(self, challenge: Served) -> None:
         visitor = Visitor(challenge, signs_in=False)
@@ -199,6 +220,23 @@ class TestSessions:
         assert visitor.is_signed_in()
         challenge.now += timedelta(seconds=1)
         assert not visitor.is_signed_in()
+
+    def test_who_signs_in_again_has_the_track_and_the_file(self, challenge: Served, visitor: Visitor) -> None:
+        """Also after a button that an ended session has pressed."""
+        challenge.now += LASTS - timedelta(minutes=1)
+        token = issue(challenge.store, "amber", "token")
+        visitor.post(action="sign-in", key=token)
+        challenge.now += LASTS - timedelta(minutes=1)
+        visitor.choose(GOOD, "first.txt")
+        held = visitor.held()
+        challenge.now += timedelta(minutes=1)
+        for page in (visitor.client.get("/submit", params=held), visitor.post(action="hand-in", **held)):
+            assert all(
+                f'<input type="hidden" name="{name}" value="{value}">' in page.text for name, value in held.items()
+            )
+        assert visitor.post(action="sign-in", key=token, **held).status_code == 303
+        assert visitor.address == held
+        assert "first.txt" in visitor.button()
 
     def test_a_session_ends_with_its_token(self, challenge: Served, visitor: Visitor) -> None:
         assert visitor.is_signed_in()
@@ -285,7 +323,7 @@ class TestCrossSite:
         forms: list[dict[str, str]] = [
             {"action": "hand-in", **held},
             {"action": "withdraw", "track": "main", "withdraw": entry[1]},
-            {"action": "check", "to": "main", **held},
+            {"to": "main", **held},
             {"action": "pick", "track": "main", "entry": entry[1]},
             {"action": "pick", "track": "main"},
             {"action": "sign-in", "key": token},
@@ -340,6 +378,10 @@ class TestHandingIn:
         assert page.index("Counts</b>") < page.index(f'id="entry-{index}"')
 
         assert visitor.post(action="pick", track="main", entry=index).status_code == 303
+        page = visitor.page()  # which asks first: the entry that counts is better
+        assert (page.count(" checked> picked"), f"Pick entry {index}?" in page) == (0, True)
+        assert re.search(r"Entry \d+ counts now, and has a better score: preliminary nDCG@3 1\.0000\.", page)
+        assert visitor.post(action="pick", track="main", entry=index, sure="yes").status_code == 303
         page = visitor.page()
         assert page.count(" checked> picked") == 1
         assert page.index("Counts</b>") > page.index(f'id="entry-{index}"')
@@ -364,6 +406,66 @@ class TestHandingIn:
         assert "The file would be rejected." in answer.text
         assert not challenge.service.followed.deliveries
 
+    @pytest.mark.usefixtures("real_check")
+    def test_a_file_is_checked_with_the_challenge_as_it_is_now(self, challenge: Served, visitor: Visitor) -> None:
+        """Not by an answer from before a correction of challenge.toml or of a list, without a restart."""
+        publish_queries(challenge.live)
+        visitor.choose(SHORT)
+        assert "Hand in lists.txt" in visitor.button()
+        challenge.live.edit("list_length = 3\n", 'list_length = 3\nmissing = "reject"\n')
+        visitor.choose(SHORT)
+        assert not visitor.button()
+        publish_queries(challenge.live, "q1\nq2\nq3\n")
+        visitor.choose(SHORT)
+        assert "Hand in lists.txt" in visitor.button()
+
+    @pytest.mark.usefixtures("real_check")
+    def test_a_file_that_scores_0_for_certain_needs_a_box(self, challenge: Served, visitor: Visitor) -> None:
+        challenge.live.edit("list_length = 3\n", 'list_length = 3\nitems = "items.txt"\n')
+        (challenge.live.folder / "items.txt").write_text("a\nb\n")
+        visitor.choose("q1:x\nq2:y\n")
+        form = visitor.page().partition('class="hand-in" method')[2]
+        box, button = (form.find(text) for text in ('name="zero" required> Hand in although', 'value="hand-in"'))
+        assert 0 < box < button
+        refused = visitor.post(action="hand-in", **visitor.held())
+        assert (refused.status_code, "tick the box" in refused.text) == (400, True)
+        assert visitor.post(action="hand-in", **visitor.held(), zero="on").status_code == 303
+
+    def test_the_same_bytes_again_need_a_box(self, challenge: Served, visitor: Visitor) -> None:
+        """Of the own team, in the same phase, unless they were withdrawn."""
+        challenge.put("birch", GOOD)
+        visitor.hand_in(GOOD, "first.txt")
+        index = visitor.address["entry"]
+        visitor.choose(GOOD, "second.txt")
+        assert f"Hand in again: entry {index}, <bdi>first.txt</bdi>, has the same bytes" in visitor.page()
+        refused = visitor.post(action="hand-in", **visitor.held())
+        assert (refused.status_code, f"Entry {index} has the same bytes" in refused.text) == (400, True)
+        held = visitor.held()
+        visitor.post(action="withdraw", track="main", withdraw=index)
+        assert visitor.post(action="hand-in", **held).status_code == 303
+        visitor.choose(GOOD)
+        assert visitor.post(action="hand-in", **visitor.held(), again="on").status_code == 303
+        challenge.now = day(26)
+        visitor = Visitor(challenge)
+        assert visitor.hand_in(GOOD).status_code == 303
+        assert len(challenge.service.followed.deliveries) == 5
+
+    def test_a_result_arrives_on_the_page(self, challenge: Served, visitor: Visitor) -> None:
+        """The page looks until the board has the score; the receipt is in words."""
+        visitor.hand_in(GOOD, "first.txt")
+        page = visitor.page()
+        digest = hashlib.sha256(GOOD.encode()).hexdigest()
+        for text in ("It waits to be scored", "<dd><bdi>amber</bdi></dd>", "<dd>Main</dd>", f"<code>{digest}</code>"):
+            assert text in page
+        challenge.run()
+        page = visitor.page()
+        assert 'data-waiting="board"' in page
+        assert "Preliminary nDCG@3: <b>1.0000</b>. It counts. The board follows in a moment." in page
+        challenge.live.render(challenge.now)
+        page = visitor.page()
+        assert "data-waiting" not in page
+        assert re.search(r"<b>1\.0000</b>, rank 1[^.]*\. It counts\.</p>", page)
+
     def test_the_page_needs_no_page_of_the_site(self, visitor: Visitor, monkeypatch: pytest.MonkeyPatch) -> None:
         """The service renders no site, whose templates have more filters; what is compiled here hides that."""
         monkeypatch.setattr(templates, "COMPILED", {is_own: CompiledTemplates() for is_own in (False, True)})
@@ -372,8 +474,9 @@ class TestHandingIn:
         assert "Sign in" in Visitor(visitor.challenge, signs_in=False).client.get("/submit").text
 
     @pytest.mark.usefixtures("real_check")
-    def test_the_findings_are_counted_and_for_participants(self, visitor: Visitor) -> None:
+    def test_the_findings_are_counted_and_for_participants(self, challenge: Served, visitor: Visitor) -> None:
         """Those that are not listed, too; nothing that only the organiser can do."""
+        publish_queries(challenge.live)
         visitor.choose(GOOD + "".join(f"u{number}:a\n" for number in range(45)))
         page = visitor.page()
         (said,) = set(re.findall(r"The file can be scored[^<]*", page))
@@ -387,6 +490,20 @@ class TestHandingIn:
         assert "the closest layouts are" in page
         assert "--submission-format" not in page
         assert "challenge.toml" not in page
+
+    @pytest.mark.usefixtures("real_check")
+    def test_the_check_shows_nothing_of_a_solution_whose_queries_are_hidden(
+        self, challenge: Served, visitor: Visitor
+    ) -> None:
+        """Which queries it has, and how many of those in the file: the same page for any ids."""
+        pages = []
+        challenge.live.edit("list_length = 3\n", 'list_length = 3\nmissing = "reject"\n')
+        for names in ("q1 q2 q3", "u1 u2 u3"):
+            visitor.choose("".join(f"{name}:a,b\n" for name in names.split()))
+            found = re.search('<section class="found".*?</section>', visitor.page(), re.DOTALL)
+            pages.append("" if found is None else re.sub("[qu]([123])", r"\1", found[0]))
+        assert pages[0] == pages[1]
+        assert "Read: 3 lists, 6 items." in pages[0]
 
     def test_scoring_is_paused_when_the_loop_has_ended(self, challenge: Served, visitor: Visitor) -> None:
         """By its last sign of life; not where there never was a loop, or runs go on without one."""
@@ -435,7 +552,7 @@ class TestHandingIn:
             assert "<b>The only entry of today is used; next at 00:00 UTC.</b>" in page
             answer = visitor.post(action="hand-in", track="main", file=visitor.address["file"])
             assert answer.status_code == 429
-            assert "the quota is used up" in answer.text
+            assert "The quota is used up" in answer.text
             challenge.now = day(22)
             visitor = Visitor(challenge)
             page = visitor.page()
@@ -551,7 +668,7 @@ class TestOneFileForEachPage:
         visitor.choose(GOOD, "first.txt")
         answer = visitor.choose("", "empty.txt")
         assert answer.status_code == 400
-        assert "choose a file" in answer.text
+        assert "The file &#34;empty.txt&#34; is empty; choose a file" in answer.text
         assert "first.txt" not in answer.text
         assert "first.txt" not in visitor.page()
         assert is_untouched(challenge)
@@ -708,7 +825,7 @@ def test_a_file_may_have_any_name(challenge: Served, name: str) -> None:
     assert re.fullmatch(r"amber/20270111T\d{6}Z-\d{6}(-[\w.-]{1,60}|\.txt)", file, re.ASCII)
     assert not list(challenge.live.folder.parent.rglob("*passwd*")) or "passwd" in file
     challenge.run()
-    assert "data-waiting" not in visitor.page()
+    assert "data-waiting>" not in visitor.page()
 
 
 def part(name: str, content: str = "", file: str | None = None, *more: str) -> str:

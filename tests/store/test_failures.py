@@ -99,7 +99,7 @@ def test_another_limit_voids_a_rejection_by_it(place: str) -> None:
     """Other rejections and other results stay; without one to void, nothing is written."""
     with opened(place) as store:
         outcomes: dict[str, Summary | Rejected] = {
-            "long line": Rejected(Findings([Problem(1, "too long")], 1), {"line_mb": Limits().line_mb}),
+            "long line": Rejected(Findings([Problem.of_form(1, "too long")], 1), {"line_mb": Limits().line_mb}),
             "no colon": rejected(),
             "fine": scored().summary(),
         }
@@ -116,7 +116,7 @@ def test_another_limit_voids_a_rejection_by_it(place: str) -> None:
 
 def test_findings_are_bounded(place: str) -> None:
     """At most 20 are stored, of 300 characters each; all are counted."""
-    findings = Findings([Problem(line, f"{line}" + "é" * 500) for line in range(1, 41)], 1000)
+    findings = Findings([Problem.of_form(line, f"{line}" + "é" * 500) for line in range(1, 41)], 1000)
     with opened(place) as store:
         add(store, FIRST)
         store.store_results([(FIRST.digest, Rejected(findings))], BASIS)

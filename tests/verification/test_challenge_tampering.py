@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import base64
-import csv
-import io
 import json
 import re
 from collections.abc import Callable
@@ -236,20 +234,6 @@ def an_erratum_is_hidden(forger: Forger) -> None:
 
 
 @found
-def an_event_has_another_nonce(forger: Forger) -> None:
-    """An event has another nonce."""
-    forger.opened[7]["nonce"] = "11" * 16
-    forger.members[f"{PUBLIC}events.jsonl"] = table(forger.opened.values())
-
-
-@found
-def an_event_has_another_text(forger: Forger) -> None:
-    """An event has another text."""
-    forger.opened[7]["event"] = forger.opened[7]["event"].replace("amber", "birch")
-    forger.members[f"{PUBLIC}events.jsonl"] = table(forger.opened.values())
-
-
-@found
 @again
 def an_entry_is_not_published(forger: Forger) -> None:
     """An entry is not published."""
@@ -273,13 +257,6 @@ def the_log_is_truncated(forger: Forger) -> None:
 
 
 @found
-def a_head_is_another_one(forger: Forger) -> None:
-    """A head is another one."""
-    name = f"{PUBLIC}log.jsonl"
-    forger.members[name] = forger.members[name].replace(forger.lines[4]["head"].encode(), OTHER.encode())
-
-
-@found
 @again
 def a_kind_is_another_one(forger: Forger) -> None:
     """A kind is another one."""
@@ -288,12 +265,6 @@ def a_kind_is_another_one(forger: Forger) -> None:
 
 
 # Commitment, split, receipts
-
-
-@found
-def the_opening_is_another_one(forger: Forger) -> None:
-    """The opening is another one."""
-    forger.members[f"{PUBLIC}commitment.txt"] += b" "
 
 
 @found
@@ -325,12 +296,6 @@ def the_split_has_another_key(forger: Forger) -> None:
     """The split has another key."""
     key = {"key": OTHER, "key_sha256": sha256(bytes.fromhex(OTHER))}
     forger.document("lists/split.json", lambda document: document.update(key))
-
-
-@found
-def a_receipt_is_dropped(forger: Forger) -> None:
-    """A receipt is dropped."""
-    forger.members[f"{PUBLIC}receipts.jsonl"] = table(forger.rows("receipts.jsonl")[1:])
 
 
 @found
@@ -377,12 +342,6 @@ def the_commitment_is_left_out(forger: Forger) -> None:
 
 
 @found
-def the_split_is_left_out(forger: Forger) -> None:
-    """The split is left out."""
-    del forger.members[f"{PUBLIC}lists/split.json"]
-
-
-@found
 def a_board_is_added(forger: Forger) -> None:
     """A board is added."""
     for end in ("json", "csv"):
@@ -390,31 +349,10 @@ def a_board_is_added(forger: Forger) -> None:
 
 
 @found
-def the_results_are_emptied(forger: Forger) -> None:
-    """The results are emptied."""
-    forger.members["tables/result.jsonl"] = b""
-
-
-@found
-def an_event_is_there_twice(forger: Forger) -> None:
-    """An event is there twice."""
-    name = f"{PUBLIC}events.jsonl"
-    first, *others = forger.members[name].splitlines(keepends=True)
-    forger.members[name] = b"".join([first, first, *others])
-
-
-@found
 def files_have_another_limit(forger: Forger) -> None:
     """Files have another limit."""
     settings = forger.members["challenge/challenge.toml"].decode()
     forger.members["challenge/challenge.toml"] = settings.replace("[", "[limits]\nline_mb = 15\n\n[", 1).encode()
-
-
-@found
-def the_challenge_has_another_name(forger: Forger) -> None:
-    """The challenge has another name."""
-    settings = forger.members["challenge/challenge.toml"].replace(b'name = "Live"', b'name = "Lives"')
-    forger.members["challenge/challenge.toml"] = settings
 
 
 @found
@@ -451,33 +389,6 @@ def a_submission_has_other_bytes(forger: Forger) -> None:
 def a_solution_has_other_bytes(forger: Forger) -> None:
     """A solution has other bytes."""
     forger.members[f"solutions/{forger.event('basis')['body']['solution']}"] += b"q5:0:a|1\n"
-
-
-@found
-def a_score_is_another_one(forger: Forger) -> None:
-    """A score is another one."""
-    forger.document("main/leaderboard.json", lambda board: board["rows"][0].update({"nDCG@3": 0.9999}))
-
-
-@found
-def a_rank_is_another_one(forger: Forger) -> None:
-    """A rank is another one."""
-    forger.document("main/leaderboard.json", lambda board: board["rows"][0].update(rank=2))
-
-
-@found
-def a_row_is_missing(forger: Forger) -> None:
-    """A row is missing."""
-    forger.document("lists/leaderboard.json", lambda board: board["rows"].pop())
-
-
-@found
-def the_csv_has_another_score(forger: Forger) -> None:
-    """The csv has another score."""
-    name = f"{PUBLIC}main/leaderboard.csv"
-    rows = list(csv.reader(io.StringIO(forger.members[name].decode(), newline="")))
-    rows[1][3] = "0.9999"
-    forger.members[name] = "".join(",".join(row) + "\r\n" for row in rows).encode()
 
 
 # What fits itself

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
@@ -15,122 +14,10 @@ import pytest
 
 from scorer.errors import ChallengeError
 from scorer.lists.solution import Solution, read_ids
-from scorer.settings.loading import LimitSettings, read_challenge
-from scorer.settings.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS, downloaded, published_settings
-from scorer.settings.tracks import LISTS, Challenge, Track
+from scorer.settings.loading import read_challenge
+from scorer.settings.published import downloaded
 from tests.commands import here
 from tests.live_challenges import Live
-
-SECRET = "s3cret"
-"""Part of every value that must not be public."""
-
-EVERY_KEY = f"""
-name = "Lists <&> \\"quoted\\""
-description = "About {SECRET}"
-database = "{SECRET}.db"
-licence = "{SECRET}"
-publish_submissions = false
-keep_submissions = false
-
-[site]
-folder = "{SECRET}-site"
-footer = "{SECRET}"
-url = "https://{SECRET}.example/"
-service = "https://{SECRET}.example/"
-
-[limits]
-file_mb = 7
-
-[[metadata]]
-name = "system"
-title = "System"
-
-[tracks.main]
-title = "Main"
-description = "{SECRET}"
-solution = "{SECRET}/solution.txt"
-queries = "{SECRET}/queries.txt"
-items = "{SECRET}/items.txt"
-exclude = "{SECRET}/excluded.jsonl"
-submissions = "{SECRET}/submissions"
-ignore = ["*.log"]
-file_names = "{SECRET}{{team}}"
-list_length = 3
-cutoffs = [1, 3]
-primary = "nDCG@3"
-measures = ["P", "RR"]
-decimals = "auto"
-missing = "reject"
-ties = "order"
-unjudged = "drop"
-equal_ranks = "earlier"
-entry = "picks"
-picks = 3
-split = {{preliminary = 0.5, key_file = "{SECRET}.key"}}
-final = "rest"
-baselines = ["{SECRET}"]
-late_board = true
-trusted_times = true
-quota = {{per_day = 4}}
-per_query = "public"
-slices = "{SECRET}/slices.csv"
-slices_public = "now"
-statistics = "all"
-reveal_solution = true
-solution_format = "trec"
-submission_format = "vlnet"
-
-[[tracks.main.phases]]
-name = "{SECRET}"
-start = 2027-01-01T00:00:00Z
-end = 2027-02-01T00:00:00Z
-
-[tracks.second]
-title = "Second"
-solution = "solution.txt"
-list_length = 3
-primary = "RR"
-
-[overall]
-tracks = ["main", "second"]
-tie_break = "RR"
-
-[visibility]
-names = "now"
-"""
-
-
-@pytest.fixture
-def whole(tmp_path: Path) -> Challenge:
-    """A challenge that sets every key."""
-    (tmp_path / SECRET).mkdir()
-    for name in ("queries", "items"):
-        (tmp_path / SECRET / f"{name}.txt").write_text("q1\n")
-    (tmp_path / SECRET / "slices.csv").write_text("query,label\nq1,a\n")
-    (tmp_path / SECRET / "excluded.jsonl").write_text('{"query": "q1", "items": ["q1"]}')
-    (tmp_path / "challenge.toml").write_text(EVERY_KEY)
-    return read_challenge(tmp_path, solutions=False)
-
-
-def test_only_public_keys_are_published(whole: Challenge) -> None:
-    """Each key of challenge.toml is set here; a new key is not public unless it is listed."""
-    document = tomllib.loads(EVERY_KEY)
-    stage = {"stage", "judged_bounds"}  # phases decide it; unjudged = "drop" has no bounds
-    stage |= {"rows", "rows_per_team"}  # an overall ranking needs one row a team
-    assert set(document) == set(Challenge.keys())
-    assert set(document["tracks"]["main"]) == set(Track.keys()) - stage - {"name"} - {"root"}
-    text = published_settings(whole, whole.tracks)
-    public = tomllib.loads(text)
-
-    assert SECRET not in text
-    assert set(public) == set(PUBLIC_KEYS)
-    assert set(public["tracks"]["main"]) == {*PUBLIC_TRACK_KEYS, "solution"}
-    assert set(public["limits"]) <= set(LimitSettings.keys())
-    same = [key for key in PUBLIC_TRACK_KEYS if key not in LISTS]
-    assert {key: public["tracks"]["main"][key] for key in same} == {
-        key: document["tracks"]["main"][key] for key in same
-    }
-    assert {key: public["tracks"]["main"][key] for key in LISTS} == {key: f"main/{file}" for key, file in LISTS.items()}
 
 
 @contextmanager

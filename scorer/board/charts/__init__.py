@@ -1,5 +1,5 @@
 """Charts as SVG.
 
 Each chart is a function in the file of its name. It takes plain values and returns an `Svg` whose colours are the CSS
-variables of the page. `panel` writes the marks of a chart, `svg` the picture.
+variables of the page. `panel` has the marks of a chart, and writes the picture.
 """

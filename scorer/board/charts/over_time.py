@@ -28,6 +28,7 @@ from scorer.board.charts.panel import (
     WIDTH,
     Anchor,
     Box,
+    Chart,
     Label,
     Panel,
     Point,
@@ -45,7 +46,6 @@ from scorer.board.charts.panel import (
     ticks,
     time_ticks,
 )
-from scorer.board.charts.svg import Chart
 from scorer.wording import counted, day_and_month, printable
 
 RIGHT, TOP, BOTTOM = 616, 12, 108
@@ -419,7 +419,10 @@ def _leaders_panel(
         bottom=28,
     )
     panel.grid_down(down)
-    _mark_times(panel, time_ticks(*span, int(panel.width // 70)) if span else [])
+    times = time_ticks(*span, int(panel.width // 70)) if span else []
+    top, low, at = panel.y_at(panel.height), panel.y_at(panel.height + 5), panel.y_at(panel.height + 15)
+    panel.rules([(x, top, x, low) for x, _ in times], REFERENCE)
+    panel.texts([(x, at, text) for x, text in times], SOFT, "middle", SMALL)
     if count > len(teams):
         panel.bottom += 18
         below(panel, first_of(len(teams), count))
@@ -452,13 +455,6 @@ def _pieces(steps: Steps, last: float) -> list[list[Point]]:
             pieces[-1].append((when, before))
         before = score
     return pieces
-
-
-def _mark_times(panel: Panel, ticks: Sequence[Tick]) -> None:
-    """Add ticks below the panel."""
-    top, low, at = panel.y_at(panel.height), panel.y_at(panel.height + 5), panel.y_at(panel.height + 15)
-    panel.rules([(x, top, x, low) for x, _ in ticks], REFERENCE)
-    panel.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL)
 
 
 def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *, is_wide: bool) -> None:

@@ -28,6 +28,7 @@ from scorer.board.charts.panel import (
     ROWS,
     SMALL,
     SOFT,
+    Chart,
     Panel,
     below,
     column_width,
@@ -42,7 +43,6 @@ from scorer.board.charts.panel import (
     ticks,
     wrapped,
 )
-from scorer.board.charts.svg import Chart
 from scorer.measures.matched import Bools
 from scorer.wording import counted
 

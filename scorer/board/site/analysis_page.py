@@ -9,8 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from scorer.board.charts.panel import ROWS, rank_ticks
-from scorer.board.charts.svg import Cache
+from scorer.board.charts.panel import ROWS, Cache, rank_ticks
 from scorer.board.reports.comparisons import name, number, p_value, share
 from scorer.board.reports.report_text import (
     MOST_COLUMNS,

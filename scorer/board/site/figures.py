@@ -27,8 +27,7 @@ from scorer.board.charts.over_time import (
     scaled,
     score_by_amount,
 )
-from scorer.board.charts.panel import coordinate
-from scorer.board.charts.svg import Cache, Svg
+from scorer.board.charts.panel import Cache, Svg, coordinate
 from scorer.live.entry import ColumnScores
 from scorer.settings.rules import MetadataField
 from scorer.wording import counted, in_words
@@ -37,7 +36,7 @@ MOST_STEPS = 7
 """How many steps an axis has at most."""
 
 LONG_ROWS = 100
-"""With more rows, the axis of a board is near the values, and scripts draw its later rows last."""
+"""With more rows, a board has fewer marks and an axis near the values, and scripts draw its later rows last."""
 
 NEARLY = 0.01
 """Values that differ by a smaller share of the highest one are nearly equal."""
@@ -107,7 +106,7 @@ def axis_for(values: Iterable[float], *, near: bool = False) -> Axis:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What is not separable from the best team of a tier, in the row of one of its teams."""
+    """What is not separable from the best team of a tier, in the row of one of its teams; without width if it is."""
 
     x: str
     width: str
@@ -212,7 +211,8 @@ def _band(
     if certainty is None or tier is None:
         return None
     low, best = reaches[tier]
-    x, width = _span(low, best, axis)
+    own = board.rows[position].primary_certainty
+    x, width = _span(best if own and own.separable_from_leader else low, best, axis)
     return Band(x, width, axis.percent(best), _line(certainty.tiers[tier].rows, where, position))
 
 
@@ -223,7 +223,7 @@ def _reach(tier: Tier, scores: Sequence[ColumnScores]) -> tuple[float, float]:
 
 
 def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal["", "from", "through", "to"]:
-    """The part of the line of a tier in one row of it; where another tier interrupts, only the first rows have it."""
+    """The part of the line of a tier in one row of it."""
     first = rows[0]
     last = next(at for at in range(first, len(where)) if where[at].closes)
     if first == last or not first <= position <= last:
@@ -260,8 +260,9 @@ def histograms(board: Board) -> tuple[Mark | None, ...]:
 
 def _histogram(counts: Sequence[int]) -> Mark:
     width, highest = HISTOGRAM_WIDTH / BINS, max(counts)
+    # The height is the square root of the count, so that small counts show next to the many queries at 0.
     bars = "".join(
-        f"M{coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{coordinate(_height(count, highest))}"
+        f"M{coordinate(number * width)} {HISTOGRAM_HEIGHT}v-{coordinate(HISTOGRAM_HEIGHT * math.sqrt(count / highest))}"
         f"h{coordinate(width - 0.5)}V{HISTOGRAM_HEIGHT}"
         for number, count in enumerate(counts)
         if count
@@ -273,11 +274,6 @@ def _histogram(counts: Sequence[int]) -> Mark:
         "or more"
     )
     return Mark(bars, label, counts[0])
-
-
-def _height(count: int, highest: int) -> float:
-    """The height of a bar: the square root of the count, so that small counts show next to the many queries at 0."""
-    return HISTOGRAM_HEIGHT * math.sqrt(count / highest)
 
 
 def _percent(part: int, whole: int) -> str:

@@ -18,7 +18,7 @@ from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
 from scorer.board.board import Board, counting_rule, rules
-from scorer.board.charts.svg import Cache
+from scorer.board.charts.panel import Cache
 from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
     document_json,
@@ -102,7 +102,7 @@ def minus(number: float | None, other: float | None) -> float | None:
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     each.__name__: each
     for each in (
-        captions.are_interleaved,
+        captions.separable_in_tiers,
         captions.board_queries,
         captions.counted_in_words,
         captions.counts,

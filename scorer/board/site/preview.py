@@ -10,7 +10,7 @@ from io import BytesIO
 from typing import Any
 from unicodedata import combining, normalize
 
-from scorer.board.charts.svg import Cache, chart_key
+from scorer.board.charts.panel import Cache, chart_key
 from scorer.board.site.captions import counts, table_caption, track_status
 from scorer.board.site.views import BoardView
 from scorer.errors import need
@@ -28,6 +28,9 @@ INK, SOFT, HAIR, ACCENT = "#1c1b18", "#5d5a53", "#ddd9ce", "#0a4c7a"
 LACKING = re.compile("[^ -~\u00b7\u2018\u2019\u201c\u201d\u2026]")
 """A character that the font of Pillow lacks."""
 
+FINE = re.compile(r"(?<=:\d\d):\d\d(?= UTC)|, with [^,]* of grace$")
+"""The seconds and the grace in the state of a track, which the picture leaves out."""
+
 DASHES = str.maketrans("\u2010\u2011\u2012\u2013\u2014\u2212\u00a0", "------ ")
 
 
@@ -37,15 +40,14 @@ def preview(challenge: Challenge, view: BoardView, cache: Cache) -> bytes:
     about = f"{sentence(track.shown_stage)} {view.columns[0].head} · {counts(view.board)[0]}"
     first = f"{_drawable(challenge.name, '')} · {about}".removeprefix(" · ")
     caption, title = table_caption(view.board), _drawable(track.title, track.name)
-    state = str(status.striptags()) or caption
+    state = FINE.sub("", str(status.striptags())) or caption
     texts = first, title, state, "" if view.ranked else caption, address
     words = tuple(LACKING.sub("?", _plain(text)) for text in texts)
     rows = []  # what is written, and places in percent of the axis
     for row in view.ranked[:ROWS]:
         places = (row.strip.mean, *(row.strip.interval or ())) if row.strip else ()
         score = f"{row.scores[0] or 0.0:.{track.shown_decimals}f}"
-        name = _drawable(row.row.name, _drawable(row.row.slug, "(a name in other letters)"))
-        rows.append(((row.rank, name, score), [float(at.rstrip("%")) for at in places]))
+        rows.append(((row.rank, _drawable(row.row.name, ""), score), [float(at.rstrip("%")) for at in places]))
     ticks = [([label], [float(at.rstrip("%"))]) for at, label in view.axis.ticks if rows]
     draw = partial(_drawn, words, rows, ticks, (challenge.branding.accents or (ACCENT,))[0])
     key = chart_key(draw)

@@ -8,6 +8,7 @@ from typing import Unpack
 
 from markupsafe import Markup
 
+from scorer.board.charts.panel import Chart
 from scorer.board.charts.rankings import (
     blob_plot,
     podium_plot,
@@ -17,7 +18,6 @@ from scorer.board.charts.rankings import (
     significance_map,
     tau_violin,
 )
-from scorer.board.charts.svg import Chart
 from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
 from scorer.board.site.templates import environment_of, render_template, source

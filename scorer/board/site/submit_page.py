@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
 from scorer.board.site.templates import Navigation, Page, environment_of, markdown_pages, render_page, source
+from scorer.errors import Findings
 from scorer.settings.tracks import Challenge
 
 ASSETS: Mapping[str, str] = {"submit.css": "text/css", "submit.js": "text/javascript"}
@@ -30,10 +31,7 @@ class Held:
     size: int
     at: datetime
     is_valid: bool
-    findings: Sequence[tuple[str, str]]
-    """The line, or empty, and what was found there: the first ones."""
-    count: int
-    """How many findings there are in all."""
+    findings: Findings
     summary: str
     """How much the file has, or how many errors."""
     metadata: dict[str, str] = field(default_factory=dict)

@@ -92,7 +92,7 @@ def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterat
     """
     teams: dict[str, tuple[Team, list[TeamInTrack]]] = {}
     for table in views:
-        marks = _marks(table)
+        marks = Counter(mark for row in table.rows if (mark := _mark(table, row)) is not None)
         ranks = [(past, {row.folder: row.placing.rank for row in past.rows}) for past in table.board.past]
         for position, view in enumerate(table.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
@@ -129,11 +129,6 @@ def _mark(board: BoardView, row: RowView) -> float | None:
     """Where the primary score of a row is on the axis, in percent. Marks that would cover each other are one."""
     score = row.scores[0]
     return None if score is None else round(2 * board.axis.position(score)) / 2
-
-
-def _marks(board: BoardView) -> Mapping[float, int]:
-    """The marks of all rows that have one, and how many rows each is of."""
-    return Counter(mark for row in board.rows if (mark := _mark(board, row)) is not None)
 
 
 def other_marks(part: TeamInTrack) -> list[str]:

@@ -435,18 +435,13 @@ SHIPPED = "shipped"
 """The folder that a template names to extend a shipped template which it replaces."""
 
 
-def has_templates(folder: Path) -> bool:
-    """Whether a folder has templates that are not the shipped ones."""
-    return folder.resolve() != shipped_templates().resolve() and any(folder.glob("*.html"))
-
-
 def environment_of(own: Path | None) -> Environment:
     """The environment of all templates: escapes HTML, refuses undefined names, and adds the filters.
 
     The templates in the folder `own` come before the shipped ones; None: there is no such folder. If it has any, all
     are rendered in the sandbox, which is slower.
     """
-    is_own = own is not None and has_templates(own)
+    is_own = own is not None and own.resolve() != shipped_templates().resolve() and any(own.glob("*.html"))
     shipped = TemplateFolder(shipped_templates())
     folders = [] if own is None else [TemplateFolder(own)]
     environment = (Sandbox if is_own else Environment)(

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 
 from scorer.board.board import Board, Row, SliceBoard, SliceRow, rule_sections
 from scorer.board.site.captions import table_caption
-from scorer.board.site.figures import Axis, axis_for
 from scorer.board.site.neighbours import neighbours, p_decimals, p_text
 from scorer.board.site.team_pages import MOST_QUERIES
 from scorer.board.site.templates import Page, to_text
@@ -59,22 +58,18 @@ def compare_pages(view: BoardView) -> Iterator[Page]:
     if found is None:
         return
     positions = sorted(field.pairs)
-    ends = [abs(end) for pair in board.pairs for end in (pair.difference, *(pair.interval or ()))]
-    upwards = axis_for(ends)
-    axis = Axis(upwards.step, -upwards.last, upwards.last)
     values = {
         "board": board,
         "table": view,
         "teams": [view.rows[position] for position in positions],
         "of_leader": found,
-        "axis": axis,
-        "data": json.dumps(_compared(view, positions, axis), separators=(",", ":"), ensure_ascii=False),
+        "data": json.dumps(_compared(view, positions), separators=(",", ":"), ensure_ascii=False),
     }
     about = f"Any two teams of {board.track.title}: the difference of their scores, its interval, and tests."
     yield Page(f"{board.track.name}/{COMPARE}", "compare.html", about, values)
 
 
-def _compared(view: BoardView, positions: Sequence[int], axis: Axis) -> dict[str, object]:
+def _compared(view: BoardView, positions: Sequence[int]) -> dict[str, object]:
     """What the script of the page selects from; teams are places in `positions`.
 
     Numbers are as they are shown, in units of their last decimal. A p-value of 0 is less than one unit.
@@ -101,7 +96,6 @@ def _compared(view: BoardView, positions: Sequence[int], axis: Axis) -> dict[str
     ]
     return {
         "pairs": pairs,
-        "axis": [axis.first * axis.step, axis.last * axis.step],
         "decimals": decimals,
         "ids": [board.query_ids[query] for query in queries.queries] if queries else [],
         "scores": [[units(score, 0) for score in queries.of_rows[each]] for each in positions] if queries else [],

@@ -31,9 +31,6 @@ from scorer.measures import Measure
 from scorer.settings.rules import MetadataField
 from scorer.wording import letters, range_of_ranks, shared_ranks
 
-MARKED_ROWS = 300
-"""With more rows, a board has no histograms and no sparklines, so that its page stays small."""
-
 MEASURES = 3
 """How many further measures are shown at first; those that are equal for all rows are not."""
 
@@ -51,6 +48,10 @@ DIGIT, BOLD_DIGIT, LETTER = 0.465, 0.585, 0.43
 
 PADDING = 0.6
 """Of a cell, in rem."""
+
+NAME_LETTER, TEAM, WIDEST_NAME, WIDE = 0.52, 40, 60, 90
+"""The width of a letter of a name in rem; of the column of names at least and at most, in quarters of a rem; and of the
+windows, in rem, from which on it is wider than at least."""
 
 WIDEST_HEAD = 26
 """The width at which the heading of a measure breaks, in quarters of a rem."""
@@ -158,7 +159,7 @@ def board_columns(
     The primary measure is the first of `measures`; `scores` has the shown scores of each row. `marks` says whether the
     scores of queries are drawn for any row.
     """
-    drawn, both = len(board.rows) <= MARKED_ROWS, board.shows_both
+    drawn, both = len(board.rows) <= LONG_ROWS, board.shows_both
     entries = [len(row.present_entries) for row in board.rows]
     has_tiers = board.primary_certainty is not None
     has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
@@ -168,7 +169,7 @@ def board_columns(
         BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,
         BoardColumn("rank", "Rank", 10, "ascending"),
         BoardColumn("range", "Range", 17, "ascending") if has_tiers else None,
-        BoardColumn("team", "Team", 40, "ascending"),
+        BoardColumn("team", "Team", TEAM, "ascending"),
         BoardColumn("affiliation", "Affiliation", 40, "ascending", shown=False)
         if any(row.team.affiliation for row in board.rows)
         else None,
@@ -193,7 +194,9 @@ def board_columns(
             for field in board.metadata_fields
         ),
     ]
-    return _with_windows(_with_toggles([column for column in candidates if column]))
+    columns = _with_windows(_with_toggles([column for column in candidates if column]))
+    width = _team_width(board, columns)
+    return tuple(replace(column, width=width) if column.kind == "team" else column for column in columns)
 
 
 OPTIONAL = ("tier", "range", "affiliation", "interval", "judged", "queries", "preliminary", "before", "change", "best")
@@ -222,6 +225,14 @@ def _differ(values: Sequence[object]) -> bool:
 def _score_width(decimals: int, digit: float) -> int:
     """The width of a score from 0 to 1 in quarters of a rem; a point takes about half the room of a digit."""
     return math.ceil(((decimals + 1.6) * digit + PADDING) * QUARTERS)
+
+
+def _team_width(board: Board, columns: Sequence[BoardColumn]) -> int:
+    """The width of the longest name, as far as the other columns leave room in a window of `WIDE` rem."""
+    longest = max((len(row.name) + len(" baseline" if row.baseline else "") for row in board.rows), default=0)
+    wanted = min(math.ceil((longest * NAME_LETTER + 2 * PADDING) * QUARTERS), WIDEST_NAME)
+    spare = int((WIDE - SIDES - AXIS) * QUARTERS) - sum(column.width for column in columns if column.shown)
+    return max(TEAM, min(wanted, TEAM + spare))
 
 
 def _head_width(measure: MeasureColumn) -> int:
@@ -362,11 +373,6 @@ class BoardView:
         return len(self.rows) > LONG_ROWS
 
     @property
-    def lacks_marks(self) -> bool:
-        """Whether histograms and sparklines are left out because the board is long."""
-        return len(self.rows) > MARKED_ROWS
-
-    @property
     def interval_decimals(self) -> int:
         return min(self.board.track.shown_decimals, INTERVAL_DECIMALS)
 
@@ -401,7 +407,7 @@ def board_view(
     scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
     axis, where = board_axis(board, scores), places(board)
-    marks = len(board.rows) <= MARKED_ROWS
+    marks = len(board.rows) <= LONG_ROWS
     blank: tuple[Mark | None, ...] = (None,) * len(board.rows)
     drawn = histograms(board) if marks else blank
     rows = tuple(

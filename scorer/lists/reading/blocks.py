@@ -110,11 +110,19 @@ SMALL = 1 << 26
 
 
 class UnreadableError(Exception):
-    """The file cannot be read further; earlier findings stay."""
+    """The file cannot be read further; earlier findings stay. Its advice is for who chooses the settings of a track."""
 
-    def __init__(self, text: str, line: int = 0) -> None:
+    def __init__(self, text: str, line: int = 0, advice: str = "") -> None:
         super().__init__(text)
-        self.line = line
+        self.line, self.advice = line, advice
+
+    def __str__(self) -> str:
+        return f"{super().__str__()}{self.advice}"
+
+    @property
+    def problem(self) -> Problem:
+        """What a message says about the file."""
+        return Problem.of_form(self.line, super().__str__(), self.advice)
 
 
 class LimitError(UnreadableError):
@@ -150,7 +158,7 @@ def reported(findings: Findings) -> Iterator[None]:
     try:
         yield
     except UnreadableError as error:
-        findings.add(error.line, str(error))
+        findings.put(error.problem)
 
 
 @contextmanager

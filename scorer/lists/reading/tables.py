@@ -287,7 +287,7 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
         # Lists whose worst item is first have the ranks 3, 2, 1; what falls to another number is a score.
         is_swapped = (further[same] < 0).all() and rank[np.append(new[1:], True)].max() > 1
     if is_swapped:
-        return Problem(
+        return Problem.of_form(
             0, f"the run scores of each list are 1, 2, 3, ... and its ranks are not: the two look swapped{DECIDE}"
         )
     first_odd = int(line[odd[0]]) if odd.size else 0
@@ -299,11 +299,13 @@ def contradiction(query: pa.StringArray, stated: pa.Array, score: Floats, line: 
     rising = np.flatnonzero(below & (up > 0)) + 1
     rows = f"of the first {counted(rank.size, 'row')}{DECIDE}"
     if rising.size and not (below & (up < 0)).any():
-        return Problem(0, f"the run scores rise with the rank, as distances do; negate distances{DECIDE}")
+        return Problem.of_form(0, f"the run scores rise with the rank, as distances do; negate distances{DECIDE}")
     if rising.size:
         where = f"rank {rank[rising[0]]:g} has a higher run score, {score[rising[0]]:g}, than the rank before it"
-        return Problem(int(line[rising[0]]), f"{where}; so in {rising.size:,} {rows}")
-    return Problem(first_odd, f"the rank is no whole number, in {odd.size:,} {rows}") if odd.size else None
+        return Problem.of_form(int(line[rising[0]]), f"{where}; so in {rising.size:,} {rows}")
+    if not odd.size:
+        return None
+    return Problem.of_form(first_odd, f"the rank is no whole number, in {odd.size:,} {rows}")
 
 
 ID_IN_LIST = re.compile(r"""'([^']*)'|"([^"]*)"|([^][(){}'",\s]+)""")
@@ -439,8 +441,10 @@ IN_BRACKETS, ONE_A_LINE = "[", "\n"
 TIGHT_COMMA = re.compile(r",[^\s,]")
 UNUSUAL = re.compile("[;|]")
 """Marks that no list has between items, as far as is known."""
-ONE_IN_BRACKETS = re.compile(r"^\s*[\[(](?![0-9]+[\])])[^'\",\s]+[\])]\s*$|[;|]")
-"""What may be an id with brackets, or has unusual marks, where no list has several ids or quotes."""
+SEVERAL = re.compile(r"['\",\s]")
+"""What is in lists of several ids, or of ids in quotes."""
+ONE_IN_BRACKETS = re.compile(r"^.(?![0-9]+.$).+.$")
+"""What is in brackets, but no number."""
 LONE_BLANK = re.compile(r"[^\s,]\s+[^\s,]")
 """White space that is next to no comma."""
 
@@ -462,11 +466,10 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
         tight = [text for text in plain if TIGHT_COMMA.search(text)]
         is_mixed = any(re.search(r",\s", text) for text in spaced)
         odd = next((text for text in tight if is_mixed or ",_" in text or _has_url(text)), None)
-    if len({*map(_is_bracketed, filter(str.strip, texts))}) > 1:
-        found = next(filter(str.strip, bare))
-        raise UnreadableError(f"found {quoted(found)} without brackets, which other lists have; write all lists alike")
-    unusual = UNUSUAL if mark or bare or len(plain) < len(texts) else ONE_IN_BRACKETS
-    odd = odd or next((text for text in (*plain, *texts) if mark != "," and unusual.search(text)), None)
+    odd = odd or next((text for text in plain if mark != "," and UNUSUAL.search(text)), None)
+    bracketed = [text.strip() for text in texts if _is_bracketed(text)]
+    if not any(map(SEVERAL.search, bracketed)):
+        odd = odd or next(filter(ONE_IN_BRACKETS.search, bracketed), None)
     lists = [_parts(text, mark) for text in bare if mark in text]
     first, later = {parts[0] for parts in lists if parts}, {part for parts in lists for part in parts[1:]}
     is_clear = not lists or 2 * sum(len(parts) > 2 for parts in lists) >= len(bare) or bool(first & later)
