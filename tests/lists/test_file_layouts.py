@@ -79,6 +79,7 @@ BOTH = {
     "one blank": ("c1\tNew York\nc2\tIce\n", ["one id with a blank, or a list"]),
     "a semicolon": ("query,items\nc1,d1;d2\nc2,d3\n", ["one id with marks, or a list"]),
     "semicolons and a blank": ('query,items\nc1,"New York;d2"\nc2,d3\n', ["one id with marks, or a list"]),
+    "semicolons and a comma": ('query,items\nc1,"d1;d2;a,b"\nc2,d3\n', ["or a list"]),
     "one in brackets": ('query,items\nc1,"(a)"\nc2,[b]\n', ["one id with marks, or a list"]),
     "two marks": ("c1\tNew York, NY\nc2\tIce\n", ["one id with commas and blanks, or a list"]),
     "a cell": ('query,items\nc1,"Report,_1992"\nc2,Ice\n', ["one id with a comma, or a list"]),

@@ -217,8 +217,9 @@ class Header:
                 "columns, as in delimited:query=session,item=track, or delimited:header=no,query=1,item=2,grade=3)",
                 line,
             )
-        names = _with_row_names(head_names(text, delimiter), sample(head.content), delimiter, line)
         try:
+            places_of(names := head_names(text, delimiter))
+            names = _with_row_names(names, sample(head.content), delimiter, line)
             return cls(line, delimiter, names, places_of(names))
         except UnreadableError as error:
             error.args, error.line = (f"{error} (in the header)",), line

@@ -466,7 +466,8 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
         tight = [text for text in plain if TIGHT_COMMA.search(text)]
         is_mixed = any(re.search(r",\s", text) for text in spaced)
         odd = next((text for text in tight if is_mixed or ",_" in text or _has_url(text)), None)
-    odd = odd or next((text for text in plain if mark != "," and UNUSUAL.search(text)), None)
+    unusual = (text for text in plain if UNUSUAL.search(text))
+    odd = odd or next((text for text in unusual if mark != "," or text.count(";") >= text.count(",")), None)
     bracketed = [text.strip() for text in texts if _is_bracketed(text)]
     if not any(map(SEVERAL.search, bracketed)):
         odd = odd or next(filter(ONE_IN_BRACKETS.search, bracketed), None)
