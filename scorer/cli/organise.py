@@ -295,7 +295,7 @@ def retry(
     with open_store(challenge) as (settings, _, store):
         count = retry_entries(settings, store, entries)
     found = f"{counted(count, 'failed entry', 'failed entries')}; `scorer run` tries again"
-    print_result(found if count else "no entry has failed, so there is none to try again")
+    print_result(found if count else "no entry has failed")
     return 0
 
 
