@@ -271,7 +271,7 @@ NO_LISTS = {
     "| query | item | score |\n|---|---|---|\n| q1 | d1 | 0.9 |\n": "a printed table",
     "+-------+------+\n| query | item |\n+-------+------+\n": "a printed table",
     "┌───────┬──────┐\n│ query ┆ item │\n": "a printed table",
-    "   query item  score\n0     q1   d1    0.9\n": "names 3 columns, and the rows below have 4",
+    "   query item  score\n0     q1   d1    0.9\n1     q1   d2    0.8\n": "names 3 columns, and the rows below have 4",
     "q1 Q0 d1 1 1,234.5 t\n": "without marks between thousands",
     "query\titem\tscore\nq1\td1\t1 234.5\n": "without marks between thousands",
     "query\titem\tscore\nq1\td1\t1234,5\n": "write a decimal point",

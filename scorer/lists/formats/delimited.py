@@ -273,8 +273,8 @@ def _with_row_names(names: list[str], lines: Sequence[str], delimiter: str, line
         text.startswith(f'"{number}"') and row[0] == str(number)
         for number, (text, row) in enumerate(zip(lines[1:], rows, strict=True), 1)
     )
-    if is_of_r:
-        return ["", *names]
+    if is_of_r or len(rows) == 1:  # a single row is reported with its line
+        return ["", *names] if is_of_r else names
     have = f"{counted(len(names), 'column')}, and the rows below have {counts.pop()}"
     raise UnreadableError(f"the header {quoted(lines[0])} names {have}; give each column one name", line)
 
