@@ -95,22 +95,20 @@ def test_a_board_without_ranks_or_queries_says_so() -> None:
     [
         (
             board_with((0, 1), (2,)),
-            "Two tiers; every team below one is separable from its best. Differences of a typical pair under about "
-            "0.061 are not separable.",
+            "Two tiers; all below one are separable from its best. Typical differences under 0.061 are not separable.",
         ),
         (
             board_with((0, 1)),
-            "One tier; no team is separable from the first. Differences of a typical pair under about 0.061 are not "
-            "separable.",
+            "One tier; no team is separable from the first. Typical differences under 0.061 are not separable.",
         ),
         (
             board_with((0,), (1,)),
-            "All separable; each team is significantly better than every team after it. Differences of a typical pair "
-            "under about 0.061 are not separable.",
+            "All separable; each team is significantly better than every team after it. Typical differences "
+            "under 0.061 are not separable.",
         ),
         (
             board_with(tuple(range(14))),
-            "One tier; no team is separable from the first. Differences of a typical pair under about 0.061 are not "
+            "One tier; no team is separable from the first. Typical differences under 0.061 are not "
             "separable. 1 of 13 neighbouring ranks are separable.",
         ),
         (board_with(teams=1), "One team; a comparison needs two."),
