@@ -420,9 +420,7 @@ def season(hidden: int = 0) -> list[Step]:
         Delivery(day(12), "songs", "elder", "copy", 0.75),
         Delivery(day(12), "runs", "elder", "copy", 0.75, "inbox"),
         Delivery(day(12), "songs", "fern", "leaves", 0.2, "folder"),
-        Delivery(
-            day(12, 13), "songs", "gorse", "torn", content="# ir_metadata.start\n# kind: manual\n# ir_metadata.end\nq\n"
-        ),
+        Delivery(day(12, 13), "songs", "gorse", "torn", content=TORN),
         Delivery(day(12, 14), "songs", "gorse", "empty", 0.5, "inbox", content=""),
         Request(day(12, 16), "PUT", "songs", "amber", "/picks", '{"entries": ["{first}"]}'),
         Request(day(12, 16), "DELETE", "songs", "amber", "/entries/{second}"),

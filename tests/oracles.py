@@ -564,24 +564,6 @@ def p_plus(grades: Grades, ranking: Ranking, _: None, beta: float = 1.0, gain: s
     return sum(ratios.values()) / len(ratios)
 
 
-def bejeweled_player(
-    grades: Grades,
-    ranking: Ranking,
-    k: int,
-    T: float = 1.0,  # noqa: N803 (as the measure has it)
-    min_rel: float = 0.0,
-    max_rel: float | str = "solution",
-    *,
-    highest_of_all: float = 0.0,
-) -> float:
-    """BPM: the user stops once the gains reach T."""
-
-    def goes_on(_: int, __: float, so_far: float) -> float:
-        return float(so_far < T)
-
-    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
-
-
 def scaled_gain(highest_of_all: float, min_rel: float, max_rel: float | str) -> Gain:
     """The gain of a grade on the scale from min_rel, with gain 0, to max_rel, with gain 1."""
     top = highest_of_all if max_rel == "solution" else float(max_rel)
@@ -617,41 +599,23 @@ def continued(
     return total / weights
 
 
-def inst(
-    grades: Grades,
-    ranking: Ranking,
-    k: int | None,
-    T: float = 1.0,  # noqa: N803 (as the measure has it)
-    min_rel: float = 0.0,
-    max_rel: float | str = "solution",
-    *,
-    highest_of_all: float = 0.0,
-) -> float:
-    """INST: the user's remaining goal is T minus the gain so far."""
+def with_goal(goes_on: Callable[[int, float, float], float]) -> Callable[..., float]:
+    """The user goes on with a probability that depends on rank, T, and total gain so far."""
 
-    def goes_on(rank: int, _: float, so_far: float) -> float:
-        left = T - so_far
-        return ((rank + T + left - 1) / (rank + T + left)) ** 2
+    def oracle(
+        grades: Grades,
+        ranking: Ranking,
+        k: int | None,
+        T: float = 1.0,  # noqa: N803 (as the measure has it)
+        min_rel: float = 0.0,
+        max_rel: float | str = "solution",
+        *,
+        highest_of_all: float = 0.0,
+    ) -> float:
+        gain = scaled_gain(highest_of_all, min_rel, max_rel)
+        return continued(grades, ranking, k, gain, lambda rank, _, so_far: goes_on(rank, T, so_far))
 
-    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
-
-
-def insq(
-    grades: Grades,
-    ranking: Ranking,
-    k: int | None,
-    T: float = 1.0,  # noqa: N803 (as the measure has it)
-    min_rel: float = 0.0,
-    max_rel: float | str = "solution",
-    *,
-    highest_of_all: float = 0.0,
-) -> float:
-    """INSQ: the goal does not change."""
-
-    def goes_on(rank: int, _: float, __: float) -> float:
-        return float(((rank + 2 * T - 1) / (rank + 2 * T)) ** 2)
-
-    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
+    return oracle
 
 
 def scaled_dcg(
@@ -1060,9 +1024,9 @@ ORACLES: dict[str, Callable[..., float]] = {
     "Q": q_measure,
     "P-plus": p_plus,
     "nERR": normalised_err,
-    "BPM": bejeweled_player,
-    "INST": inst,
-    "INSQ": insq,
+    "BPM": with_goal(lambda _, goal, so_far: float(so_far < goal)),
+    "INST": with_goal(lambda rank, goal, so_far: ((rank + 2 * goal - so_far - 1) / (rank + 2 * goal - so_far)) ** 2),
+    "INSQ": with_goal(lambda rank, goal, _: ((rank + 2 * goal - 1) / (rank + 2 * goal)) ** 2),
     "SDCG": scaled_dcg,
     "NERR8": nearly_err(lambda _, __, ___: 1.0),
     "NERR9": nearly_err(lambda rank, _, __: rank / (rank + 1)),

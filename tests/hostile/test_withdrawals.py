@@ -231,28 +231,3 @@ def test_a_file_that_is_replaced(case: str, siege: Siege) -> None:
     for command_ in ("status", "doctor"):
         assert_printable(siege.run(command_))
     siege.restore()
-
-
-def test_a_team_withdraws_and_returns(siege: Siege) -> None:
-    """With the same bytes, nothing is scored again; the time of receipt stays."""
-    file = siege.main / "20260131T130000Z-charlie.txt"
-    content = file.read_bytes()
-    file.unlink()
-    assert siege.run("run").code == 0
-    assert "charlie" not in siege.board()
-    file.write_bytes(content)
-    answer = siege.run("run")
-    assert "main: 0 scored, 4 known, 0 rejected" in answer.err
-    assert siege.board() == siege.rows
-
-
-def test_new_bytes_under_an_old_name(siege: Siege) -> None:
-    """Are another entry; the old one is withdrawn, also with the size and the time of the old one."""
-    file = siege.main / "20260131T130000Z-charlie.txt"
-    before = file.stat()
-    content = file.read_bytes()
-    file.write_bytes(content.replace(b"apple", b"peach"))
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    answer = siege.run("run")
-    assert "main: 1 scored, 3 known" in answer.err
-    assert siege.board()["charlie"]["entries"] == 1

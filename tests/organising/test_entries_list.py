@@ -206,15 +206,6 @@ def test_late_entries_have_scores_once_the_late_board_is_shown(tmp_path: Path) -
     assert scores(live) == {"a/early": (None, None)}
 
 
-def test_before_the_first_run_there_is_nothing_to_list(tmp_path: Path, terminal: Terminal) -> None:
-    """A message says so."""
-    live = Live.of(tmp_path, ONE)
-    answer = terminal.run("entries", live.folder)
-
-    assert (answer.code, answer.out) == (1, "")
-    assert "scorer run" in answer.err
-
-
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not allow such names")
 def test_hostile_names_are_text(tmp_path: Path, terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
     """In JSON, on one line of the table, and guarded in CSV."""

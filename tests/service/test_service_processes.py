@@ -202,19 +202,6 @@ class TestKilled:
         assert here("run", folder).code == 0
         assert board(folder) == calm
 
-    def test_without_the_sender_the_next_run_completes_a_recorded_delivery(self, tmp_path: Path) -> None:
-        """The sender never comes back."""
-        folder = challenge(tmp_path / "live")
-        token, delivery = token_of(folder), str(uuid.uuid4())
-        first = (STEPS["when it is recorded"],)
-        with serving(folder, "--no-runner", program=KILLED_AT, first=first) as server:
-            with suppress(OSError, http.client.HTTPException):
-                server.put(token, delivery, GOOD)
-            server.process.wait(WAIT)
-        assert delivered_files(folder) == []
-        assert here("run", folder).code == 0
-        assert [path.read_text() for path in delivered_files(folder)] == [GOOD]
-
     def test_the_loops_end_with_a_server_that_is_killed(self, tmp_path: Path) -> None:
         """However it ends."""
         folder = challenge(tmp_path / "live")

@@ -163,13 +163,6 @@ def test_a_new_chain_is_found_with_an_earlier_copy_or_a_head(verify: Verify, tmp
     assert failed(verify(lines, "--head", LINES[4].head.hex())) == []
 
 
-def test_another_kind_is_found(verify: Verify) -> None:
-    """The head covers it."""
-    (found,) = failed(verify([*LINES[:5], replace(LINES[5], kind="arrival"), *LINES[6:]]))
-
-    assert ": line 6 (event 6): found " in found
-
-
 def test_another_epoch_is_found(verify: Verify) -> None:
     """By the order of epochs, also with heads that fit."""
     lines = chained([*LINES[:5], *(replace(line, epoch=2) for line in LINES[5:])])
