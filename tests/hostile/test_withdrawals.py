@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.commands import Answer, command
 from tests.hostile.sieges import LISTS, Siege, assert_printable, make_sparse
+from tests.organising.test_faults import bound_by_permissions
 
 COUNT = 20
 """The files of a large team."""
@@ -38,19 +37,6 @@ def entries(siege: Siege) -> dict[str, object]:
     return {team: row["entries"] for team, row in siege.board().items()}
 
 
-def bound_by_permissions(siege: Siege, *options: str) -> Answer:
-    """Score as a user who is subject to permissions, also if root runs the tests."""
-    prefix: list[str] = []
-    if os.geteuid() == 0:
-        if shutil.which("setpriv") is None:
-            pytest.skip("root can read and write everything, and there is no setpriv to change that")
-        prefix = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
-    done = subprocess.run(
-        [*prefix, *command("score", siege.folder, *options)], capture_output=True, text=True, check=False, timeout=120
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
-
-
 LOCKS: dict[str, Callable[[Siege], list[Path]]] = {
     "file": lambda siege: [siege.main / "20260131T120000Z-bravo.txt"],
     "folder-of-the-best-team": lambda siege: [siege.main / "alpha"],
@@ -68,7 +54,7 @@ def test_what_cannot_be_read_is_not_withdrawn(case: str, siege: Siege) -> None:
     for path in locked:
         path.chmod(0)
     try:
-        answer = bound_by_permissions(siege, "--confirm-withdrawals")
+        answer = bound_by_permissions("score", siege.folder, "--confirm-withdrawals")
     finally:
         for path, before in zip(locked, modes, strict=True):
             path.chmod(before)

@@ -11,8 +11,8 @@ import pytest
 from studies import choosing, coverage
 from studies.coverage import Alarms, Coverage, Decisions
 from studies.populations import POPULATIONS, Population
-from studies.study import Study
 from tests.paths import DOCS
+from tests.project.test_studies import verdicts
 
 pytestmark = pytest.mark.ci
 
@@ -31,11 +31,6 @@ def tables() -> list[list[list[str]]]:
 def percent(cell: str) -> float:
     """The share that a cell shows."""
     return float(cell.removesuffix(" %")) / 100
-
-
-def verdicts(study: Study) -> list[str]:
-    """The verdicts on the claims, in order."""
-    return [claim.verdict for claim in study.claims]
 
 
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda population: population.name)

@@ -353,7 +353,6 @@ class Earlier(Committed):
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Of the log on the site."""
         return [json.loads(line) for line in self.page("log.jsonl").splitlines()]
 
     def decide(self, name: str = "Elder") -> None:

@@ -16,9 +16,9 @@ from scorer.organising.derivation import verified_challenge
 from scorer.scoring.executors import base
 from scorer.verification.log import KnownHead, verified_log
 from tests import second_verifier
-from tests.forging import PUBLIC, Forger, encoded, forger_of, sha256, table
+from tests.forging import PUBLIC, Forger, forger_of, table
 from tests.live_challenges import POOR
-from tests.second_verifier import problems
+from tests.second_verifier import canonical, problems, sha256
 
 OTHER = "ab" * 32
 
@@ -207,7 +207,7 @@ def the_commitment_is_another_one(forger: Forger) -> None:
     event = forger.event("commitment")
     content = json.loads(event["body"]["opening"].partition("\n")[2])
     content["tracks"]["lists"]["rules"]["list_length"] = 2
-    opening = f"scorer-commitment-v1\n{encoded(content)}"
+    opening = f"scorer-commitment-v1\n{canonical(content)}"
     event["body"] |= {"opening": opening, "sha256": sha256(opening.encode())}
     forger.members[f"{PUBLIC}commitment.txt"] = opening.encode()
     forger.document("commitment.json", lambda each: each["commitments"][-1].update(sha256=event["body"]["sha256"]))
