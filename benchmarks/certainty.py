@@ -53,7 +53,7 @@ def by_scorer(scores: Floats, draws: int) -> dict[str, Any]:
         rank_ranges(tests.better())
         rank_ranges(tests.better_marginally(), tests.worse_marginally())
         rank_frequencies(ranked(means))
-        tiers(np.argsort(RULES["mean"](scores).ranks, kind="stable").tolist(), tests.better())
+        tiers(RULES["mean"](scores).ranks, tests.better())
 
     tasks: list[Callable[[], Floats]] = [
         lambda: percentile_intervals(resampled_means(scores, draws)),

@@ -9,6 +9,8 @@ moniz_permutations.py   Moniz, Torgo and Vinagre, arXiv 1612.06136, figure 2
 moniz_news.py           the same paper, table 1
 populations.py          queries from which scores are drawn, with known means
 coverage.py             how often intervals, ranges of ranks, tiers and tests are right on such scores
+skewed.py               how often intervals are right where rare scores decide the mean
+tracks.py               how often overall rankings are right where tracks share queries
 shown_scores.py         what a board shows of preliminary scores: rounded, or by the Ladder
 ladder_attack.py        a team that overfits the preliminary queries by probing the board, in two ways
 ladder_cost.py          how often the Ladder shows the true improvements of a fair team

@@ -16,6 +16,8 @@ from studies import (
     moniz_permutations,
     scheel_ohsumed,
     scheel_swaps,
+    skewed,
+    tracks,
 )
 from studies.study import AbsentError, Study
 
@@ -30,6 +32,9 @@ STUDIES: dict[str, Callable[[], Study]] = {
     "coverage-intervals": coverage.intervals,
     "coverage-ranks": coverage.rank_ranges_and_tiers,
     "coverage-alarms": coverage.false_alarms,
+    "coverage-overall": tracks.overall,
+    "coverage-skewed": skewed.means,
+    "coverage-losses": skewed.losses,
     "choosing": choosing.choosing,
     "copies": copies.copies,
     "ladder-votes": ladder_attack.by_votes,

@@ -10,7 +10,7 @@ import numpy as np
 from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScores, RowCertainty, Tier
 from scorer.measures.matched import Floats
 from scorer.scoring.analysis.kept import ExtremeQuery
-from scorer.scoring.statistics.rankings import rank_ranges, ranked, tiers
+from scorer.scoring.statistics.rankings import rank_ranges, ranked, separable_from_leaders, tiers
 from scorer.scoring.statistics.resampling import (
     SignFlips,
     pair_p_values,
@@ -58,7 +58,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
     scores = every[[scored.index(position) for position in of_teams]]
     tests = sign_flips(scores, flips=999)
     better = tests.better()
-    groups = tiers(range(len(scores)), better)
+    groups = tiers(np.arange(len(scores)), better)
     ranges = rank_ranges(better)
     intervals = percentile_intervals(resampled_means(every, RESAMPLES))
     first = (ranked(resampled_means(scores, RESAMPLES)) == 1).mean(axis=0)
@@ -72,7 +72,8 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
             team = of_teams.index(position)
             begin, end = map(int, ranges[team])
             tier = next(number for number, group in enumerate(groups) if team in group)
-            row_certainty = RowCertainty((low, high), (begin, end), tier, float(first[team]), histogram)
+            apart = bool(separable_from_leaders(groups, better)[team])
+            row_certainty = RowCertainty((low, high), (begin, end), tier, float(first[team]), histogram, apart)
         rows[position] = replace(rows[position], certainty=(row_certainty, *(None,) * (len(board.columns) - 1)))
     of_board = Certainty(
         queries=queries,

@@ -17,7 +17,7 @@ from functools import cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from scipy import stats
+from scipy import optimize, stats
 from scipy.interpolate import PchipInterpolator
 
 from example.season_plan import Content, PhasePlan, QuotaPlan, Season, Step, TrackPlan
@@ -1759,7 +1759,30 @@ def mean_interval(scores: Sequence[float]) -> tuple[float, float]:
         return low
 
     hits, misses = trials * mean, trials * (1 - mean)
-    return (
+    ends = (
         0.0 if mean == 0 else end(hits + 0.5 - half, misses + 0.5 + half, 0.025),
         1.0 if mean == 1 else end(hits + 0.5 + half, misses + 0.5 - half, 0.975),
     )
+    return (
+        min(ends[0], 1 - gaffke_bound([1 - x for x in scores]))
+        if sum(x <= 0.5 for x in scores) <= count / 20
+        else ends[0],
+        max(ends[1], gaffke_bound(scores)) if sum(x >= 0.5 for x in scores) <= count / 20 else ends[1],
+    )
+
+
+def gaffke_bound(scores: Sequence[float]) -> float:
+    """Gaffke's upper bound of the mean at 95 %, by the saddlepoint of the weights' cumulants for each candidate."""
+    numbers = [*scores, 1.0]
+    count, mean = len(numbers), math.fsum(numbers) / len(numbers)
+
+    def distance(bound: float) -> float:
+        away = [x - bound for x in numbers]
+        tilt = optimize.brentq(
+            lambda s: math.fsum(a / (1 - s * a) for a in away), 0, (1 - 1e-13) / max(away), xtol=1e-14, rtol=1e-14
+        )
+        root = math.sqrt(2 * math.fsum(math.log1p(-tilt * a) for a in away))
+        slope = tilt * math.sqrt(math.fsum((a / (1 - tilt * a)) ** 2 for a in away))
+        return root + math.log(slope / root) / root - float(stats.norm.ppf(0.95))
+
+    return 1.0 if mean == 1 else float(optimize.brentq(distance, mean + 0.1 * (1 - mean) / count, 1 - 1e-9, xtol=1e-13))

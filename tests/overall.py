@@ -21,14 +21,19 @@ STRENGTHS = {
 
 
 def write_challenge(
-    folder: Path, overall: str = "", tracks: str = "", seed: int = 1
+    folder: Path, overall: str = "", tracks: str = "", seed: int = 1, *, shares: bool = True
 ) -> Mapping[str, dict[str, list[str]]]:
-    """Write a challenge with these lines of [overall] and of each track; return the relevant items of queries."""
+    """Write a challenge with these lines of [overall] and of each track; return the relevant items of queries.
+
+    `shares`: the queries of the shorter track have the ids of some of the others. Otherwise, each has its own id.
+    """
     draw = random.Random(seed)
     text = f'name = "Three"\n{f"[overall]{chr(10)}{overall}" if overall else ""}\n'
     relevant = {}
     for number, (track, queries) in enumerate(SOLUTIONS.items()):
-        relevant[track] = {f"q{query}": draw.sample("abcdefghij", 3) for query in range(queries)}
+        relevant[track] = {
+            f"{'q' if shares else track}{query}": draw.sample("abcdefghij", 3) for query in range(queries)
+        }
         (folder / "solutions").mkdir(parents=True, exist_ok=True)
         lines = [f"{query}:0:{','.join(f'{item}|1' for item in items)}" for query, items in relevant[track].items()]
         (folder / "solutions" / f"{track}.txt").write_text("\n".join(lines))

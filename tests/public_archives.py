@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -61,3 +65,20 @@ def archived(live: Committed, target: Path) -> Path:
     """Write the public archive of a challenge."""
     live.do(END, lambda challenge, store: export_public(challenge, store, live.folder / FILE, target))
     return target
+
+
+LATER = ("low", "high", "rank from", "rank to", "tier", "separable_from_leader")
+"""Columns that the version which wrote the expected boards did not have."""
+
+
+def without_statistics(board: bytes) -> object:
+    """A board as JSON or CSV without its statistics, which version 1.0 computed in another way, and its version."""
+    if not board.startswith(b"{"):
+        return [{**row, **dict.fromkeys(LATER)} for row in csv.DictReader(io.StringIO(board.decode()), strict=True)]
+    read = json.loads(board)
+    changes = [
+        [re.sub(r" [\d,]+ queries may miss.*", "", each) for each in row.get("changes", ())] for row in read["rows"]
+    ]
+    rows = [{**row, **dict.fromkeys(LATER), "changes": own} for row, own in zip(read["rows"], changes, strict=True)]
+    columns = [name for name in read["columns"] if name not in LATER]
+    return {**read, "version": None, "statistics": None, "rows": rows, "columns": columns}

@@ -382,7 +382,7 @@ class Board:
         primary = self.settings["primary"]
         columns = ("rank", "baseline", primary, f"preliminary {primary}", "entries", "last entry")
         board = self.archive.document(f"public/{self.name}/leaderboard.json", OF_BOARD)
-        same(board["version"], 2, "the version of the board")
+        need(board["version"] in (2, 3), "the version of the board")
         same(board["track"]["name"], self.name, "the name of the track")
         same(board["track"]["title"], self.table["title"], "the title of the track")
         counts = ("queries", "scored_queries", "preliminary_queries")
@@ -400,7 +400,12 @@ class Board:
         places = {row[1]: (row[0] in out, *place_of(row[3]), row[1]) for row in rows}
         need([*found] == sorted(found, key=lambda team: places[team]), f"{self.name}: the order of the rows")
         head = ["rank", "team", "baseline", primary, f"preliminary {primary}", "entries", "last entry"]
-        same(board["columns"], [*head, "low", "high", "rank from", "rank to", "tier"], "the columns")
+        certainty = ["low", "high", "rank from", "rank to", "tier", "separable_from_leader"][: board["version"] + 3]
+        same(
+            board["columns"],
+            [*head, *certainty],
+            "the columns",
+        )
         for row in board["rows"]:
             need(set(row) - {"id", "status", "choice", "changes"} == set(board["columns"]), "the keys of a row")
         target = io.StringIO(newline="")

@@ -26,6 +26,9 @@ from scorer.wording import counted, joined, sentence
 Interval = tuple[float, float]
 """The ends of a 95 % interval."""
 
+CERTAINTY = ("low", "high", "rank from", "rank to", "tier", "separable_from_leader")
+"""The columns of exports on the certainty of a row."""
+
 BINS = 20
 """The number of bars of a histogram of scores from 0 to 1, each as wide as the others."""
 
@@ -45,11 +48,13 @@ class RowCertainty:
     histogram: tuple[int, ...]
     """How many queries have a score in each of `BINS` steps from 0 to 1; empty for a measure without these bounds, and
     where the scores of queries are hidden."""
+    separable_from_leader: bool | None = None
+    """Whether the team is significantly worse than the best one of its tier; None for a row without a rank."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tier:
-    """Teams that are not significantly worse than the best one of them."""
+    """Teams down to the last one that is not significantly worse than the best one of them, the leader."""
 
     rows: tuple[int, ...]
     """Positions in `Board.rows`, the leader first."""

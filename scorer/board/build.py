@@ -36,7 +36,7 @@ from scorer.live.rules import TrackInForce, salted_digest
 from scorer.live.teams import MergedTeam, Merges, Team, teams
 from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Floats
-from scorer.options import EqualRanks
+from scorer.options import LEVEL, EqualRanks
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.outcomes import QueryMask, aggregated
 from scorer.scoring.statistics.rankings import rank_ranges
@@ -361,7 +361,15 @@ def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iter
         decimals = board.track.shown_decimals
         shown = f"{rounded(difference, decimals) or 0.0:+.{decimals}f}".replace("-", "\N{MINUS SIGN}")
         word = "Better" if difference >= 0 else "Worse"
-        yield f"{lead.format(word)} {_names([board.rows[other]])}: {answer} ({shown})."
+        missed = _missed(board) if board.rows[other].baseline and word == "Better" and answer == "yes" else ""
+        yield f"{lead.format(word)} {_names([board.rows[other]])}: {answer} ({shown}).{missed}"
+
+
+def _missed(board: Board) -> str:
+    """How rare losses may be that the queries do not show: those that a sample lacks with the probability `LEVEL`."""
+    queries = board.scored_queries if board.track.shows_final else board.preliminary_queries
+    share = 100 * (1 - LEVEL ** (1 / max(queries, 1)))
+    return f" {counted(queries, 'query', 'queries')} may miss losses on up to {share:.2g} % of all queries."
 
 
 MOST_TESTED = 2000

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from scorer.board.board import Board, Interval, Row
+from scorer.board.board import CERTAINTY, Board, Interval, Row
 from scorer.board.statistics import ScoredRows, measured
 from scorer.files import code_digest
 from scorer.live.entry import rounded
@@ -19,17 +19,19 @@ from scorer.live.rules import DECIMALS, overall_rules
 from scorer.live.teams import Team
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
-from scorer.scoring.analysis.kept import number_of
+from scorer.scoring.analysis.kept import Kept, number_of
+from scorer.scoring.analysis.scores import TaskScores
 from scorer.scoring.statistics.rankings import means as means_of
-from scorer.scoring.statistics.rankings import rank_ranges, tiers, values_of_track
-from scorer.scoring.statistics.resampling import intervals_of_sum
+from scorer.scoring.statistics.rankings import rank_ranges, ranked, separable_from_leaders, tiers, values_of_track
+from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
+from scorer.scoring.statistics.tracks import correlations, memberships, units_of, weighted_sums
 from scorer.settings.tables import Overall, measure_column
 from scorer.settings.tracks import Track
 from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
 
-VERSION = 1
+VERSION = 2
 """The version of the structure of the JSON document."""
 
 ROUNDED = 9
@@ -66,6 +68,8 @@ class OverallRow:
     """The ranks that the team may have, all teams taken together."""
     tier: str = ""
     """Its letter; empty where teams have no ranges."""
+    separable_from_leader: bool | None = None
+    """Whether the team is significantly worse than the best one of its tier; None where teams have no ranges."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,9 +164,10 @@ class _Ranking:
             rank = 1 + sum(key < keys[team] for key in keys) if is_ranked else None
             score = rounded(sign * float(totals[team]), self.decimals) if is_ranked else None
             rows.append(OverallRow(rank, next(row.team for row in of_tracks if row), score, parts))
-        for team, (low, high, first, last, tier) in enumerate(certain):
+        for team, (low, high, first, last, tier, apart) in enumerate(certain):
             rank_range = int(first), int(last)
-            rows[team] = replace(rows[team], interval=(low, high), rank_range=rank_range, tier=letters(int(tier)))
+            row = replace(rows[team], interval=(low, high), rank_range=rank_range, tier=letters(int(tier)))
+            rows[team] = replace(row, separable_from_leader=bool(apart))
         order = sorted(range(len(rows)), key=lambda team: (rows[team].rank or math.inf, self._arrival(team)))
         swaps = np.concatenate([np.empty((0, 3), dtype=np.int64), *self._swaps(scores[:, : self.ranked], totals)])
         examples = tuple((rows[out].team, rows[one].team, rows[other].team) for out, one, other in swaps[:SWAPS])
@@ -198,69 +203,93 @@ class _Ranking:
             if now.basis is not None
         ]
 
-    def _sampled(self, number: int, scored: ScoredRows, cache: Cache) -> tuple[Floats, Floats]:
-        """Of the ranked teams in a track: the means and the ends of their intervals, [value, team], and the means over
-        the resamples, [resample, team]; NaN where they have none.
-
-        All tracks have the same draws, each in another order: so those of tracks with equally many queries are
-        independent, too, and what is kept for the board of the track is used.
+    def _task(
+        self, number: int, scored: ScoredRows, kept: Kept, queries: Ints | None = None
+    ) -> tuple[TaskScores, Ints]:
+        """What the scores of the ranked teams in a track show on some of its queries or on all that have scores, and
+        these queries; kept as for the board of the track.
         """
         column = self.columns(self.rules.measure)[number] or 0
-        measure, kept = scored.board.track.all_measures[column], scored.kept(cache)
+        measure = scored.board.track.all_measures[column]
         scores = scored.kept_scores(measure, kept)
-        queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
+        if queries is None:
+            queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
         kept = kept.within(measure.full, number_of(queries))
         every = [True] * len(scores)
-        task = measured(scores[:, queries], scored.means(column), every, kept, bounded=measure.bounded)
-        certain, means = np.full((3, self.ranked), np.nan), np.full((self.ranked, task.resamples), np.nan)
-        present = [rows[number] is not None for rows in self.teams[: self.ranked]]
-        certain[:, present] = means_of(task.scores), *task.intervals.T
-        means[present] = np.roll(task.resampled, number, axis=1)
-        return certain, means.T
+        return measured(scores[:, queries], scored.means(column), every, kept, bounded=measure.bounded), queries
+
+    def _placed(self, number: int, values: Floats) -> Floats:
+        """[team, value]: those of the ranked teams, given those with a rank in a track; NaN for the others."""
+        placed = np.full((self.ranked, values.shape[1]), np.nan)
+        placed[[rows[number] is not None for rows in self.teams[: self.ranked]]] = values
+        return placed
 
     def certain(self, scored: Sequence[ScoredRows], cache: Cache) -> str:
-        """As JSON, of each ranked team: the interval of its overall score, the range of its rank, and its tier, from
-        resamples; the interval of a mean of scores is from those of the tracks.
-        """
-        certain, means = zip(*(self._sampled(number, of, cache) for number, of in enumerate(scored)), strict=True)
-        own, shares = np.stack(certain), (LEVEL / 2, 1 - LEVEL / 2)
-        if self.rules.rule == "mean":
-            weights = np.array(self.rules.shares) / sum(self.rules.shares)
-            ends = intervals_of_sum(own[:, 0], own[:, 1:].swapaxes(1, 2), weights).T
-        else:
-            totals = self.totals(means, shown=False)
-            ends = np.quantile(-totals if self.rules.rule == "rank" else totals, shares, axis=0)
+        """As JSON, of each ranked team: the interval of its overall score, the range of its rank, and its tier."""
+        kept = [of.kept(cache) for of in scored]
+        tasks, queries = zip(*map(self._task, range(len(scored)), scored, kept), strict=True)
+        ids = [of.view.queries(of.basis.solution).ids for of in scored]
+        units = units_of([[names[query] for query in own.tolist()] for names, own in zip(ids, queries, strict=True)])
+        scores = [self._placed(number, task.scores) for number, task in enumerate(tasks)]
         shown = self.scores(self.rules.measure)[:, : self.ranked]
-        chance = [np.where(np.isnan(mean), 0.0, each - mean) for each, mean in zip(means, own[:, 0], strict=True)]
-        better = self._better(shown, chance)
-        tier = np.empty(self.ranked)
-        for number, tied in enumerate(tiers(np.argsort(-self.totals(list(shown)), kind="stable").tolist(), better)):
-            tier[tied] = number
-        return json.dumps(np.stack([*np.round(ends, self.decimals), *rank_ranges(better).T, tier]).T.tolist())
-
-    def _better(self, scores: Floats, chance: Sequence[Floats]) -> Bools:
-        """[team, team]: whether a team is above another one, all pairs decided at once.
-
-        `scores`, [track, team], are shown ones; `chance`, [track][resample, team], is how far those of resamples are
-        from the means. Ranks and points follow from decisions on the scores of all tracks at once: with resampled
-        ranks, equal teams would differ too often.
-        """
+        totals = self.totals(list(shown))
         if self.rules.rule == "mean":
-            together = (weight * each for weight, each in zip(self.rules.shares, chance, strict=True))
-            return _above(self.totals(list(scores)), np.asarray(sum(together)) / sum(self.rules.shares), LEVEL)
+            shares = np.array(self.rules.shares) / sum(self.rules.shares)
+            intervals = np.stack([self._placed(number, task.intervals) for number, task in enumerate(tasks)])
+            means = np.stack([means_of(each) for each in scores])
+            ends = intervals_of_sum(means, intervals, shares, correlations(scores, units)).T
+            basis = [task.kept and task.kept.ranking for task in tasks]
+            rows = tuple(json.dumps([row and row.entry and row.entry.digest for row in rows]) for rows in self.teams)
+            of_all = Kept(cache.arrays, ("overall", self.rules.recorded(), basis), rows[: self.ranked])
+            sums = weighted_sums(scores, units, shares)
+            better = TaskScores(sums, totals, np.arange(self.ranked), FLIPS, kept=of_all).better
+        else:
+            drawn = self.totals(self._resampled(scored, kept, queries, memberships(units), tasks), shown=False)
+            ends = np.quantile(-drawn if self.rules.rule == "rank" else drawn, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
+            better = self._ahead(tasks)
+        tier, groups = np.empty(self.ranked), tiers(ranked(totals), better)
+        for number, tied in enumerate(groups):
+            tier[tied] = number
+        apart = separable_from_leaders(groups, better)
+        return json.dumps(np.stack([*np.round(ends, self.decimals), *rank_ranges(better).T, tier, apart]).T.tolist())
+
+    def _resampled(
+        self,
+        scored: Sequence[ScoredRows],
+        kept: Sequence[Kept],
+        queries: Sequence[Ints],
+        sets: Sequence[Mapping[int, Ints]],
+        tasks: Sequence[TaskScores],
+    ) -> list[Floats]:
+        """[track][resample, team]: the means over resamples, in which queries with the same id are drawn together.
+
+        The queries of each set are drawn among themselves. All sets have the same draws, each in another order: so
+        those with equally many queries are independent, too, and what is kept for the board of a track is used.
+        """
+        found = [np.zeros((self.ranked, RESAMPLES)) for _ in scored]
+        defined = [(~np.isnan(task.scores)).sum(axis=1) for task in tasks]
+        for order, of_set in enumerate(sets):
+            for number, own in of_set.items():
+                task, _ = self._task(number, scored[number], kept[number], queries[number][own])
+                share = ((~np.isnan(task.scores)).sum(axis=1) / defined[number])[:, None]
+                found[number] += self._placed(number, share * np.nan_to_num(np.roll(task.resampled, order, axis=1)))
+        return [of_track.T for of_track in found]
+
+    def _ahead(self, tasks: Sequence[TaskScores]) -> Bools:
+        """[team, team]: whether a team is above another one by ranks or points, all pairs decided at once.
+
+        It follows from decisions on the scores of each track at its part of the level, which leave each team some ranks
+        there: with resampled ranks, equal teams would differ too often.
+        """
         least = np.zeros((self.ranked, self.ranked))
-        for weight, of_track, each in zip(self.rules.shares, scores, chance, strict=True):
-            above = _above(np.nan_to_num(of_track, nan=-np.inf), each, LEVEL / len(chance))
+        for number, (weight, task) in enumerate(zip(self.rules.shares, tasks, strict=True)):
+            present = np.array([rows[number] is not None for rows in self.teams[: self.ranked]])
+            above = present[:, None] & ~present
+            above[np.ix_(present, present)] = (task.tests.simultaneous <= LEVEL / len(tasks)) & task.above
             first, last = rank_ranges(above).T
             ahead = first - last[:, None]
             least += weight * np.where(above, np.maximum(ahead, 1), ahead)
         return np.asarray(least > 0)
-
-
-def _above(scores: Floats, chance: Floats, level: float) -> Bools:
-    """[team, team]: whether a score is higher by more than chance makes any two of them differ."""
-    with np.errstate(invalid="ignore"):
-        return np.asarray(scores[:, None] - scores > np.quantile(np.ptp(chance, axis=1), 1 - level, method="higher"))
 
 
 def overall_board(
@@ -268,7 +297,7 @@ def overall_board(
 ) -> OverallBoard | None:
     """The overall ranking by the rules in force, given the public boards of all tracks; None without one.
 
-    Ranges of ranks come from resamples in which the queries of each track are drawn independently of the others.
+    Queries with the same id in several tracks are one unit.
     """
     rules = next((board.track.overall for board in boards if board.track.overall), None)
     by_name = {
@@ -293,7 +322,7 @@ def _exported(board: OverallBoard, row: OverallRow) -> dict[str, CellValue]:
     """The columns of a row in exports."""
     ends = *(row.interval or (None, None)), *(row.rank_range or (None, None))
     values = {"rank": row.rank, "team": row.team.name, "score": row.score}
-    values |= dict(zip(("low", "high", "rank from", "rank to", "tier"), (*ends, row.tier or None), strict=True))
+    values |= dict(zip(CERTAINTY, (*ends, row.tier or None, row.separable_from_leader), strict=True))
     for name, part in zip(board.rules.tracks, row.parts, strict=True):
         values |= {f"{name} score": part.score, f"{name} rank": part.rank, f"{name} value": part.value}
     return values

@@ -33,7 +33,16 @@ from scorer.scoring.analysis.kept import ExtremeQuery, Kept, number_of
 from scorer.scoring.analysis.scores import MOST_ALGORITHMS, TaskScores, sign_flips_of
 from scorer.scoring.outcomes import QueryMask, Rules, split_masks
 from scorer.scoring.statistics import blocks
-from scorer.scoring.statistics.rankings import SETS, mean_moves, rank_ranges, split_means, tau_b, tiers
+from scorer.scoring.statistics.rankings import (
+    SETS,
+    mean_moves,
+    rank_ranges,
+    ranked,
+    separable_from_leaders,
+    split_means,
+    tau_b,
+    tiers,
+)
 from scorer.scoring.statistics.resampling import (
     gain_of_choosing,
     mean_intervals,
@@ -479,7 +488,7 @@ def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
     places = [int(np.searchsorted(task.ranked, row)) for row in order]
     return Certainty(
         queries=task.queries,
-        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(places, task.better)),
+        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(ranked(task.means[task.ranked]), task.better)),
         separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
         smallest_difference=typical if math.isfinite(typical) else None,
     )
@@ -502,8 +511,11 @@ def row_certainties(task: TaskScores, of_ranking: Certainty | None, *, has_histo
     ranges = rank_ranges(task.better).tolist()
     first = _first_shares(task).tolist()
     tier_of = {row: number for number, tier in enumerate(of_ranking.tiers) for row in tier.rows}
-    for row, (best, worst), share in zip(task.ranked.tolist(), ranges, first, strict=True):
-        rows[row] = replace(rows[row], rank_range=(best, worst), tier=tier_of[row], first=share)
+    found = [np.searchsorted(task.ranked, tier.rows).tolist() for tier in of_ranking.tiers]
+    separable = separable_from_leaders(found, task.better).tolist()
+    for row, (best, worst), share, apart in zip(task.ranked.tolist(), ranges, first, separable, strict=True):
+        certain = replace(rows[row], rank_range=(best, worst), tier=tier_of[row], first=share)
+        rows[row] = replace(certain, separable_from_leader=apart)
     return rows
 
 

@@ -61,7 +61,7 @@ def check(
     submission_format: str | None = format_of("the format of the file"),
     strict: bool = option("--strict", "exit with 1 if the file is valid, but scores 0 for certain"),
     no_meta: bool = option("--no-meta", "do not check the metadata"),
-    no_solution: bool = option("--no-solution", "use what the site publishes only, also where the solution is here"),
+    no_solution: bool = option("--no-solution", "check only what a participant can check with the site"),
     form: str = form_of("what is found", "text", "json"),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.

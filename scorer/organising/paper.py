@@ -103,9 +103,11 @@ def _results(board: Board) -> Table:
         ranks = (certainty.rank_range if certainty else None) or ("", "")
         tier = letters(certainty.tier) if certainty and certainty.tier is not None else ""
         score = board.shown_scores(row.entry)[0]
-        rows.append([row.rank, _marked(row), *(Cell(each, decimals) for each in (score, low, high)), *ranks, tier])
-    heads = ("rank", "team", board.track.primary_measure.kind.name, "from", "to", "best", "worst", "tier")
-    return table_of(heads, rows, ("team", "tier"))
+        apart = "" if certainty is None or not certainty.separable_from_leader else "yes"
+        ends = (Cell(each, decimals) for each in (score, low, high))
+        rows.append([row.rank, _marked(row), *ends, *ranks, tier, apart])
+    heads = ("rank", "team", board.track.primary_measure.kind.name, "from", "to", "best", "worst", "tier", "separable")
+    return table_of(heads, rows, ("team", "tier", "separable"))
 
 
 def _scores(board: Board) -> Table:

@@ -170,9 +170,7 @@ def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
     if track.phases:
         recorded["stage"] = None
     # So that they are those of earlier versions: without keys that have no effect.
-    unused = {"picks": track.entry != "picks", "trusted_times": not track.trusted_times}
-    unused |= {"unjudged": track.unjudged == "nonrelevant", "exclude": track.exclude is None}
-    unused |= dict.fromkeys(("rows", "rows_per_team"), track.rows == "team")
+    unused = {"picks": track.entry != "picks", "rows_per_team": track.rows == "team"}
     recorded = {key: value for key, value in recorded.items() if not unused.get(key)}
     recorded |= {} if track.publish_submissions else {"publish_submissions": False}
     recorded |= {"limits": limits} if (limits := track.limits.on_content) else {}

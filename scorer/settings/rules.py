@@ -25,8 +25,10 @@ from pydantic import (
     ConfigDict,
     Field,
     PlainSerializer,
+    SerializerFunctionWrapHandler,
     ValidationInfo,
     field_validator,
+    model_serializer,
     model_validator,
 )
 
@@ -51,6 +53,8 @@ class SettingsTable(BaseModel):
 
     not_keys: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not come from a key of the table."""
+    always_recorded: ClassVar[frozenset[str]] = frozenset()
+    """Fields that are written with their defaults, as before; each other one only where it differs. Empty: all are."""
     checks: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], object]]] = {}
     """By field: what is wrong with its value, if anything is, given the values of the fields before it."""
 
@@ -61,6 +65,17 @@ class SettingsTable(BaseModel):
         if check is not None and (wrong := check(value, validated.data)):
             raise ValueError(wrong)
         return value
+
+    @model_serializer(mode="wrap")
+    def _recorded(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The values, so that a new optional key changes nothing that is recorded or committed."""
+        values: dict[str, Any] = write(self)
+        always, fields = self.always_recorded, type(self).model_fields
+        return {
+            name: value
+            for name, value in values.items()
+            if not always or name in always or getattr(self, name) != fields[name].default
+        }
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -211,6 +226,8 @@ Share = Annotated[Decimal, BeforeValidator(share), PlainSerializer(share_text, w
 
 class KeySplit(SettingsTable):
     """The table `split` of a track."""
+
+    always_recorded: ClassVar = frozenset({"preliminary", "key_file", "key_sha256"})
 
     preliminary: Share = Field(description="a number between 0 and 1, as in 0.2")
     key_file: PathText = Field(KEY_FILE, description="the path of a file")
@@ -568,6 +585,8 @@ Count = Annotated[int, Field(ge=1, le=10**9)]
 
 class Quota(SettingsTable):
     """The limits on the entries of a team in a track; None: no limit."""
+
+    always_recorded: ClassVar = frozenset({"per_day", "zone", "per_phase", "total", "rejected_per_day"})
 
     per_day: Count | None = Field(None, description=COUNT)
     zone: Annotated[str, AfterValidator(_known_zone)] = Field(

@@ -287,6 +287,14 @@ class Track(SettingsTable):
     not_keys: ClassVar[frozenset[str]] = frozenset(
         {"root", "name", "overall", "metadata", "visibility", "publish_submissions", "limits", "has_earlier_names"}
     )
+    always_recorded: ClassVar = frozenset(
+        (
+            *("title", "description", "solution", "queries", "items", "submissions", "list_length", "cutoffs"),
+            *("primary", "measures", "decimals", "missing", "ties", "equal_ranks", "entry", "picks", "rows_per_team"),
+            *("stage", "split", "final", "baselines", "late_board", "quota", "per_query", "reveal_solution"),
+            *("solution_format", "submission_format"),
+        )
+    )
     checks: ClassVar = {
         "name": lambda name, _: (
             (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)

@@ -51,7 +51,7 @@ def test_the_analysis_shows_the_numbers_of_the_board(folder: Path) -> None:
 
     assert len(analysed) == len(QUALITY) == len(ranked)
     for found, line in zip(analysed, ranked, strict=True):
-        rank, team, _, mean, *_, low, high, first, last, tier = line
+        rank, team, _, mean, *_, low, high, first, last, tier, _ = line
         assert found[:2] == [tier, rank]
         assert found[2] == (f"{first} only" if first == last else f"{first} to {last}")
         assert found[3:5] == [team, mean]

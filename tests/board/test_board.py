@@ -151,7 +151,7 @@ def counting(board: Board, team: str) -> Entry:
     return row.entry
 
 
-CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
+CERTAINTY = ("low", "high", "rank from", "rank to", "tier", "separable_from_leader")
 """The last columns of every export."""
 
 
@@ -403,7 +403,8 @@ def test_a_track_that_was_never_scored_has_an_empty_board(store: Store) -> None:
     found = board(store, track())
 
     assert (found.rows, found.queries, found.scored_queries, found.salted_digest) == ((), 0, 0, None)
-    assert to_csv(found) == 'rank,team,baseline,"MARp@5,10",RR,entries,last entry,low,high,rank from,rank to,tier\r\n'
+    columns = ",".join(CERTAINTY)
+    assert to_csv(found) == f'rank,team,baseline,"MARp@5,10",RR,entries,last entry,{columns}\r\n'
     assert "No entry has been scored yet." in rules(found)
 
 
@@ -568,12 +569,12 @@ def test_exports_show_the_same_rows(hostile: Board) -> None:
     names = {printable_name(name) for name in HOSTILE} - {HOSTILE[1]} | {"'" + HOSTILE[1]}
     assert {row[1] for row in rows} == names | {"undefined", "random", "broken"}
     assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for row in rows for cell in row)
-    assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z", *[""] * 5] in rows
-    assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z", *[""] * 5] in rows
+    assert ["", "random", "true", "0.062", "0.250", "0.125", "1", "2011-04-19T06:00:00Z", *[""] * 6] in rows
+    assert ["", "broken", "false", "", "", "", "1", "2011-04-18T10:00:00Z", *[""] * 6] in rows
 
     found = json.loads(to_json(hostile))
 
-    assert found["version"] == 2
+    assert found["version"] == 3
     assert found["track"] == {
         "name": "cold-start",
         "title": "Cold start",

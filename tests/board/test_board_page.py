@@ -170,17 +170,14 @@ def test_an_empty_board_says_so(site: dict[str, str]) -> None:
     assert 'name="baselines"' not in page_of(board_of(challenge().tracks[0], scored_row("solo", 0.1, 0.1, 5)))
 
 
-def test_interleaving_tiers_are_explained(site: dict[str, str]) -> None:
-    """Only where they do."""
+def test_teams_that_are_separable_within_a_tier_are_explained(site: dict[str, str]) -> None:
+    """Only where there are any."""
     one = board(challenge().tracks[0])
-    certainty = one.certainty[0]
-    assert certainty is not None
-    first, second, *rest = certainty.tiers
-    swapped = replace(
-        certainty, tiers=(replace(first, rows=(0, 1, 4)), replace(second, rows=(2, 3, *second.rows[1:])), *rest)
-    )
-    assert "tiers interleave" not in site[BOARD]
-    assert "tiers interleave" in page_of(replace(one, certainty=(swapped, *one.certainty[1:])))
+    first, second, *rest = one.rows
+    assert second.certainty[0] is not None
+    apart = replace(second, certainty=(replace(second.certainty[0], separable_from_leader=True), *second.certainty[1:]))
+    assert "No shade" not in site[BOARD]
+    assert "No shade: separable from it" in page_of(replace(one, rows=(first, apart, *rest)))
 
 
 def test_the_front_page_shows_the_first_tiers(site: dict[str, str]) -> None:

@@ -103,8 +103,9 @@ def test_ranges_and_tiers_follow_from_the_tests_of_all_pairs(folder: Path) -> No
         assert certainty.rank_range == (1 + above, len(ranked) - below)
     left, tiers = list(range(len(ranked))), []
     while left:
-        tiers.append([place for place in left if not better[left[0], place]])
-        left = [place for place in left if place not in tiers[-1]]
+        last = max(at for at, place in enumerate(left) if not better[left[0], place])
+        tiers.append(left[: last + 1])
+        left = left[last + 1 :]
     found = board.certainty[0]
     assert found is not None
     assert [list(tier.rows) for tier in found.tiers] == [[ranked[place] for place in tier] for tier in tiers]
@@ -405,7 +406,7 @@ def test_the_export_has_the_numbers_of_the_board(folder: Path) -> None:
     for row, team in zip(board.rows, others["teams"].values(), strict=True):
         assert row.certainty[1] is not None
         assert (team["interval"] is None) == (row.certainty[1].interval is None)
-        assert (team["range"], team["tier"], team["first"]) == (None, None, None)
+        assert (team["range"], team["tier"], team["separable_from_leader"], team["first"]) == (None, None, None, None)
 
 
 def keys_of(part: object) -> set[str]:

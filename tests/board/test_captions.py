@@ -22,8 +22,10 @@ def phrase(macro: str, *values: object) -> str:
     return said("words.html", macro, *values).striptags()
 
 
-def board_with(*tiers: tuple[int, ...], teams: int = 0, preliminary: bool = False, **settings: Any) -> Board:
-    """A board of teams with falling scores, in these tiers; their rows are positions from 0."""
+def board_with(
+    *tiers: tuple[int, ...], teams: int = 0, preliminary: bool = False, apart: tuple[int, ...] = (), **settings: Any
+) -> Board:
+    """A board of teams with falling scores, in these tiers; `apart` are separable within theirs."""
     count = teams or max(max(tier) for tier in tiers) + 1
     stage: dict[str, Any] = {"stage": "preliminary"} if preliminary else {}
     track = challenge(**stage, **settings).tracks[0]
@@ -32,7 +34,9 @@ def board_with(*tiers: tuple[int, ...], teams: int = 0, preliminary: bool = Fals
     if not tiers:
         return board
     of = {row: number for number, tier in enumerate(tiers) for row in tier}
-    certainties = [RowCertainty((0.1, 0.9), (1, count), of[number], 0.1, ()) for number in range(count)]
+    certainties = [
+        RowCertainty((0.1, 0.9), (1, count), of[number], 0.1, (), number in apart) for number in range(count)
+    ]
     return replace(
         board,
         rows=tuple(replace(row, certainty=(each,)) for row, each in zip(board.rows, certainties, strict=True)),
@@ -50,8 +54,11 @@ def board_with(*tiers: tuple[int, ...], teams: int = 0, preliminary: bool = Fals
         (board_with((0, 1, 2)), "Three teams in one tier; none is separable from the first."),
         (board_with((0, 1)), "Two teams in one tier; they are not separable."),
         (board_with((0,), (1,)), "Two teams in two tiers; all are separable."),
-        (board_with((0, 2), (1, 3)), "Four teams in two tiers; the first is not separable from one other."),
-        (board_with((0, 1, 3), (2, 4)), "Five teams in two tiers; the first is not separable from two others."),
+        (
+            board_with((0, 1, 2), (3,), apart=(1,)),
+            "Four teams in two tiers; the first is not separable from one other.",
+        ),
+        (board_with((0, 1, 2, 3), apart=(2,)), "Four teams in one tier; the first is not separable from two others."),
         (board_with(tuple(range(13))), "13 teams in one tier; none is separable from the first."),
         (
             board_with((0, 1), (2,), preliminary=True),
@@ -88,22 +95,23 @@ def test_a_board_without_ranks_or_queries_says_so() -> None:
     [
         (
             board_with((0, 1), (2,)),
-            "Two tiers; within one, no team is separable from its best. Differences under about 0.061 are not "
-            "separable.",
+            "Two tiers; every team below one is separable from its best. Differences of a typical pair under about "
+            "0.061 are not separable.",
         ),
         (
             board_with((0, 1)),
-            "One tier; no team is separable from the first. Differences under about 0.061 are not separable.",
+            "One tier; no team is separable from the first. Differences of a typical pair under about 0.061 are not "
+            "separable.",
         ),
         (
             board_with((0,), (1,)),
-            "All separable; each team is significantly better than every team after it. Differences under about 0.061 "
-            "are not separable.",
+            "All separable; each team is significantly better than every team after it. Differences of a typical pair "
+            "under about 0.061 are not separable.",
         ),
         (
             board_with(tuple(range(14))),
-            "One tier; no team is separable from the first. Differences under about 0.061 are not separable. 1 of 13 "
-            "neighbouring ranks are separable.",
+            "One tier; no team is separable from the first. Differences of a typical pair under about 0.061 are not "
+            "separable. 1 of 13 neighbouring ranks are separable.",
         ),
         (board_with(teams=1), "One team; a comparison needs two."),
         (board_of(challenge().tracks[0]), "No ranks yet; a comparison needs two teams with a score."),
@@ -176,7 +184,8 @@ def test_teams_that_share_a_rank_are_not_called_by_two_ranks() -> None:
     [
         (
             board_with((0, 1), (2,)),
-            "The first two are not separable. Two tiers in all; differences under about 0.061 are not separable.",
+            "The first two are not separable. Two tiers in all; differences of a typical pair under about 0.061 are "
+            "not separable.",
         ),
         (board_with((0, 1, 2)), "Three teams in one tier; none is separable from the first."),
         (board_with(teams=3), "Three teams, ranked."),

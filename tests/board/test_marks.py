@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from scorer.board.board import BINS, Board, Certainty, Row, RowCertainty, Tier
-from scorer.board.site.captions import are_interleaved
 from scorer.board.site.figures import (
     HISTOGRAM_HEIGHT,
     LONG_ROWS,
@@ -91,8 +90,14 @@ def test_every_value_has_its_place_on_the_axis() -> None:
 # Strips and tiers
 
 
-def tiered(*tiers: tuple[int, ...], scores: tuple[float, ...], reach: float | None = 0.06, at: int = -1) -> Board:
-    """A board of teams in these tiers, with a baseline at position `at`."""
+def tiered(
+    *tiers: tuple[int, ...],
+    scores: tuple[float, ...],
+    reach: float | None = 0.06,
+    at: int = -1,
+    apart: tuple[int, ...] = (),
+) -> Board:
+    """A board of teams in these tiers, with a baseline at position `at`; `apart` are separable within theirs."""
     track = challenge().tracks[0]
     rows = [
         baseline_row(f"baseline {number}", score, score, 5)
@@ -103,7 +108,14 @@ def tiered(*tiers: tuple[int, ...], scores: tuple[float, ...], reach: float | No
     of = {row: number for number, tier in enumerate(tiers) for row in tier}
     one = board_of(track, *rows)
     certain = [
-        RowCertainty((score - 0.02, score + 0.02), (1, 9) if number in of else None, of.get(number), None, ())
+        RowCertainty(
+            (score - 0.02, score + 0.02),
+            (1, 9) if number in of else None,
+            of.get(number),
+            None,
+            (),
+            number in apart if number in of else None,
+        )
         for number, score in enumerate(scores)
     ]
     return replace(
@@ -164,17 +176,13 @@ def test_a_baseline_inside_a_tier_has_its_band_but_no_letter() -> None:
     assert strip_of(between, 2).band is None
 
 
-def test_tiers_may_interleave() -> None:
-    """Each row has the band of its tier; the line ends with the first run of the tier."""
-    view = view_of(tiered((0, 1, 3), (2, 4), scores=(0.48, 0.47, 0.46, 0.45, 0.44)))
-    assert view.board.primary_certainty
-    assert are_interleaved(view.board.primary_certainty)
-    assert [row.tier for row in view.rows] == ["A", "A", "B", "A", "B"]
-    assert [row.place.opens for row in view.rows] == [True, False, True, True, True]
-    assert [strip_of(view, at).band.line for at in range(5)] == ["from", "to", "", "", ""]  # type: ignore[union-attr]
-    apart = tiered((0, 1), (2, 3), scores=(0.48, 0.47, 0.46, 0.45)).primary_certainty
-    assert apart
-    assert not are_interleaved(apart)
+def test_a_team_that_is_separable_within_a_tier_has_no_shade() -> None:
+    """The line of the tier goes through its row."""
+    view = view_of(tiered((0, 1, 2), (3,), scores=(0.48, 0.47, 0.46, 0.3), apart=(1,)))
+    assert [row.tier for row in view.rows] == ["A", "A", "A", "B"]
+    bands = [strip_of(view, at).band for at in range(3)]
+    assert [band.line for band in bands if band] == ["from", "through", "to"]
+    assert [band.width == "0%" for band in bands if band] == [False, True, False]
 
 
 def test_ranges_are_in_words() -> None:

@@ -16,6 +16,7 @@ import pytest
 
 from scorer.options import RESAMPLES, SEED
 from scorer.scoring.statistics.rankings import values_of_track
+from scorer.scoring.statistics.resampling import sign_flips
 from tests import challenger
 from tests.accessibility import has_axe, violations
 from tests.browser import IN_BROWSER, Page
@@ -26,7 +27,7 @@ from tests.pages import read
 
 TRACKS = 'tracks = ["one", "two", "three"]\n'
 
-Site = Callable[[str], Path]
+Site = Callable[..., Path]
 Scores = Mapping[str, Sequence[float | None]]
 """By team: its score in each track."""
 
@@ -34,15 +35,15 @@ Scores = Mapping[str, Sequence[float | None]]
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Renders a challenge with these lines of [overall], once, and returns the folder of the ranking."""
-    made: dict[str, Path] = {}
+    made: dict[tuple[str, bool], Path] = {}
 
-    def rendered(overall: str) -> Path:
-        if overall not in made:
+    def rendered(overall: str, *, shares: bool = True) -> Path:
+        if (overall, shares) not in made:
             folder = tmp_path_factory.mktemp("three")
-            write_challenge(folder, overall)
+            write_challenge(folder, overall, shares=shares)
             assert here("run", folder).code == 0
-            made[overall] = folder / "site" / "overall"
-        return made[overall]
+            made[overall, shares] = folder / "site" / "overall"
+        return made[overall, shares]
 
     return rendered
 
@@ -110,29 +111,32 @@ def rounded_totals(rule: str, scores: Scores, weights: Sequence[float]) -> dict[
     return {team: round(total, 4 if rule == "mean" else 2) for team, total in totals(rule, scores, weights).items()}
 
 
-def critical(largest: list[float], level: float) -> float:
-    """What the largest difference of any two teams exceeds in a share of the resamples."""
-    return sorted(largest)[math.ceil((1 - level) * (len(largest) - 1))]
-
-
 def decided(
-    rule: str, rows: Sequence[Mapping[str, Any]], chance: list[dict[str, list[float]]], weights: Sequence[float]
+    rule: str,
+    rows: Sequence[Mapping[str, Any]],
+    of_queries: Mapping[str, list[list[float] | None]],
+    ids: list[list[str]],
+    weights: Sequence[float],
 ) -> set[tuple[str, str]]:
     """The pairs of teams whose first one is above the other by more than chance; all pairs at once."""
-    scores = {row["id"]: [row[f"{track} score"] for track in SOLUTIONS] for row in rows}
+    teams, units = [row["id"] for row in rows], sorted({name for names in ids for name in names})
     if rule == "mean":
-        own = rounded_totals(rule, scores, weights)
-        overall = [totals(rule, each, weights).values() for each in chance]
-        least = critical([max(each) - min(each) for each in overall], 0.05)
-        return {(one, other) for one in own for other in own if own[one] - own[other] > least}
-    ahead = dict.fromkeys(((one, other) for one in scores for other in scores), 0.0)
+        sums = np.zeros((len(teams), len(units)))
+        for team, of_team in zip(teams, sums, strict=True):
+            for weight, names, scores in zip(weights, ids, of_queries[team], strict=True):
+                for name, score in zip(names, scores or [0.0] * len(names), strict=True):
+                    of_team[units.index(name)] += weight * score / len(names)
+        found = np.argwhere(sign_flips(sums).better()).tolist()
+        own = {row["id"]: row["score"] for row in rows}
+        return {(teams[one], teams[other]) for one, other in found if own[teams[one]] > own[teams[other]]}
+    ahead = dict.fromkeys(((one, other) for one in teams for other in teams), 0.0)
     for track, weight in enumerate(weights):
-        moved = [[of[track] for of in each.values()] for each in chance]
-        least = critical([max(each) - min(each) for each in moved], 0.05 / len(weights))
-        of_track = {team: -math.inf if of[track] is None else of[track] for team, of in scores.items()}
-        above = {(one, other) for one, other in ahead if of_track[one] > of_track[other] + least}
-        first = {team: 1 + sum((other, team) in above for other in scores) for team in scores}
-        last = {team: len(scores) - sum((team, other) in above for other in scores) for team in scores}
+        known = {team: of for team in teams if (of := of_queries[team][track]) is not None}
+        better = sign_flips(np.array(list(known.values())), level=0.05 / len(weights)).better()
+        above = {(list(known)[one], list(known)[other]) for one, other in np.argwhere(better).tolist()}
+        above |= {(one, other) for one in known for other in teams if other not in known}
+        first = {team: 1 + sum((other, team) in above for other in teams) for team in teams}
+        last = {team: len(teams) - sum((team, other) in above for other in teams) for team in teams}
         for one, other in ahead:
             places = first[other] - last[one]
             ahead[one, other] += weight * (max(places, 1) if (one, other) in above else places)
@@ -140,12 +144,11 @@ def decided(
 
 
 def tiers(order: Sequence[str], better: set[tuple[str, str]]) -> dict[str, str]:
-    """The letter of each team: a tier opens with the best team in none, and has all that it is not better than."""
+    """The letter of each team: a tier opens with the best team in none, and has all down to the last it may equal."""
     found: dict[str, str] = {}
-    for leader in order:
-        if leader not in found:
-            letter = "ABCDEFG"[len(set(found.values()))]
-            found |= {team: letter for team in order if team not in found and (leader, team) not in better}
+    while left := order[len(found) :]:
+        last = max(at for at, team in enumerate(left) if (left[0], team) not in better)
+        found |= dict.fromkeys(left[: last + 1], "ABCDEFG"[len(set(found.values()))])
     return found
 
 
@@ -179,54 +182,100 @@ def test_scores_ranks_and_contributions_are_those_of_the_loops(site: Site, rule:
             assert row[f"{track} value"] == pytest.approx(value(rule, means, row["id"], number))
 
 
+@pytest.mark.parametrize("shares", [True, False])
 @pytest.mark.parametrize(("rule", "more"), CASES)
-def test_ranges_are_those_of_a_loop_over_resamples(site: Site, rule: str, more: str) -> None:
-    """In each resample, the queries of each track are drawn with the seed; tracks are shifted against each other.
+def test_ranges_are_those_of_loops(site: Site, rule: str, more: str, *, shares: bool) -> None:
+    """Queries with the same id in several tracks are one unit, whose scores are added and whose draws are the same.
 
-    A mean of tracks has its interval from theirs: the squares of the distances to the ends add up.
+    Those in the same tracks are drawn among themselves, and such sets are shifted against each other. A mean of tracks
+    has its interval from theirs: the products of the distances to the ends and of their correlations add up.
     """
-    folder = site(f'{TRACKS}rule = "{rule}"\n{more}')
+    folder = site(f'{TRACKS}rule = "{rule}"\n{more}', shares=shares)
     found = document(folder)
     weights = found["settings"]["weights"] or (1, 1, 1)
     of_queries = query_scores(folder.parent.parent)
-    draws = [
-        np.random.default_rng(SEED).integers(0, queries, size=(RESAMPLES, queries), dtype=np.int32)
-        for queries in SOLUTIONS.values()
-    ]
-    resampled: dict[str, list[float]] = {team: [] for team in of_queries}
-    chance: list[dict[str, list[float]]] = []
-    for resample in range(RESAMPLES):
-        drawn = [draw[resample - track].tolist() for track, draw in enumerate(draws)]
-        means = {
-            team: [
-                None if each is None else round(sum(each[query] for query in queries) / len(queries), 12)
-                for each, queries in zip(tracks, drawn, strict=True)
-            ]
-            for team, tracks in of_queries.items()
-        }
-        for team, total in totals(rule, means, weights).items():
-            resampled[team].append(round(total, 9))
-        of_tracks = [zip(means[team], each, strict=True) for team, each in of_queries.items()]
-        away = [[0.0 if own is None or each is None else own - fmean(each) for own, each in of] for of in of_tracks]
-        chance.append(dict(zip(of_queries, away, strict=True)))
+    ids = [[f"{'q' if shares else track}{query}" for query in range(count)] for track, count in SOLUTIONS.items()]
+    member = {name: tuple(name in names for names in ids) for names in ids for name in names}
+    resampled = resampled_totals(rule, of_queries, ids, member, weights) if rule != "mean" else {}
 
-    better = decided(rule, found["rows"], chance, weights)
+    better = decided(rule, found["rows"], of_queries, ids, weights)
     letter = tiers([row["id"] for row in sorted(found["rows"], key=lambda row: row["rank"])], better)
     for row in found["rows"]:
-        low, high = np.quantile(resampled[row["id"]], (0.025, 0.975))
         if rule == "mean":
-            of = [(weight, each) for weight, each in zip(weights, of_queries[row["id"]], strict=True) if each]
-            total = sum(weight * fmean(each) for weight, each in of) / sum(weights)
-            squares = [
-                sum((weight * (mean_interval(each)[end] - fmean(each))) ** 2 for weight, each in of) for end in (0, 1)
-            ]
-            low, high = (total + sign * each**0.5 / sum(weights) for sign, each in zip((-1, 1), squares, strict=True))
+            low, high = interval_of_mean(of_queries[row["id"]], ids, weights)
+        else:
+            low, high = np.quantile(resampled[row["id"]], (0.025, 0.975))
         assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.0051 if rule != "mean" else 0.000051)
         above = sum((other, row["id"]) in better for other in of_queries)
         below = sum((row["id"], other) in better for other in of_queries)
         assert (row["rank from"], row["rank to"]) == (1 + above, len(of_queries) - below)
         assert row["tier"] == letter[row["id"]]
-    assert better
+        leader = next(team for team in letter if letter[team] == row["tier"])
+        assert row["separable_from_leader"] == ((leader, row["id"]) in better)
+    assert better or rule != "mean"
+
+
+def resampled_totals(
+    rule: str,
+    of_queries: Mapping[str, list[list[float] | None]],
+    ids: list[list[str]],
+    member: Mapping[str, tuple[bool, ...]],
+    weights: Sequence[float],
+) -> dict[str, list[float]]:
+    """By team: its overall score in each resample."""
+    sets = [sorted(name for name in member if member[name] == which) for which in sorted(set(member.values()))[::-1]]
+    if all(sum(which) == 1 for which in member.values()):
+        sets = ids
+    draws = [
+        np.random.default_rng(SEED).integers(0, len(names), size=(RESAMPLES, len(names)), dtype=np.int32)
+        for names in sets
+    ]
+    found: dict[str, list[float]] = {team: [] for team in of_queries}
+    for resample in range(RESAMPLES):
+        drawn = [
+            names[at]
+            for order, (names, draw) in enumerate(zip(sets, draws, strict=True))
+            for at in draw[resample - order].tolist()
+        ]
+        chosen = [[names.index(name) for name in drawn if name in names] for names in ids]
+        means = {
+            team: [
+                None if each is None else round(sum(each[query] for query in queries) / len(queries), 12)
+                for each, queries in zip(tracks, chosen, strict=True)
+            ]
+            for team, tracks in of_queries.items()
+        }
+        for team, total in totals(rule, means, weights).items():
+            found[team].append(round(total, 9))
+    return found
+
+
+def interval_of_mean(
+    tracks: list[list[float] | None], ids: list[list[str]], weights: Sequence[float]
+) -> tuple[float, float]:
+    """The interval of the weighted mean of the tracks of a team."""
+    known = [
+        (weight / sum(weights), dict(zip(names, each, strict=True)))
+        for weight, names, each in zip(weights, ids, tracks, strict=True)
+        if each
+    ]
+    total = sum(weight * fmean(each.values()) for weight, each in known)
+    squares = [0.0, 0.0]
+    for weight, one in known:
+        for factor, other in known:
+            means = fmean(one.values()), fmean(other.values())
+            products = sum((one[name] - means[0]) * (other[name] - means[1]) for name in one if name in other)
+            sizes = [
+                sum((score - mean) ** 2 for score in each.values())
+                for each, mean in zip((one, other), means, strict=True)
+            ]
+            for end in (0, 1):
+                ends = [
+                    abs(mean_interval(list(each.values()))[end] - mean)
+                    for each, mean in zip((one, other), means, strict=True)
+                ]
+                squares[end] += weight * factor * math.prod(ends) * products / math.sqrt(math.prod(sizes))
+    return total - squares[0] ** 0.5, total + squares[1] ** 0.5
 
 
 @pytest.mark.parametrize("rule", ["mean", "rank", "borda"])

@@ -191,9 +191,9 @@ def test_the_result_has_the_documented_structure() -> None:
     """The keys of every level, in a documented order."""
     document = d1()
     assert list(document) == ["version", "tasks", "consensus", "seed", "resamples"]
-    assert (document["version"], document["seed"], document["resamples"]) == (2, 1, 10_000)
+    assert (document["version"], document["seed"], document["resamples"]) == (3, 1, 10_000)
     task = tasks(document)["c_random"]
-    names = "task cases algorithms rules pairwise intervals ranks tiers stability agreement"
+    names = "task cases algorithms rules pairwise intervals ranks tiers separable_from_leader stability agreement"
     assert list(task) == names.split()
     assert task["algorithms"] == ["A1", "A2", "A4", "A5", "A3"]
     assert list(task["rules"]) == list(document["consensus"]) == list(RULES)

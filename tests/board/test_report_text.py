@@ -73,16 +73,18 @@ def test_the_text_says_how_many_tiers_are_separable() -> None:
     assert "All other algorithms are significantly worse than C." in text(found)
 
 
-def test_tiers_that_interleave_are_reported() -> None:
-    """A lower algorithm may be in a higher tier, if its differences vary more."""
+def test_algorithms_that_are_separable_within_a_tier_are_reported() -> None:
+    """A lower algorithm may not be separable from the leader, if its differences vary more."""
     small = [value - 0.02 + (place % 2) / 500 for place, value in enumerate(HIGH)]
     wide = [value + (-0.9, 0.8)[place % 2] for place, value in enumerate(HIGH)]
     found = analysis(HIGH, small, wide)
 
     assert found.names == ("A", "B", "C")
-    assert found.tiers == ((0, 2), (1,))
-    assert "Tiers interleave: " in text(found)
-    assert "Tiers interleave" not in text(analysis(EVEN, HIGH))
+    assert found.tiers == ((0, 1, 2),)
+    assert found.separable_from_leader.tolist() == [False, True, False]
+    assert "in one tier: the last is not significantly worse than the first" in text(found)
+    assert "whose differences vary more: B." in text(found)
+    assert "Separable from the leader" not in text(analysis(EVEN, HIGH))
 
 
 def test_equal_means_share_the_first_rank() -> None:
@@ -318,7 +320,7 @@ def test_the_page_is_written_to_a_file_with_the_name_of_the_source(
     assert terminal.run("report", file).out == "values-report.html\n"
     assert (tmp_path / "values-report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
     assert terminal.run("report", file, "--format", "json", "-o", "out/r.json").out == "out/r.json\n"
-    assert json.loads((tmp_path / "out" / "r.json").read_text(encoding="utf-8"))["version"] == 2
+    assert json.loads((tmp_path / "out" / "r.json").read_text(encoding="utf-8"))["version"] == 3
     assert not list(tmp_path.rglob("*.part"))
 
 

@@ -86,7 +86,11 @@ class Attack:
 
 def own(row: dict[str, object]) -> dict[str, object]:
     """What a row says of its team only: ranges of ranks, tiers and changes depend on the other teams."""
-    return {name: value for name, value in row.items() if name not in ("rank from", "rank to", "tier", "changes")}
+    return {
+        name: value
+        for name, value in row.items()
+        if name not in ("rank from", "rank to", "tier", "separable_from_leader", "changes")
+    }
 
 
 @cache

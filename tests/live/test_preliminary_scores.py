@@ -437,7 +437,7 @@ def test_no_statistics_and_no_further_measures_are_published(tmp_path: Path, sho
     assert "main/analysis.html" not in files
     assert not any("95 % interval" in text for path, text in files.items() if path.endswith("main/index.html"))
     (head, *rows) = csv.reader(io.StringIO(to_csv(board)))
-    blank = [head.index(name) for name in ("low", "high", "rank from", "rank to", "tier")]
+    blank = [head.index(name) for name in ("low", "high", "rank from", "rank to", "tier", "separable_from_leader")]
     assert {row[column] for row in rows for column in blank} == {""}
 
     other = with_entries(tmp_path / "other", ONE, settings=RICH, files=TEAMS)

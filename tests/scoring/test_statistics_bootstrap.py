@@ -15,18 +15,22 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 from scipy.stats._resampling import BootstrapResult
 
+import scorer
+from scorer.lists.solution import Solution
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics import resampling
 from scorer.scoring.statistics.all_pairs import ExactSums, magnitude
 from scorer.scoring.statistics.resampling import (
     bca_intervals,
     difference_intervals,
+    gaffke_bounds,
     mean_intervals,
     percentile_intervals,
     resampled_means,
 )
+from studies.scheel_ohsumed import STRATEGIES, Ohsumed
 from tests.oracles import mean_interval
-from tests.paths import ROOT
+from tests.paths import REAL_DATA, ROOT
 from tests.strategies import score_tables
 
 
@@ -253,6 +257,49 @@ def test_intervals_of_scores_of_0_and_1_cover_every_mean(queries: int) -> None:
     for mean in np.linspace(0.001, 0.999, 999):
         covers = (found[:, 0] <= mean) & (mean <= found[:, 1])
         assert stats.binom.pmf(hits, queries, mean)[covers].sum() >= 0.95
+
+
+@pytest.mark.parametrize("queries", [2, 10, 100])
+def test_bounds_of_gaffke_are_quantiles_of_random_weights(queries: int) -> None:
+    """Of the mean of the scores and a 1: about 5 % are above."""
+    random = np.random.default_rng(queries)
+    rows = np.array([np.zeros(queries), random.beta(1, 10, queries), random.random(queries) / 2])
+    weights = random.dirichlet(np.ones(queries + 1), 40_000)
+
+    drawn = weights @ np.column_stack([rows, np.ones(3)]).T
+
+    assert (np.abs((drawn > gaffke_bounds(rows)).mean(axis=0) - 0.05) < 0.006).all()
+
+
+def test_an_end_allows_for_scores_that_a_sample_lacks() -> None:
+    """Where few scores are above one half, the upper end is at least that bound; otherwise nothing changes."""
+    few, more = np.full((1, 40), 0.1), np.full((1, 40), 0.1)
+    few[0, :2], more[0, :3] = 0.6, 0.6
+
+    assert mean_intervals(few)[0, 1] == gaffke_bounds(few)[0]
+    assert mean_intervals(1 - few)[0, 0] == pytest.approx(1 - gaffke_bounds(few)[0], abs=1e-12)
+    assert mean_intervals(more)[0, 1] < gaffke_bounds(more)[0]
+
+
+@pytest.mark.skipif(not REAL_DATA.exists(), reason=f"real data not found: {REAL_DATA} (SCORER_REAL_DATA names it)")
+def test_intervals_of_real_runs_are_hardly_wider_than_without_that_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of AP on TREC 2003 Robust and on OHSUMED, over all queries: by at most 10 % on average."""
+    robust, ohsumed = REAL_DATA / "trec2003_robust", Ohsumed.read(REAL_DATA / "ohsumed_letor")
+    qrels, grades = Solution.read(robust / "qrels" / "robust03_qrels.txt"), ohsumed.table(ohsumed.grade)
+    results = [
+        [scorer.evaluate(qrels, run, "AP", per_query=True) for run in sorted((robust / "runs").glob("*.gz"))],
+        [
+            scorer.evaluate(grades, ohsumed.table(ohsumed.by_strategy(each)), "AP", ties="order", per_query=True)
+            for each in STRATEGIES
+        ],
+    ]
+    for of_collection in results:
+        scores = np.array([list(each.per_query["AP"]) for each in of_collection if each.per_query is not None])
+        monkeypatch.setattr(resampling, "RARE", 0.05)
+        low, high = mean_intervals(scores).T
+        monkeypatch.setattr(resampling, "RARE", -1.0)
+        before, after = mean_intervals(scores).T
+        assert 1 <= ((high - low) / (after - before)).mean() < 1.1
 
 
 def test_ordinary_intervals_are_as_wide_as_by_the_bootstrap() -> None:

@@ -28,6 +28,7 @@ OF_SUBMISSIONS: dict[str, Callable[[Floats], Floats]] = {
     "percentile_intervals": lambda scores: resampling.percentile_intervals(resampling.resampled_means(scores, 40)),
     "bca_intervals": lambda scores: resampling.bca_intervals(resampling.resampled_means(scores, 40), scores),
     "mean_intervals": lambda scores: resampling.mean_intervals(np.clip(scores, 0, 1)),
+    "gaffke_bounds": lambda scores: resampling.gaffke_bounds(np.clip(scores, 0, 1)),
     "difference_intervals": resampling.difference_intervals,
     "intervals_of_sum": lambda scores: resampling.intervals_of_sum(
         np.clip(rankings.means(scores), 0, 1)[None], resampling.mean_intervals(np.clip(scores, 0, 1))[None], np.ones(1)
@@ -56,7 +57,7 @@ def decisions(scores: Floats) -> resampling.SignFlips:
     tests = resampling.sign_flips(scores, 40)
     size = scores.shape[1]
     rankings.rank_ranges(tests.better_marginally(), tests.worse_marginally())
-    rankings.tiers(range(len(scores)), tests.better())
+    rankings.tiers(np.arange(len(scores)), tests.better())
     resampling.smallest_differences(tests, size)
     resampling.typical_difference(resampling.smallest_differences(tests, size), tests)
     resampling.queries_needed(float(tests.statistic.max(initial=0.0)), tests.critical, size)
@@ -132,7 +133,14 @@ def public_functions() -> set[str]:
 def test_every_public_function_of_arrays_is_tested_here() -> None:
     """Those that others call by another name are listed with it."""
     within = {"moments"}  # of t_test and effect_sizes
-    within |= {"unit_of", "inverse_of", "sizes", "typical_difference", "split_means"}  # of sign_flips and of mean_moves
+    within |= {
+        "unit_of",
+        "inverse_of",
+        "sizes",
+        "typical_difference",
+        "split_means",
+        "tiers",
+    }  # of sign_flips and mean_moves
 
     assert public_functions() - within <= {name.partition(",")[0] for name in EVERY}
 

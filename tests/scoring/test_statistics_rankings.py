@@ -25,6 +25,7 @@ from scorer.scoring.statistics.rankings import (
     ranked,
     ranking,
     resampled_taus,
+    separable_from_leaders,
     split_means,
     tau_b,
     tiers,
@@ -185,13 +186,18 @@ def test_ranges_exclude_the_ranks_of_submissions_that_are_decided() -> None:
     assert rank_ranges(better, worse=np.zeros((4, 4), dtype=bool)).tolist() == [[1, 2], [1, 3], [1, 4], [1, 4]]
 
 
-def test_a_tier_holds_what_is_not_worse_than_its_leader() -> None:
-    """The third is worse than the first, although the fourth is not: tiers interleave, and do not chain."""
-    better = np.zeros((5, 5), dtype=bool)
-    better[0, 2] = better[0, 4] = better[1, 4] = True
+def test_a_tier_reaches_down_to_the_last_that_is_not_worse_than_its_leader() -> None:
+    """The third is worse than the first, although the fourth is not; tiers do not chain. Equal ranks share a tier."""
+    better = np.zeros((6, 6), dtype=bool)
+    better[0, 2] = better[0, 4:] = better[1, 4:] = True
 
-    assert tiers([0, 1, 2, 3, 4], better) == [[0, 1, 3], [2, 4]]
-    assert tiers([], np.zeros((0, 0), dtype=bool)) == []
+    found = tiers(np.array([1, 2, 3, 4, 5, 6]), better)
+    assert found == [[0, 1, 2, 3], [4, 5]]
+    assert separable_from_leaders(found, better).tolist() == [False, False, True, False, False, False]
+    found = tiers(np.array([1, 2, 3, 4, 4, 6]), better)
+    assert found == [[0, 1, 2, 3, 4], [5]]
+    assert separable_from_leaders(found, better).tolist() == [False, False, True, False, True, False]
+    assert tiers(np.zeros(0, dtype=np.int64), np.zeros((0, 0), dtype=bool)) == []
 
 
 @given(score_tables(missing=False, submissions=(1, 6), queries=(1, 12)), st.sampled_from([0.05, 0.3]))
@@ -199,20 +205,21 @@ def test_ranks_ranges_and_tiers_never_contradict(scores: Floats, level: float) -
     """They come from the same decisions, which agree with the order of the means."""
     better = sign_flips(scores, 99, level=level).better()
     ranges, ranks = rank_ranges(better), RULES["mean"](scores).ranks
-    found = tiers(np.argsort(ranks, kind="stable").tolist(), better)
+    found = tiers(ranks, better)
 
     assert (ranges[:, 0] <= ranks).all()
     assert (ranks <= ranges[:, 1]).all()
-    assert sorted(each for tier in found for each in tier) == list(range(len(scores)))
     for tier in found:
         leader, *others = tier
         assert ranks[leader] == min(ranks[tier])
+        worse = separable_from_leaders(found, better)
+        assert not others or not worse[[other for other in others if ranks[other] == ranks[others[-1]]]].all()
         for other in others:
-            assert not better[leader, other]
-            assert ranges[other, 0] <= ranges[leader, 1]
-            assert ranges[leader, 0] <= ranges[other, 1]
+            assert better[leader, other] == worse[other]
     for before, after in pairwise(found):
-        assert better[before[0], after[0]]
+        assert better[before[0], after].all()
+        assert ranks[before[-1]] < ranks[after[0]]
+    assert [each for tier in found for each in tier] == np.argsort(ranks, kind="stable").tolist()
     for i, j in np.argwhere(better):
         assert ranges[i, 0] < ranges[j, 0]
         assert ranges[i, 1] < ranges[j, 1]

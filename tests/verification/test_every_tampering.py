@@ -336,9 +336,9 @@ def _serial(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 NOT_SPECIFIED = re.compile(
-    r"public/overall/.*|public/TRACK/leaderboard\.(csv|json): (low|high|rank from|rank to|tier)|"
-    r"public/TRACK/leaderboard\.json: (rules|phase|late|statistics|rows\.\*\.(low|high|rank from|rank to|tier|status|"
-    r"choice|changes)|track\.decimals).*|challenge/challenge\.toml(: overall.*)?|"
+    r"public/overall/.*|public/TRACK/leaderboard\.(csv|json): (low|high|rank from|rank to|tier|separable_from_leader)|"
+    r"public/TRACK/leaderboard\.json: (rules|phase|late|statistics|rows\.\*\.(low|high|rank from|rank to|tier|"
+    r"separable_from_leader|status|choice|changes)|track\.decimals).*|challenge/challenge\.toml(: overall.*)?|"
     r"tables/result\.jsonl: .*|public/events\.jsonl: .*"
 )
 """What the specification leaves to scorer: statistics, sentences, the overall ranking, other keys of results and

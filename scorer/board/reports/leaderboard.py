@@ -11,7 +11,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from scorer.board.board import Board, Row, RowCertainty, SliceRow, rules
+from scorer.board.board import CERTAINTY, Board, Row, RowCertainty, SliceRow, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
 from scorer.live.metadata import value_text
 from scorer.live.phases import FIRST_RECEIPT
@@ -225,7 +225,7 @@ def _why_misdated(entry: Entry) -> str:
 
 _PRELIMINARY = "preliminary "
 
-_TEXTS = ("team", "run", "baseline", "last entry", "status", "tier")
+_TEXTS = ("team", "run", "baseline", "last entry", "status", "tier", "separable_from_leader")
 """The columns that are not numbers."""
 
 
@@ -297,9 +297,6 @@ def shown_interval(certainty: RowCertainty | None, decimals: int) -> list[float 
     return [rounded(low, decimals), rounded(high, decimals)]
 
 
-_CERTAINTY = ("low", "high", "rank from", "rank to", "tier")
-
-
 def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
     """Return the columns on the certainty of a row."""
     certainty = row.primary_certainty
@@ -309,8 +306,9 @@ def _certainty(board: Board, row: Row) -> dict[str, CellValue]:
         *shown_interval(certainty, board.track.shown_decimals),
         *rank_range,
         None if tier is None else letters(tier),
+        certainty.separable_from_leader if certainty else None,
     )
-    return dict(zip(_CERTAINTY, values, strict=True))
+    return dict(zip(CERTAINTY, values, strict=True))
 
 
 def _named_scores(board: Board, entry: Entry | None) -> dict[str, CellValue]:
@@ -333,7 +331,7 @@ def _slices(board: Board) -> list[dict[str, Any]]:
         row = board.rows[each.row]
         ends = (*(each.interval or (None, None)), *(each.rank_range or (None, None)))
         named = {"id": row.slug, "rank": each.rank, "team": row.name, "baseline": row.baseline}
-        return {**named, "score": each.score, **dict(zip(_CERTAINTY, ends, strict=False))}
+        return {**named, "score": each.score, **dict(zip(CERTAINTY, ends, strict=False))}
 
     parts = ((part, list(map(values, part.rows))) for part in board.slices)
     return [
@@ -357,7 +355,7 @@ def slices_json(board: Board) -> str:
     return json.dumps({"version": 1, "track": track, "slices": _slices(board)}, indent=2, ensure_ascii=False) + "\n"
 
 
-LEADERBOARD_VERSION = 2
+LEADERBOARD_VERSION = 3
 """The version of the structure. It increases with every change that a reader could notice, except for new keys.
 
 The structure is in ``leaderboard-schema.json``, next to this module."""
@@ -466,6 +464,7 @@ def _row(certainty: RowCertainty, decimals: int) -> dict[str, Any]:
         "interval": None if None in interval else interval,
         "range": certainty.rank_range,
         "tier": None if certainty.tier is None else certainty.tier + 1,
+        "separable_from_leader": certainty.separable_from_leader,
         "first": rounded(certainty.first, 4),
     }
 

@@ -161,7 +161,9 @@ def _certainty_sentence(analysis: TaskAnalysis) -> str:
         return f"One {words.algorithm} cannot be compared."
     if len(analysis.tiers) == 1:
         which = "The two" if count == 2 else f"All {count:,}"
-        return f"{which} {words.algorithms} are in one tier: none is significantly worse than the first."
+        worse = "the last" if analysis.separable_from_leader.any() else "none"
+        verb = "is not" if worse == "the last" else "is"
+        return f"{which} {words.algorithms} are in one tier: {worse} {verb} significantly worse than the first."
     separable = int(np.diagonal(analysis.better, 1).sum())
     pairs = counted(count - 1, "pair")
     verb = "is" if separable == 1 else "are"
@@ -177,7 +179,8 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
     yield (
         f"Two {words.algorithms} are called separable if a test of all pairs at once (random sign flips of the "
         f"differences, family-wise level {100 * LEVEL:g} %) finds them different. A tier opens with the best "
-        f"{words.algorithm} that is in no tier yet and has those that are not significantly worse than it."
+        f"{words.algorithm} that is in no tier yet, its leader, and reaches down to the last one that is not "
+        "significantly worse than it."
     )
     leader = name(analysis.names[0])
     worse = int(analysis.better[0].sum())
@@ -186,11 +189,10 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
     elif worse:
         others = counted(len(analysis.names) - 1, f"other {words.algorithm}", f"other {words.algorithms}")
         yield f"Of {others}, {worse:,} {'is' if worse == 1 else 'are'} significantly worse than {leader}."
-    in_tiers = [at for tier in analysis.tiers for at in tier]
-    if in_tiers != sorted(in_tiers):
+    if apart := [analysis.names[at] for at in np.flatnonzero(analysis.separable_from_leader).tolist()]:
         yield (
-            f"Tiers interleave: the differences of a lower {words.algorithm} from the leader of a tier may vary more, "
-            f"so that it is not separable from this leader although a higher {words.algorithm} is."
+            f"Separable from the leader of its tier, although a lower {words.algorithm} is not, whose differences vary "
+            f"more: {joined([name(each) for each in apart])}."
         )
     if math.isfinite(analysis.smallest_difference):
         smallest = number(analysis.smallest_difference, decimals_of(analysis))

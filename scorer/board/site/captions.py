@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from markupsafe import Markup
 
-from scorer.board.board import Board, Certainty
+from scorer.board.board import Board, Row
 from scorer.live.entry import STATE_WORDS, Answer, Entry, State
 from scorer.live.phases import closing, with_grace
 from scorer.wording import counted, exact_time, in_words, iso_time, sentence
@@ -83,10 +83,9 @@ def ranked_positions(board: Board) -> list[int]:
     return [position for position, row in enumerate(board.rows) if row.rank is not None]
 
 
-def are_interleaved(certainty: Certainty) -> bool:
-    """Whether a team of one tier is between teams of another in the ranking."""
-    positions = [position for tier in certainty.tiers for position in sorted(tier.rows)]
-    return positions != sorted(positions)
+def separable_in_tiers(board: Board) -> list[Row]:
+    """The teams that are separable from the best one of their tier, although a lower one of it is not."""
+    return [row for row in board.rows if row.primary_certainty and row.primary_certainty.separable_from_leader]
 
 
 def table_caption(board: Board) -> str:
@@ -127,16 +126,17 @@ def leading(board: Board) -> str:
     if not tiers:
         return ""
     first = tiers[0].rows
-    others = len(first) - 1
+    apart = [row for row in separable_in_tiers(board) if row.primary_certainty and not row.primary_certainty.tier]
+    others = len(first) - 1 - len(apart)
     if len(tiers) == len(ranked):
         return "all are separable"
     if not others:
         return "the first is separable from all others"
     if len(ranked) == 2:
         return "they are not separable"
-    if len(tiers) == 1:
+    if len(tiers) == 1 and not apart:
         return "none is separable from the first"
-    if sorted(first) != list(ranked[: len(first)]):
+    if apart:
         return f"the first is not separable from {counted_in_words(others, 'other')}"
     return (
         "the first two are not separable"

@@ -106,7 +106,7 @@ def axis_for(values: Iterable[float], *, near: bool = False) -> Axis:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """What is not separable from the best team of a tier, in the row of one of its teams."""
+    """What is not separable from the best team of a tier, in the row of one of its teams; without width if it is."""
 
     x: str
     width: str
@@ -211,7 +211,8 @@ def _band(
     if certainty is None or tier is None:
         return None
     low, best = reaches[tier]
-    x, width = _span(low, best, axis)
+    own = board.rows[position].primary_certainty
+    x, width = _span(best if own and own.separable_from_leader else low, best, axis)
     return Band(x, width, axis.percent(best), _line(certainty.tiers[tier].rows, where, position))
 
 
@@ -222,7 +223,7 @@ def _reach(tier: Tier, scores: Sequence[ColumnScores]) -> tuple[float, float]:
 
 
 def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal["", "from", "through", "to"]:
-    """The part of the line of a tier in one row of it; where another tier interrupts, only the first rows have it."""
+    """The part of the line of a tier in one row of it."""
     first = rows[0]
     last = next(at for at in range(first, len(where)) if where[at].closes)
     if first == last or not first <= position <= last:

@@ -102,7 +102,7 @@ def minus(number: float | None, other: float | None) -> float | None:
 FUNCTIONS: Mapping[str, Callable[..., object]] = {
     each.__name__: each
     for each in (
-        captions.are_interleaved,
+        captions.separable_in_tiers,
         captions.board_queries,
         captions.counted_in_words,
         captions.counts,

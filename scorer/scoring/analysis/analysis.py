@@ -29,6 +29,7 @@ from scorer.scoring.statistics.rankings import (
     ranked,
     ranking,
     resampled_taus,
+    separable_from_leaders,
     tau_b,
     tiers,
 )
@@ -137,6 +138,11 @@ class TaskAnalysis:
         return self.task.algorithms
 
     @property
+    def separable_from_leader(self) -> Bools:
+        """[algorithm]: whether it is significantly worse than the leader of its tier."""
+        return separable_from_leaders(self.tiers, self.better)
+
+    @property
     def ranking(self) -> Ranking:
         """By the mean."""
         return self.rules["mean"]
@@ -183,7 +189,7 @@ def analysed(task: Task, settings: Settings | None = None) -> TaskAnalysis:
         better=better,
         ranges=ranges,
         simultaneous=rank_ranges(better),
-        tiers=tuple(map(tuple, tiers(range(count), better))),
+        tiers=tuple(map(tuple, tiers(rules["mean"].ranks, better))),
         smallest_difference=smallest_difference,
         resampling=resampling,
     )
@@ -307,7 +313,7 @@ def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
     return Consensus(tuple(common[at] for at in order), values[order], ranked(-values[order]))
 
 
-VERSION = 2
+VERSION = 3
 
 Document = dict[str, Any]
 
@@ -360,6 +366,7 @@ def task_document(analysis: TaskAnalysis) -> Document:
             for at, name in enumerate(names)
         },
         "tiers": [[names[at] for at in tier] for tier in analysis.tiers],
+        "separable_from_leader": [names[at] for at in np.flatnonzero(analysis.separable_from_leader).tolist()],
         "stability": {
             "tau_mean": defined(resampling.tau_mean),
             "tau_quartiles": [defined(tau) for tau in resampling.tau_quartiles],

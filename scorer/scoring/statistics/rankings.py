@@ -292,16 +292,26 @@ def _query_ranks(scores: Floats) -> Floats:
 # Decisions
 
 
-def tiers(order: Sequence[int], better: Bools) -> list[list[int]]:
-    """Return the tiers of submissions in `order`, the best first; in each tier, its leader is first.
+def tiers(ranks: Ints, better: Bools) -> list[list[int]]:
+    """Return the tiers of submissions with these ranks, the best first; in each tier, its leader is first.
 
-    A tier opens with the best submission that is in no tier yet, and holds all following submissions that are in no
-    tier yet and not significantly worse than this leader. Its leader is fixed, so tiers do not chain. Tiers may
-    interleave: a submission may be significantly worse than the leader although a lower one is not. `better` is [i, j].
+    A tier opens with the best submission that is in no tier yet, its leader, and reaches down to the last one that is
+    not significantly worse than the leader, and to those with the same rank. So all below are worse than the leader,
+    but some within may be worse, too. `better` is [i, j].
     """
-    left, opened = list(order), []
-    while left:
-        leader = left[0]
-        opened.append([submission for submission in left if not better[leader, submission]])
-        left = [submission for submission in left if better[leader, submission]]
+    order, opened, done = np.argsort(ranks, kind="stable"), [], 0
+    while done < len(order):
+        left = order[done:]
+        last = left[~better[left[0], left]][-1]
+        end = int((ranks <= ranks[last]).sum())
+        opened.append(order[done:end].tolist())
+        done = end
     return opened
+
+
+def separable_from_leaders(found: Sequence[Sequence[int]], better: Bools) -> Bools:
+    """Return which submissions are significantly worse than the leader of their tier, [submission]."""
+    worse = np.zeros(len(better), dtype=bool)
+    for leader, *others in found:
+        worse[others] = better[leader, others]
+    return worse

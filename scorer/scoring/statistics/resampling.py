@@ -2,7 +2,8 @@
 
 Sources: Efron, Bootstrap Methods: Another Look at the Jackknife, 1979; Better Bootstrap Confidence Intervals, 1987;
 Korn and Graubard, Confidence Intervals for Proportions with Small Expected Number of Positive Counts, 1998; Bonett and
-Price, Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired Data, 2012.
+Price, Adjusted Wald Confidence Interval for a Difference of Binomial Proportions Based on Paired Data, 2012; Gaffke,
+Three Test Statistics for a Nonparametric One-Sided Hypothesis on the Mean of a Nonnegative Variable, 2005.
 """
 
 from __future__ import annotations
@@ -157,13 +158,21 @@ def _exponents(scores: Floats) -> Ints:
         return np.asarray(-np.frexp(np.nanmax(np.abs(scores), axis=1, initial=0.0))[1])
 
 
+RARE = 0.05
+"""Up to this share of scores in the upper half of [0, 1], or in the lower one, an interval allows for unseen ones."""
+
+_HALVINGS = 50
+"""Of the range in which a bound is."""
+
+
 def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
     """Return the interval of each mean of scores in [0, 1], [value, 2], from scores, [value, query].
 
     That of Clopper and Pearson for so many scores of 0 or 1 that their mean has the same variance, by Student's t, and
     not for fewer than there are: no scores in [0, 1] vary more (Korn and Graubard 1998). Their half a score by which
-    each end is moved outwards counts as far as scores are 0 or 1. No width with one query, and where all are equal, but
-    for 0 and 1.
+    each end is moved outwards counts as far as scores are 0 or 1. Where few scores are in the upper half of [0, 1], or
+    in the lower one, its end there is at least that of `gaffke_bounds`, which allows for others. No width with one
+    query, and where all are equal, but for 0 and 1.
     """
     scores = np.ascontiguousarray(scores)  # so that sums of a row have one order
     queries = (~np.isnan(scores)).sum(axis=1)
@@ -177,7 +186,37 @@ def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
         hits, misses, more, less = trials * mean, trials * (1 - mean), (1 + steps) / 2, (1 - steps) / 2
         shares = np.array([[level / 2], [1 - level / 2]])
         ends = special().betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
+    few_above, few_below = ((each >= 0.5).sum(axis=1) <= RARE * queries for each in (scores, 1 - scores))
+    ends[few_above, 1] = np.maximum(ends[few_above, 1], gaffke_bounds(scores[few_above], level))
+    ends[few_below, 0] = np.minimum(ends[few_below, 0], 1 - gaffke_bounds(1 - scores[few_below], level))
     return np.asarray(np.where(~np.isfinite(ends) | (queries < 2)[:, None], mean[:, None], ends))
+
+
+def gaffke_bounds(scores: Floats, level: float = LEVEL) -> Floats:
+    """Return Gaffke's one-sided upper bound of each mean of scores in [0, 1], [value], from scores, [value, query].
+
+    The quantile of the mean of the scores and a 1 under random weights, uniform among those whose sum is 1 (Gaffke
+    2005; Learned-Miller and Thomas 2019). The tail is that of the saddlepoint approximation (Barndorff-Nielsen 1991),
+    in which each number x has a weight proportional to 1 / (1 + gap - x): a larger gap gives a lower mean.
+    """
+    below = np.column_stack([1 - scores, np.zeros(len(scores))])  # of a 1
+    defined = ~np.isnan(below)
+    below, count = np.where(defined, below, 0), defined.sum(axis=1)[:, None]
+    low, high = np.full((2, len(below)), [[-30.0], [30.0]])  # the logarithm of the gap
+    bound, aim = np.full(len(below), np.nan), -float(special().ndtri(level))
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        inverse = defined / (np.exp(middle)[:, None] + below)
+        total = inverse.sum(axis=1)
+        weights = inverse / total[:, None]
+        apart = (weights * below).sum(axis=1)
+        root = np.sqrt(np.maximum(-2 * np.log(np.where(defined, count * weights, 1)).sum(axis=1), 0))
+        slope = total * np.sqrt(((weights * (apart[:, None] - below)) ** 2).sum(axis=1))
+        near = root < 0.1  # where the quotient of both is 1, up to rounding
+        distance = root + np.log(np.where(near, 1, slope) / np.where(near, 1, root)) / np.where(near, 1, root)
+        too_far = distance > aim
+        low, high, bound = np.where(too_far, middle, low), np.where(too_far, high, middle), 1 - apart
+    return np.where(count[:, 0] > 1, bound, np.nan)
 
 
 def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: bool = False) -> Floats:
@@ -202,13 +241,17 @@ def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: 
     return np.asarray(np.clip(ends, -1, 1) if bounded else ends, dtype=np.float64)
 
 
-def intervals_of_sum(means: Floats, intervals: Floats, weights: Floats) -> Floats:
-    """Return the intervals of weighted sums of independent means, [value, 2], from [part, value] and [part, value, 2].
+def intervals_of_sum(means: Floats, intervals: Floats, weights: Floats, correlation: Floats | None = None) -> Floats:
+    """Return the intervals of weighted sums of means, [value, 2], from [part, value] and [part, value, 2].
 
-    The distance of an end from a sum is the root of the sum of the squares of the weighted distances of its parts
-    (Zou and Donner 2008). Parts that are NaN count as 0.
+    The square of the distance of an end from a sum is the sum of the products of the weighted distances of each two
+    parts and their `correlation`, [value, part, part]; without one, parts are independent (Zou and Donner 2008). Parts
+    that are NaN count as 0.
     """
-    squares = np.nansum((weights[:, None, None] * (intervals - means[:, :, None])) ** 2, axis=0)
+    away = np.nan_to_num(weights[:, None, None] * np.abs(intervals - means[:, :, None]))
+    squares = (away**2).sum(axis=0)
+    if correlation is not None:
+        squares = np.maximum(np.einsum("ave,vab,bve->ve", away, correlation, away), 0)
     return np.asarray(np.nansum(weights[:, None] * means, axis=0)[:, None] + [-1, 1] * np.sqrt(squares))
 
 
