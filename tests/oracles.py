@@ -124,36 +124,21 @@ def set_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = 
     return precision(grades, ranking, len(ranking), rel)
 
 
-def harmonic(p: float, r: float, beta: float, weight: str) -> float:
-    """F of a precision and a recall."""
+def f_measure(
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    beta: float = 1.0,
+    weight: str = "squared",
+    rel: float | str = "positive",
+) -> float:
+    """F@k; without k SetF, at the length of the list."""
+    p = set_precision(grades, ranking, None, rel) if k is None else precision(grades, ranking, k, rel)
+    r = recall(grades, ranking, k, rel=rel)
     if math.isnan(p):
         return UNDEFINED
     w = beta**2 if weight == "squared" else beta
     return (1 + w) * p * r / (w * p + r) if p + r > 0 else 0.0
-
-
-def f_measure(
-    grades: Grades,
-    ranking: Ranking,
-    k: int,
-    beta: float = 1.0,
-    weight: str = "squared",
-    rel: float | str = "positive",
-) -> float:
-    """F@k."""
-    return harmonic(precision(grades, ranking, k, rel), recall(grades, ranking, k, rel=rel), beta, weight)
-
-
-def set_f_measure(
-    grades: Grades,
-    ranking: Ranking,
-    _: None,
-    beta: float = 1.0,
-    weight: str = "squared",
-    rel: float | str = "positive",
-) -> float:
-    """SetF."""
-    return harmonic(set_precision(grades, ranking, None, rel), recall(grades, ranking, None, rel=rel), beta, weight)
 
 
 def utility(
@@ -908,21 +893,6 @@ def ndcg_over_levels(
 # --- Counts -----------------------------------------------------------------------------------------------------------
 
 
-def number_of_queries(_grades: Grades, _ranking: Ranking, _: None) -> float:
-    """NumQ: one."""
-    return 1.0
-
-
-def number_retrieved(_grades: Grades, ranking: Ranking, _: None) -> float:
-    """NumRet."""
-    return float(len(ranking))
-
-
-def number_relevant(grades: Grades, _ranking: Ranking, _: None, rel: float | str = "positive") -> float:
-    """NumRel."""
-    return float(len(relevant_items(grades, rel)))
-
-
 def number_relevant_retrieved(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
     """NumRelRet."""
     return float(counted(ranking, relevant_items(grades, rel), len(ranking)))
@@ -1000,7 +970,7 @@ ORACLES: dict[str, Callable[..., float]] = {
     "F": f_measure,
     "SetP": set_precision,
     "SetR": recall,
-    "SetF": set_f_measure,
+    "SetF": f_measure,
     "SetAP": set_average_precision,
     "AP": average_precision,
     "GMAP": geometric_average_precision,
@@ -1044,9 +1014,9 @@ ORACLES: dict[str, Callable[..., float]] = {
     "Bpref": binary_preference,
     "infAP": inferred_average_precision,
     "Judged": judgement_rate,
-    "NumQ": number_of_queries,
-    "NumRet": number_retrieved,
-    "NumRel": number_relevant,
+    "NumQ": lambda *_: 1.0,
+    "NumRet": lambda _, ranking, __: float(len(ranking)),
+    "NumRel": lambda grades, _, __, rel="positive": float(len(relevant_items(grades, rel))),
     "NumRelRet": number_relevant_retrieved,
     "RprecMult": r_precision_at_multiple,
     "Utility": utility,
