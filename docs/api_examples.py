@@ -117,8 +117,8 @@ P@1       0.50   0.50   1.0
 'P(rel=positive)@1'
 >>> result.policies["ties"], result.counts.answered
 ('trec', 2)
->>> result.notes.lines()
-['1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it']
+>>> result.notes.lines()[0]
+'1 of 3 queries have no list ("q3"); each scores 0, unless nothing is relevant to it'
 """,
     "Evaluations": """\
 >>> import scorer

@@ -36,7 +36,7 @@ from scorer.cli.parameters import (
 from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
-from scorer.lists import NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
+from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
 from scorer.wording import counted, printable, printable_name, quoted
 
 if TYPE_CHECKING:
@@ -139,21 +139,26 @@ def _check(
     if isinstance(outcome, Rejected):
         said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
     elif isinstance(outcome, Summary):
-        counts = outcome.counts
-        said = f"valid {whose}: {counted(counts.answered, 'list')}, {counted(counts.items, 'item')}"
+        said = _valid(outcome, findings, whose)
         if not is_valid:
             said = f"invalid metadata for track {requested.name}; --meta states them, as for scorer submit"
     if form == "json":
         listed = [{"line": each.line, "code": each.code, "facts": each.facts, "text": each.text} for each in findings]
         print_result(json.dumps({"valid": is_valid, "summary": said, "count": findings.count, "findings": listed}))
     else:
-        print_message(*findings.lines(shown(file)))
-        if is_valid and queries is None:
+        print_message(*findings.without(AS_TO_FORM).lines(shown(file)))
+        if is_valid and queries is None and not findings.has(AS_TO_FORM):
             print_message(f"{requested.name}: the queries of the track are not available, so they were not compared")
         (print_result if is_valid else print_message)(f"{path}: {said}")
         if is_valid and is_regular(file):
             print_result(f"sha256 {digest(file)}")
     return int(not is_valid or (strict and findings.has(SCORES_NOTHING)))
+
+
+def _valid(outcome: Summary, findings: Findings, whose: str) -> str:
+    """That a file is valid, with its counts; or as to form only, for one that cannot be compared here."""
+    lists, items = counted(outcome.counts.answered, "list"), counted(outcome.counts.items, "item")
+    return next((each.text for each in findings if each.code == AS_TO_FORM), f"valid {whose}: {lists}, {items}")
 
 
 def _findings(

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING, READ_AS = "no-query-known", "other-track", "scores-nothing", "read-as"
-ALL_EQUAL, EQUAL_SCORES = "all-equal", "equal-scores"
+ALL_EQUAL, EQUAL_SCORES, AS_TO_FORM = "all-equal", "equal-scores", "as-to-form"
 """The codes of findings that something is decided by."""
 
 

@@ -25,7 +25,7 @@ from scorer.lists.formats import (
     trec,
     vlnet,
 )
-from scorer.lists.formats.layouts import EXAMPLES, LISTS, PREDICTIONS, WHITE, Layout, fields, is_number
+from scorer.lists.formats.layouts import EXAMPLES, WHITE, LaidOut, Layout, fields, is_number
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -89,13 +89,6 @@ DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
 
 NO_LISTS = r"version https://git-lfs\.github\.com|404: Not Found$"
 """The first lines of files that look like lists: a pointer of Git LFS, and an answer of GitHub."""
-LAYOUTS: Mapping[str, Callable[[Block, Mapping[str, str]], Layout | None]] = {
-    delimited.NAME: delimited.layout,
-    letor.NAME: lambda *_: Layout(("label", "qid:query", "features", "# item")),
-    trec.NAME: trec.layout,
-    vlnet.NAME: lambda *_: Layout(LISTS, ":", ","),
-}
-"""The layout of a submission without a header, by the name of the format."""
 
 COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str]]] = {
     module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited)
@@ -139,8 +132,8 @@ class DetectedFormat:
         with self._choosing():
             return self._checked(head, self.format.graded(head, self.options))
 
-    def ranked(self, head: Block, solution: Sequence[Graded] = ()) -> Reader[Ranked]:
-        """Return the reader of a submission; `solution` has the rows of a solution in LETOR's format."""
+    def ranked(self, head: Block, solution: Sequence[Graded] | None = ()) -> Reader[Ranked]:
+        """Return the reader of a submission; `solution` has the rows of one in LETOR's format; None: it is unknown."""
         if self.is_predicted:
             return letor.predicted(solution)
         with self._choosing():
@@ -151,23 +144,11 @@ class DetectedFormat:
         read = COLUMNS_READ.get(self.format.NAME)
         return {} if read is None else read(head, self.options)
 
-    def layout(self, head: Block) -> Layout | None:
-        """Return the layout of a submission; None for a format whose values have names. Raises UnreadableError."""
-        layout = LAYOUTS.get(self.format.NAME)
-        if self.is_predicted:
-            return Layout(PREDICTIONS)
-        return None if layout is None else layout(head, self.options)
-
-    def has_lists(self, head: Block) -> bool:
-        """Whether each query of a submission has one line, with a mark between its items."""
-        layout = self.layout(head)
-        return layout is not None and layout.has_lists
-
-    def solution_layout(self, head: Block) -> str:
+    def solution_layout(self, read: Reader[Graded]) -> str:
         """Return the layout of a solution without a header, for people; empty for any other one."""
         if self.format in (trec, vlnet, letor):
             return str(self.format.SOLUTION)
-        layout = delimited.layout(head, self.options, is_solution=True) if self.format is delimited else None
+        layout = layout_read(read)
         return "" if layout is None or layout.has_header else f"{layout}"
 
     @contextmanager
@@ -201,7 +182,13 @@ class DetectedFormat:
                 findings.put(Problem.of_form(first, found, f"; {self.hint}"))
             return batch
 
-        return checked
+        layout = layout_read(read)
+        return checked if layout is None else LaidOut(checked, layout)
+
+
+def layout_read(read: Reader[Batch]) -> Layout | None:
+    """Return the layout of the file that is read; None for a format whose values have names."""
+    return read.layout if isinstance(read, LaidOut) else None
 
 
 @contextmanager
@@ -311,7 +298,7 @@ def _answers(lines: Sequence[str]) -> Iterator[str]:
     if lines and lines[0].lstrip().startswith(("{", "[")):
         text = "\n".join(lines)
         yield from (what for form, what in texts_of(__file__)["answers"].items() if re.search(form, text))
-    if lines and _are_permuted(lines):
+    if lines and lines[0].endswith("]") and _are_permuted(lines):
         yield texts_of(__file__)["ranks"]["permuted"]
 
 
@@ -348,9 +335,11 @@ def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -
     if setting == "submission_format" and letor.are_predictions(lines):
         return DetectedFormat(letor, {}, setting=setting, is_predicted=True)
     for format_ in FORMATS.values():
+        if one_block > (format_ in DOCUMENTS):
+            continue
         is_graded = format_ is delimited and setting != "submission_format" and delimited.recognises_solution(lines)
         is_known = is_graded or ((format_, setting) != (delimited, "solution_format") and format_.recognises(lines))
-        if one_block <= (format_ in DOCUMENTS) and is_known:
+        if is_known:
             return DetectedFormat(format_, {}, _hint(setting), setting)
     return None
 

@@ -394,8 +394,8 @@ class Solution:
     """The items that are removed from lists before ranks are assigned; None: none are."""
     read_as: str = ""
     """The layout of its file, for people; empty where columns have names, and without a file."""
-    rows: Sequence[Graded] = ()
-    """The rows of a file in LETOR's format, in order, which predictions belong to; none of any other."""
+    rows: Sequence[Graded] | None = ()
+    """The rows of a file in LETOR's format, in order, which predictions belong to; none of any other; None: unknown."""
 
     def __init__(self, **parts: Any) -> None:
         """Set the attributes: `queries` and `ids`, or `lookup`, and the others."""
@@ -509,7 +509,7 @@ class Solution:
             batches = [read(block, findings) for block in content]
             kind = SolutionError if findings else ContentError
             solution = cls.of(batches, findings, query_once=detected.is_vlnet, listed_is_relevant=detected.is_vlnet)
-            solution.read_as = detected.solution_layout(head)
+            solution.read_as = detected.solution_layout(read)
             solution.rows = batches if detected.has_predicted_rows else ()
         if read_bytes is not None and read_bytes.hexdigest() != digest:
             findings.add(0, "the file changed while it was read; run again when it is complete")
@@ -611,6 +611,7 @@ class Solution:
             flagged=np.zeros(len(ids), dtype=bool),
             ideal=nothing,
             first_entry=np.zeros(len(ids) + 1, dtype=np.int64),
+            rows=None,
         )
 
     @classmethod

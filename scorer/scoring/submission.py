@@ -17,8 +17,8 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
-from scorer.lists import READ_AS
-from scorer.lists.detection import opened
+from scorer.lists import AS_TO_FORM, READ_AS
+from scorer.lists.detection import layout_read, opened
 from scorer.lists.match import (
     ScatteredError,
     TemporarySpaceError,
@@ -38,6 +38,9 @@ from scorer.wording import quoted
 
 Parted = Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
 """Makes parts of whole lists from the rows of a file."""
+
+PASSAGES, FIRST = ("#", "%p", "::"), 1_000
+"""The marks between a document and the number of its passage, and the items in which they are sought."""
 
 NEEDS_MEMORY = "it needs more memory than is available"
 
@@ -119,9 +122,9 @@ def _score_file(
     outcome, read, order = None, None if digest is None else hashlib.sha256(), Order()
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
-            rows = read_batches(detected.ranked(head, solution.rows), blocks, problems, pool, limits)
+            ranked = detected.ranked(head, solution.rows)
+            rows, layout = read_batches(ranked, blocks, problems, pool, limits), layout_read(ranked)
             batches = order.of(rows, detected.options.get("tag", "*"))
-            layout = detected.layout(head)
             has_lists = layout is not None and layout.has_lists
             if layout is not None and has_lists and solution.mark_in_items(layout.between):
                 found = f"ids of items have {quoted(layout.between)}, which separates items here ({layout})"
@@ -158,29 +161,59 @@ def check(
     candidate items are those given, or else those of `queries`, if any, and so are the excluded ones. A valid file
     gives a Scored with counts and notes, but without scores.
     """
-    if queries is None:
-        findings = Findings()
-        try:
-            with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, blocks):
-                batches = read_batches(detected.ranked(head), blocks, findings, None, limits)
-                ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
-        except InaccessibleError as error:
-            return Failed(str(error))
-        except UnreadableError as error:
-            findings.put(error.problem)
-            return Rejected(findings)
-        queries = Solution.of_queries(ids)
-    if candidates is not None:
-        queries = queries.with_candidates(candidates)
-    if excluded is not None:
-        queries = queries.with_parts(excluded=excluded)
-    outcome = score(queries, path, replace(rules, measures=()), limits=limits)
+    try:
+        known, is_predicted = _known(queries, path, rules, limits, findings := Findings())
+    except InaccessibleError as error:
+        return Failed(str(error))
+    except UnreadableError as error:
+        findings.put(error.problem)
+        return Rejected(findings, error.limits if isinstance(error, LimitError) else {})
+    if candidates is not None and not is_predicted:
+        known = known.with_candidates(candidates)
+    if excluded is not None and not is_predicted:
+        known = known.with_parts(excluded=excluded)
+    outcome = score(known, path, replace(rules, measures=()), limits=limits)
     if isinstance(outcome, Scored) and is_regular(path):
         with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, _):
             read = [f"{quoted(name)} is the {column}" for column, name in detected.columns(head).items()]
+            first = detected.ranked(head, known.rows)(head, Findings())
         if read:
             outcome.notes.note(0, "columns", columns=", ".join(read))
+        if is_predicted:
+            outcome = replace(outcome, notes=Findings())
+            outcome.notes.note(0, AS_TO_FORM, numbers=len(first.item))
+        for mark in PASSAGES:
+            if found := _passages(first, mark, known):
+                outcome.notes.note(0, "passages", items=found, mark=mark)
     return outcome
+
+
+def _known(
+    queries: Solution | None, path: str | os.PathLike[str], rules: Rules, limits: Limits, findings: Findings
+) -> tuple[Solution, bool]:
+    """Return the known queries, and whether the file has predictions for rows that are not known here."""
+    if queries is not None and (queries.rows is not None or not is_regular(path)):
+        return queries, False
+    with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, blocks):
+        if queries is not None and not detected.is_predicted:
+            return queries, False
+        batches = read_batches(detected.ranked(head, None), blocks, findings, None, limits)
+        ids = [query for batch in batches for query in coded([batch.query])[1].to_pylist()]
+        return Solution.of_queries(ids), detected.is_predicted
+
+
+def _passages(batch: Ranked, mark: str, queries: Solution) -> list[str]:
+    """Return two passages of a document, with the mark after its id; nothing for items that look like others."""
+    items, lists = batch.item[:FIRST].to_pylist(), batch.row_of_item[:FIRST]
+    if not all(mark in item for item in items) or queries.mark_in_items(mark):
+        return []
+    seen: dict[tuple[str, str], str] = {}
+    names = batch.query.take(lists).to_pylist()
+    for query, item in zip(names, items, strict=True):
+        first = seen.setdefault((query, item.partition(mark)[0]), item)
+        if first != item:
+            return [first, item]
+    return []
 
 
 def score_parts(

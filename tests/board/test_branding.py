@@ -407,7 +407,7 @@ def test_one_block_of_a_shipped_template_can_be_replaced(make: Make) -> None:
     assert "<p>Prizes: none.</p>" in page
     assert 'id="board"' in page
     assert all("<li>Ours</li>" in text for path, text in html_of(site).items() if not path.endswith(WHOLE))
-    assert "<li>Ours</li>" in service_page(declared, "sign-in.html", problem="", token="", team="")
+    assert "<li>Ours</li>" in service_page(declared, "sign-in.html", problem="", asked={}, has_invitation=False)
 
 
 @pytest.mark.parametrize("block", ["title", "head", "main", "footer"])

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
+from scorer.lists.formats import layouts
 from tests.commands import READ_AS, Terminal
 from tests.strategies import examples
 
@@ -75,6 +77,10 @@ def test_one_mark_separates_items_in_the_whole_file(
 BOTH = {
     "one comma in a line for each query": ("c1\tReport,_1992\nc2\tIce\n", ["one id with a comma, or a list"]),
     "one blank": ("c1\tNew York\nc2\tIce\n", ["one id with a blank, or a list"]),
+    "a semicolon": ("query,items\nc1,d1;d2\nc2,d3\n", ["one id with marks, or a list"]),
+    "semicolons and a blank": ('query,items\nc1,"New York;d2"\nc2,d3\n', ["one id with marks, or a list"]),
+    "semicolons and a comma": ('query,items\nc1,"d1;d2;a,b"\nc2,d3\n', ["or a list"]),
+    "one in brackets": ('query,items\nc1,"(a)"\nc2,[b]\n', ["one id with marks, or a list"]),
     "two marks": ("c1\tNew York, NY\nc2\tIce\n", ["one id with commas and blanks, or a list"]),
     "a cell": ('query,items\nc1,"Report,_1992"\nc2,Ice\n', ["one id with a comma, or a list"]),
     "one line of a run": ("1\t0 101 1 104 105\n", ["six columns: query, Q0, item", "query TAB items, between blanks"]),
@@ -165,6 +171,72 @@ def test_predictions_belong_to_the_rows_of_a_letor_file(qrels_folder: Path, term
             scorer.evaluate(solution, "pred.txt", "RR")
 
 
+def test_predictions_are_compared_where_the_solution_is(qrels_folder: Path, terminal: Terminal) -> None:
+    """By `compare` and `report`, as by `evaluate`."""
+    Path("feat.txt").write_text(VECTORS, encoding="utf-8")
+    for name, text in (("one", "0.3\n0.8\n0.9\n0.1\n"), ("two", "0.9\n0.1\n0.9\n0.1\n")):
+        Path(name).write_text(text, encoding="utf-8")
+
+    compared = terminal.run("compare", "--solution", "feat.txt", "one", "two", "-m", "RR")
+    assert (compared.code, "0.750  one" in compared.out, "1.000  two" in compared.out) == (0, True, True), compared
+    assert terminal.run("report", "--solution", "feat.txt", "one", "two", "-m", "RR", "-o", "report.html").code == 0
+
+
+@pytest.mark.parametrize("known", ["the public list", "nothing"])
+def test_predictions_are_valid_as_to_form_without_the_solution(
+    known: str, challenge: Path, terminal: Terminal, tmp_path: Path
+) -> None:
+    """They were invalid, although scoring reads them."""
+    settings, file = challenge / "challenge.toml", tmp_path / "pred.txt"
+    (challenge / "solutions/main.txt").unlink()
+    if known == "nothing":
+        settings.write_text(re.sub("(?m)^queries = .*\n", "", settings.read_text(encoding="utf-8")), encoding="utf-8")
+    file.write_text("0.3\n8e-1\n.9\n", encoding="utf-8")
+    answer = terminal.run("check", file, "--challenge", challenge)
+
+    assert (answer.code, answer.err) == (0, "")
+    assert "pred.txt: valid as to form: 3 finite numbers, " in answer.out
+    assert "they cannot be compared with the solution here" in answer.out
+    file.write_text("0.3\nnan\n", encoding="utf-8")
+    answer = terminal.run("check", file, "--challenge", challenge)
+    assert (answer.code, 'found "nan" as the score' in answer.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("items", "is_noted"),
+    [(("D1#1", "D2#4", "D1#2"), True), (("D1%p0", "D1%p1"), True), (("D1#1", "D2#1"), False), (("D1#1", "D1"), False)],
+)
+def test_check_notes_passages_of_documents(
+    items: tuple[str, ...], is_noted: bool, challenge: Path, terminal: Terminal, tmp_path: Path
+) -> None:
+    """Ids that repeat before a mark that all of them have; scoring says nothing."""
+    file = tmp_path / "run.csv"
+    file.write_text(
+        "query,item,rank\n" + "".join(f"q1,{item},{at}\n" for at, item in enumerate(items)), encoding="utf-8"
+    )
+    noted = terminal.run("check", file, "--challenge", challenge).err
+
+    mark = "#" if "#" in items[0] else "%p"
+    assert (f"scorer convert RUN DOCUMENTS.run --best-of '{mark}'" in noted) == is_noted
+    assert not [note for note in scorer.evaluate(QRELS, file, "RR").notes if "passages" in note.text]
+
+
+def test_the_layout_is_decided_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was found again for messages, which takes as long as to read some lists."""
+    decided: list[int] = []
+    of = layouts.layout_of
+
+    def counted(*given: Any) -> Any:
+        decided.append(len(given))
+        return of(*given)
+
+    monkeypatch.setattr(layouts, "layout_of", counted)
+    (tmp_path / "run").write_text("q1\td1,d2,d3\nq2\td3,d2,d1\n", encoding="utf-8")
+
+    assert scorer.evaluate(QRELS, tmp_path / "run", "RR")["RR"] == 1.0
+    assert decided.count(2) == 1  # with the first block
+
+
 GRADED = {
     "q d grade": ("1 184 2\n1 29 2\n1 31 -1\n2 12 3\n", ""),
     "with commas": ("1,184,1\n1,29,1\n", ""),
@@ -199,7 +271,7 @@ NO_LISTS = {
     "| query | item | score |\n|---|---|---|\n| q1 | d1 | 0.9 |\n": "a printed table",
     "+-------+------+\n| query | item |\n+-------+------+\n": "a printed table",
     "┌───────┬──────┐\n│ query ┆ item │\n": "a printed table",
-    "   query item  score\n0     q1   d1    0.9\n": "names 3 columns, and the rows below have 4",
+    "   query item  score\n0     q1   d1    0.9\n1     q1   d2    0.8\n": "names 3 columns, and the rows below have 4",
     "q1 Q0 d1 1 1,234.5 t\n": "without marks between thousands",
     "query\titem\tscore\nq1\td1\t1 234.5\n": "without marks between thousands",
     "query\titem\tscore\nq1\td1\t1234,5\n": "write a decimal point",
@@ -241,6 +313,7 @@ def test_a_line_says_how_a_file_without_a_header_is_read(
 
 
 IDS = ["a", "b", "c7", "12", "3", "Report,_1992", "Paris,_Texas,_USA", "u#1", "x/y", "http://h/p?q=1,2", "a:b", "Q0"]
+IDS += ["x;y", "k|v", "(a)", "[x]", "D1#1", "D1#2", "d_1", "0.5"]
 WITH_BLANKS = ["New York", "The Old Man, a tale"]
 
 
@@ -249,7 +322,7 @@ def files(draw: st.DrawFn) -> tuple[dict[str, list[str]], str]:
     """Return lists, and a file that means them in a layout that somebody may choose without looking at the ids."""
     mark = draw(st.sampled_from(["\t", " ", ","]))
     layout = draw(st.sampled_from(["run", "pairs", "ranks", "scores", "lists", "cells", "vlnet", "json"]))
-    between = draw(st.sampled_from([",", ", ", " "]))
+    between = draw(st.sampled_from([",", ", ", " ", ";"]))
     pool = (
         [*IDS, *WITH_BLANKS] if layout == "json" or (mark == "\t" and layout in ("pairs", "ranks", "scores")) else IDS
     )

@@ -65,12 +65,8 @@ def recognises_solution(lines: list[str]) -> bool:
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
-    return partial(_graded, _header(head, tables.SOLUTION, options))
-
-
-def layout(head: Block, options: Mapping[str, str], *, is_solution: bool = False) -> layouts.Layout:
-    """Return the layout of a file. Raises UnreadableError."""
-    return _header(head, tables.SOLUTION if is_solution else tables.SUBMISSION, options).layout
+    header = _header(head, tables.SOLUTION, options)
+    return layouts.LaidOut(partial(_graded, header), header.layout)
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
@@ -81,7 +77,8 @@ def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission, ordered by its score; by its rank where there is no column for the score; or lists."""
-    return partial(_ranked, _header(head, tables.SUBMISSION, options))
+    header = _header(head, tables.SUBMISSION, options)
+    return layouts.LaidOut(partial(_ranked, header), header.layout)
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
@@ -220,8 +217,9 @@ class Header:
                 "columns, as in delimited:query=session,item=track, or delimited:header=no,query=1,item=2,grade=3)",
                 line,
             )
-        names = _with_row_names(head_names(text, delimiter), sample(head.content), delimiter, line)
         try:
+            places_of(names := head_names(text, delimiter))
+            names = _with_row_names(names, sample(head.content), delimiter, line)
             return cls(line, delimiter, names, places_of(names))
         except UnreadableError as error:
             error.args, error.line = (f"{error} (in the header)",), line
@@ -275,8 +273,8 @@ def _with_row_names(names: list[str], lines: Sequence[str], delimiter: str, line
         text.startswith(f'"{number}"') and row[0] == str(number)
         for number, (text, row) in enumerate(zip(lines[1:], rows, strict=True), 1)
     )
-    if is_of_r:
-        return ["", *names]
+    if is_of_r or len(rows) == 1:  # a single row is reported with its line
+        return ["", *names] if is_of_r else names
     have = f"{counted(len(names), 'column')}, and the rows below have {counts.pop()}"
     raise UnreadableError(f"the header {quoted(lines[0])} names {have}; give each column one name", line)
 

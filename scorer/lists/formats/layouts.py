@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Generic
 
-from scorer.lists.reading.blocks import Block, UnreadableError, sample
+from scorer.errors import Findings
+from scorer.lists.reading.blocks import Batch, Block, Reader, UnreadableError, sample
 from scorer.lists.reading.tables import IN_BRACKETS, NAMES, mark_between, plain
 from scorer.wording import quoted
 
@@ -67,6 +69,17 @@ class Layout:
         if self.columns == PREDICTIONS:
             return "one score a line, for the row of the solution with this number"
         return f"{COUNTS.get(len(self.columns), len(self.columns))} columns: {', '.join(self.columns)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LaidOut(Generic[Batch]):
+    """A reader of a file whose layout is known."""
+
+    read: Reader[Batch]
+    layout: Layout
+
+    def __call__(self, block: Block, findings: Findings) -> Batch:
+        return self.read(block, findings)
 
 
 def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
@@ -174,19 +187,19 @@ def _lists(lines: Sequence[str]) -> tuple[str, list[list[str]]] | None:
     Between commas, one word in each row may as well be something else.
     """
     for mark in ("\t", ",", WHITE):
-        rows = fields(lines, mark)
-        used = set().union(*(row[-1] for row in rows))
-        if any(len(row) != 2 or IN_QUERY.search(row[0]) for row in rows) or used & set("<{|"):
+        rows = [] if mark != WHITE and any(mark not in line for line in lines) else fields(lines, mark)
+        if not rows or any(len(row) != 2 or IN_QUERY.search(row[0]) for row in rows):
             continue
-        if mark != "," or used & set(" ,[("):
+        used = {each for each in "<{| ,[(" if any(each in row[1] for row in rows)}
+        if not used & set("<{|") and (mark != "," or used):
             return mark, rows
     return None
 
 
 def fields(lines: Sequence[str], mark: str) -> list[list[str]]:
     """Return the columns of each line between marks."""
-    if mark == WHITE and not any('"' in line for line in lines):
-        return [line.split() for line in lines]
+    if not any('"' in line for line in lines):
+        return [line.split() if mark == WHITE else [part.strip() for part in line.split(mark)] for line in lines]
     try:
         return [[part.strip() for part in row] for row in csv.reader(lines, delimiter=mark, skipinitialspace=True)]
     except csv.Error:  # a carriage return, which readers report

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from scorer.errors import Findings
-from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, shortest
+from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, pc, take, text_lengths, texts
 from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, rows_of
@@ -38,7 +38,12 @@ UNFIT_ITEM = re.compile(r"^$|^docid=|[ \t\n\v\f\r\0]")
 def recognises(lines: list[str]) -> bool:
     """Whether half of the lines have a query after the label, or four columns of which the third is a vector."""
     rows = [line for line in lines if not line.startswith("#")]
-    return bool(rows) and 2 * sum(bool(VECTOR.match(row.lstrip())) or _is_table_row(row) for row in rows) >= len(rows)
+    return bool(rows) and 2 * sum(_is_vector(row) or _is_table_row(row) for row in rows) >= len(rows)
+
+
+def _is_vector(line: str) -> bool:
+    """Whether a line has a query after the label."""
+    return "qid:" in line and VECTOR.match(line.lstrip()) is not None
 
 
 def _is_table_row(line: str) -> bool:
@@ -56,23 +61,28 @@ def are_predictions(lines: Sequence[str]) -> bool:
     return bool(lines) and all(NUMBER.fullmatch(line.strip()) for line in lines)
 
 
-def predicted(rows: Sequence[Graded]) -> Reader[Ranked]:
-    """Read a number a line: the run score of the item in this row of a solution. `rows`: none if it is not LETOR's."""
+def predicted(rows: Sequence[Graded] | None) -> Reader[Ranked]:
+    """Read a number a line: the run score of the item in this row of a solution, which is LETOR's if it has rows.
+
+    Where the rows are unknown (None), each is a query with the number of its line.
+    """
 
     def read(block: Block, findings: Findings) -> Ranked:
         lines = Lines.of(block)
         found = f"found a number a line, {len(lines):,} in all, as predictions of LightGBM and XGBoost; "
-        if not rows:
+        if rows is not None and not rows:
             need = "expected a solution in LETOR's format, or else rows of query, item and score"
             raise UnreadableError(f"{found}{need}", 1)
-        query, item = joined(batch.query for batch in rows), joined(batch.item for batch in rows)
+        query = item = texts(map(str, lines.number.tolist()))
+        if rows:
+            query, item = joined(batch.query for batch in rows), joined(batch.item for batch in rows)
         if len(query) != len(lines) or lines.number[-1] - lines.number[0] >= len(lines):
             raise UnreadableError(f"{found}expected one for each row of the solution, without blank lines between", 1)
         score = numbers(lines.text)
         tables.report_wrong(lines.text, np.isnan(score), lines.number, findings, "the score; expected a finite number")
         return Ranked(query, lines.number, None, item, score)
 
-    return read
+    return layouts.LaidOut(read, layouts.Layout(layouts.PREDICTIONS))
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
@@ -87,7 +97,8 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
         raise UnreadableError(
             "feature vectors have no order; name the feature to rank by, as in --submission-format letor:feature=1"
         )
-    return partial(_read, Ranked, _is_table(head), feature)
+    read = partial(_read, Ranked, _is_table(head), feature)
+    return layouts.LaidOut(read, layouts.Layout(("label", "qid:query", "features", "# item")))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
@@ -153,7 +164,7 @@ class _Vectors:
 def _is_table(head: Block) -> bool:
     """Whether a file that begins with `head` has the form of LETOR's first collections."""
     lines = Lines.of(head, comments=True)
-    return bool(len(lines)) and not VECTOR.match(lines.text[0].as_py())
+    return bool(len(lines)) and not _is_vector(lines.text[0].as_py())
 
 
 def _read(kind: type[Batch], is_table: bool, feature: int | None, block: Block, findings: Findings) -> Batch:

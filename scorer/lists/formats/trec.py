@@ -92,7 +92,8 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
-    columns = layout(head, options).columns
+    found = None if options else layouts.in_words(layouts.rows_of_words(sample(head.content)))
+    columns = layouts.RUN if found is None else found.columns
     if columns == layouts.RANKS_AND_SCORES:
         return delimited.ranked(head, {})
     _check_header(head)
@@ -101,13 +102,8 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
         raise UnreadableError(f"four columns, as in {quoted(sample(head.content)[0])}: this is a solution; {expected}")
     tag = options.get("tag")
     read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
-    return lambda block, findings: read(_unquoted(block, head), findings)
-
-
-def layout(head: Block, options: Mapping[str, str]) -> layouts.Layout:
-    """Return the layout of a submission."""
-    found = None if options else layouts.in_words(layouts.rows_of_words(sample(head.content)))
-    return found if found is not None and len(found.columns) == QRELS_COLUMNS else layouts.Layout(layouts.RUN)
+    run = layouts.Layout(layouts.RUN)
+    return layouts.LaidOut(lambda block, findings: read(_unquoted(block, head), findings), run)
 
 
 def _check_header(head: Block) -> None:

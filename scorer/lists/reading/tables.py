@@ -439,6 +439,12 @@ IN_BRACKETS, ONE_A_LINE = "[", "\n"
 """What separates items, besides "," and " ": brackets around each list, or lines."""
 
 TIGHT_COMMA = re.compile(r",[^\s,]")
+UNUSUAL = re.compile("[;|]")
+"""Marks that no list has between items, as far as is known."""
+SEVERAL = re.compile(r"['\",\s]")
+"""What is in lists of several ids, or of ids in quotes."""
+ONE_IN_BRACKETS = re.compile(r"^.(?![0-9]+.$).+.$")
+"""What is in brackets, but no number."""
 LONE_BLANK = re.compile(r"[^\s,]\s+[^\s,]")
 """White space that is next to no comma."""
 
@@ -453,19 +459,26 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
     if are_scattered:
         return ONE_A_LINE if bare else IN_BRACKETS
     plain = [*bare, *(text.strip()[1:-1] for text in texts if _is_bracketed(text) and not re.search("['\"]", text))]
-    odd = next((text for text in plain if LONE_BLANK.search(text) and re.search(r",\s", text)), None)
-    mark = " " if any(map(LONE_BLANK.search, plain)) else "," if any("," in text for text in plain) else ""
+    spaced = [text for text in plain if len(text.split(None, 1)) > 1]  # quicker than to search all
+    odd = next((text for text in spaced if LONE_BLANK.search(text) and re.search(r",\s", text)), None)
+    mark = " " if any(map(LONE_BLANK.search, spaced)) else "," if any("," in text for text in plain) else ""
     if mark == ",":  # as in Wikipedia's ids, or with blanks after some commas only
         tight = [text for text in plain if TIGHT_COMMA.search(text)]
-        is_mixed = any(re.search(r",\s", text) for text in plain)
+        is_mixed = any(re.search(r",\s", text) for text in spaced)
         odd = next((text for text in tight if is_mixed or ",_" in text or _has_url(text)), None)
+    unusual = (text for text in plain if UNUSUAL.search(text))
+    odd = odd or next((text for text in unusual if mark != "," or text.count(";") >= text.count(",")), None)
+    bracketed = [text.strip() for text in texts if _is_bracketed(text)]
+    if not any(map(SEVERAL.search, bracketed)):
+        odd = odd or next(filter(ONE_IN_BRACKETS.search, bracketed), None)
     lists = [_parts(text, mark) for text in bare if mark in text]
     first, later = {parts[0] for parts in lists if parts}, {part for parts in lists for part in parts[1:]}
     is_clear = not lists or 2 * sum(len(parts) > 2 for parts in lists) >= len(bare) or bool(first & later)
-    if not mark or (odd is None and (is_clear or (are_lists and mark == " "))):
+    if odd is None and (not mark or is_clear or (are_lists and mark == " ")):
         return mark or ("" if bare else IN_BRACKETS)
     found = odd or next(text for text in bare if mark in text)
-    what = "a comma" if mark == "," else "a blank" if odd is None else "commas and blanks"
+    odds = "commas and blanks" if mark and "," in (odd or "") else "marks"
+    what = "a comma" if mark == "," else "a blank" if odd is None else odds
     raise UnreadableError(
         f"found {quoted(found)}, which is one id with {what}, or a list; write lists in brackets, "
         'as in ["d1", "d2"], or one item a line below the header query<TAB>item<TAB>rank, with tabs between columns'
@@ -474,7 +487,7 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
 
 def _has_url(text: str) -> bool:
     """Whether some of the parts between commas are URLs, and others are not, as those of a URL with a comma."""
-    return len({"://" in part for part in text.split(",")}) > 1
+    return "://" in text and len({"://" in part for part in text.split(",")}) > 1
 
 
 def _is_bracketed(text: str) -> bool:
@@ -504,8 +517,9 @@ def list_in(text: str | None, mark: str) -> list[str] | None:
             return [next(filter(None, match.groups()), "") for match in ID_IN_LIST.finditer(inner)]
         bare = inner.strip(" ,\n")
         mark = mark if mark in (",", " ") else " " if LONE_BLANK.search(bare) else ","
-    may_be_odd = "," in bare if mark == " " else mark != "," or len(bare.split(None, 1)) > 1  # quicker than to search
-    return None if may_be_odd and re.search(ODD[mark], bare) else _parts(bare, mark)
+    if mark == "," and len(bare.split(None, 1)) < 2:  # quicker than to search
+        return bare.split(",")
+    return None if re.search(ODD[mark], bare) else _parts(bare, mark)
 
 
 def _row_numbers(table: pa.Table) -> Ints:
