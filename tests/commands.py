@@ -41,7 +41,6 @@ class Terminal:
         self._capsys = capsys
 
     def run(self, *arguments: str | Path) -> Answer:
-        """Run ``scorer`` with these arguments."""
         self._monkeypatch.setattr(sys, "argv", ["scorer", *map(str, arguments)])
         self._capsys.readouterr()
         code = 0

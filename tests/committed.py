@@ -41,7 +41,6 @@ class Committed(Live):
         return live
 
     def commit(self, at: datetime = COMMITTED) -> Commitment:
-        """As `scorer commit` does."""
         return self.do(at, commit)
 
     def reveal(self, at: datetime, tracks: Sequence[str] = ()) -> tuple[Reveal, ...]:
@@ -62,7 +61,6 @@ class Committed(Live):
         self.run(day(11))
 
     def receipt(self, name: str) -> str:
-        """The receipt of an entry."""
         return self.do(day(31), lambda challenge, store: named_receipts(challenge, store, challenge.tracks, [name]))[0]
 
     def rendered(self, at: datetime) -> Path:

@@ -269,7 +269,6 @@ class Delivery:
 
     @property
     def text(self) -> str:
-        """The file."""
         if self.content is not None:
             return self.content
         chance = random.Random(f"{self.track} {self.team} {self.name}")
@@ -309,7 +308,6 @@ class Delivery:
 
     @property
     def file(self) -> str:
-        """The name of the file."""
         return f"{other_name(self.name, self.hidden)}.txt"
 
     @property
@@ -420,9 +418,7 @@ def season(hidden: int = 0) -> list[Step]:
         Delivery(day(12), "songs", "elder", "copy", 0.75),
         Delivery(day(12), "runs", "elder", "copy", 0.75, "inbox"),
         Delivery(day(12), "songs", "fern", "leaves", 0.2, "folder"),
-        Delivery(
-            day(12, 13), "songs", "gorse", "torn", content="# ir_metadata.start\n# kind: manual\n# ir_metadata.end\nq\n"
-        ),
+        Delivery(day(12, 13), "songs", "gorse", "torn", content=TORN),
         Delivery(day(12, 14), "songs", "gorse", "empty", 0.5, "inbox", content=""),
         Request(day(12, 16), "PUT", "songs", "amber", "/picks", '{"entries": ["{first}"]}'),
         Request(day(12, 16), "DELETE", "songs", "amber", "/entries/{second}"),
@@ -544,11 +540,9 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self._server.servers[0].sockets[0].getsockname()[1]}"
 
     def request(self, method: str, path: str, token: str = "", body: bytes = b"") -> tuple[int, bytes]:
-        """The status and the body of an answer."""
         connection = HTTPConnection(self.address.removeprefix("http://"), timeout=60)
         try:
             connection.request(method, path, body, {"Authorization": f"Bearer {token}"} if token else {})
@@ -580,12 +574,10 @@ class Season:
 
     @property
     def challenge(self) -> Challenge:
-        """Its settings."""
         return read_challenge(self.folder)
 
     @property
     def site(self) -> Path:
-        """The folder of its pages."""
         return self.folder / "public"
 
     @property
@@ -615,20 +607,17 @@ class Season:
         self.now = until
 
     def run(self, *arguments: str | Path, record: bool = True) -> Answer:
-        """Run a command of the organisers."""
         answer = here(arguments[0], *arguments[1:], "-C", self.folder)
         if record:
             self.printed.append((" ".join(map(str, arguments)), answer))
         return answer
 
     def verify(self, *arguments: str | Path) -> Answer:
-        """Verify a document, as a stranger."""
         answer = here("verify", *arguments)
         self.printed.append((" ".join(map(str, ("verify", *arguments))), answer))
         return answer
 
     def token(self, team: str) -> str:
-        """A token of a team."""
         if team not in self.tokens:
             self.tokens[team] = self.run("teams", "token", team, record=False).out.strip()
         return self.tokens[team]

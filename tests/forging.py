@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -14,24 +13,15 @@ from typing import Any
 from scorer.store.log import signature
 from tests.bundles import archive, members, with_manifest
 from tests.public_archives import archived, decided
+from tests.second_verifier import canonical, sha256
 from tests.strangers import chain
 
 PUBLIC = "public/"
 
 
-def encoded(value: object) -> str:
-    """Canonical JSON."""
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
-
-
 def table(rows: Iterable[object]) -> bytes:
     """A member with one object a line."""
-    return "".join(f"{encoded(row)}\n" for row in rows).encode()
-
-
-def sha256(content: bytes) -> str:
-    """The hash of bytes."""
-    return hashlib.sha256(content).hexdigest()
+    return "".join(f"{canonical(row)}\n" for row in rows).encode()
 
 
 @dataclass
@@ -50,7 +40,6 @@ class Forger:
 
     @property
     def head(self) -> str:
-        """The last head of the log."""
         return str(self.rows("log.jsonl")[-1]["head"])
 
     def rows(self, name: str) -> list[dict[str, Any]]:
@@ -86,7 +75,6 @@ class Forger:
         del self.events[index], self.opened[index]
 
     def document(self, name: str, change: Callable[[Any], object]) -> None:
-        """Change a JSON document."""
         value = json.loads(self.members[f"{PUBLIC}{name}"])
         change(value)
         self.members[f"{PUBLIC}{name}"] = (json.dumps(value, ensure_ascii=False, indent=1) + "\n").encode()
@@ -117,7 +105,7 @@ class Forger:
         for line in self.lines:
             if event := self.events.get(line["index"]):
                 row = self.opened[line["index"]]
-                row |= {"event": self.texts.get(line["index"], encoded(event)), "index": line["index"]}
+                row |= {"event": self.texts.get(line["index"], canonical(event)), "index": line["index"]}
                 event = json.loads(row["event"])
                 if not keeps_leaves:
                     line["kind"] = event.get("kind", "")
@@ -130,7 +118,7 @@ class Forger:
                 body = {name: event["body"].get(name) for name in ("team", "file", "digest", "received")}
                 text = template | receipts.get(body["file"], {}) | body | {"track": event.get("track"), **row}
                 text |= {"leaf": line["leaf"], "head": line["head"]}
-                message = f"{encoded(text)}\n"
+                message = f"{canonical(text)}\n"
                 signed.append({"receipt": self.signed(message)})
         order = ("version", "epoch", "index", "kind", "leaf", "head")
         log = [json.dumps({key: line[key] for key in order}, separators=(",", ":")) for line in self.lines]

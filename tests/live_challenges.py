@@ -214,15 +214,12 @@ class Live:
         file.write_text(text.replace(before, after))
 
     def choose_decimals(self, value: str) -> None:
-        """Write another value of `decimals`."""
         self.edit("decimals = 3\n", f"decimals = {value}\n")
 
     def write_solution(self, text: str) -> None:
-        """Write the solution."""
         (self.folder / "solutions" / f"{self.chosen}.txt").write_text(text)
 
     def path(self, file: str) -> Path:
-        """The path of a submission."""
         return self.folder / "submissions" / self.chosen / file
 
     def put(self, file: str, content: str, received: datetime) -> Path:
@@ -241,12 +238,10 @@ class Live:
 
     @property
     def challenge(self) -> Challenge:
-        """The challenge, as its file is now."""
         return read_challenge(self.folder)
 
     @property
     def track(self) -> Track:
-        """Its chosen track."""
         return self.challenge.track(self.chosen)
 
     def store(self, now: datetime | None = None) -> Store:
@@ -274,21 +269,17 @@ class Live:
         return self.do(now, carried_out)
 
     def render(self, now: datetime) -> None:
-        """Write the site."""
         self.do(now, render)
 
     def preview(self, at: datetime) -> Changes:
-        """Open an erratum."""
         return self.do(at, lambda challenge, store: errata.preview(challenge, store, self.track, self.executor))
 
     def apply(self, at: datetime, reason: str = "wrong grades", **options: bool) -> tuple[Erratum, Changes]:
-        """Apply the open erratum."""
         return self.do(
             at, lambda challenge, store: errata.apply(challenge, store, self.track, reason, self.executor, **options)
         )
 
     def cancel(self, at: datetime) -> Erratum:
-        """Cancel the open erratum."""
         return self.do(at, lambda _, store: errata.cancel(store, self.track))
 
     # What there is
@@ -324,12 +315,10 @@ class Live:
         return self.do(at, lambda challenge, store: store.read(lambda view: timeline(view, challenge.tracks)))
 
     def events(self, *kinds: str) -> list[Event]:
-        """The events of some kinds, or of all."""
         with self.store() as store:
             return store.read(lambda view: [event for event in view.events() if not kinds or event.kind in kinds])
 
     def kinds(self) -> list[str]:
-        """The kinds of all events of the record."""
         return [event.kind for event in self.events()]
 
     def page(self, path: str) -> str:

@@ -124,36 +124,21 @@ def set_precision(grades: Grades, ranking: Ranking, _: None, rel: float | str = 
     return precision(grades, ranking, len(ranking), rel)
 
 
-def harmonic(p: float, r: float, beta: float, weight: str) -> float:
-    """F of a precision and a recall."""
+def f_measure(
+    grades: Grades,
+    ranking: Ranking,
+    k: int | None,
+    beta: float = 1.0,
+    weight: str = "squared",
+    rel: float | str = "positive",
+) -> float:
+    """F@k; without k SetF, at the length of the list."""
+    p = set_precision(grades, ranking, None, rel) if k is None else precision(grades, ranking, k, rel)
+    r = recall(grades, ranking, k, rel=rel)
     if math.isnan(p):
         return UNDEFINED
     w = beta**2 if weight == "squared" else beta
     return (1 + w) * p * r / (w * p + r) if p + r > 0 else 0.0
-
-
-def f_measure(
-    grades: Grades,
-    ranking: Ranking,
-    k: int,
-    beta: float = 1.0,
-    weight: str = "squared",
-    rel: float | str = "positive",
-) -> float:
-    """F@k."""
-    return harmonic(precision(grades, ranking, k, rel), recall(grades, ranking, k, rel=rel), beta, weight)
-
-
-def set_f_measure(
-    grades: Grades,
-    ranking: Ranking,
-    _: None,
-    beta: float = 1.0,
-    weight: str = "squared",
-    rel: float | str = "positive",
-) -> float:
-    """SetF."""
-    return harmonic(set_precision(grades, ranking, None, rel), recall(grades, ranking, None, rel=rel), beta, weight)
 
 
 def utility(
@@ -564,24 +549,6 @@ def p_plus(grades: Grades, ranking: Ranking, _: None, beta: float = 1.0, gain: s
     return sum(ratios.values()) / len(ratios)
 
 
-def bejeweled_player(
-    grades: Grades,
-    ranking: Ranking,
-    k: int,
-    T: float = 1.0,  # noqa: N803 (as the measure has it)
-    min_rel: float = 0.0,
-    max_rel: float | str = "solution",
-    *,
-    highest_of_all: float = 0.0,
-) -> float:
-    """BPM: the user stops once the gains reach T."""
-
-    def goes_on(_: int, __: float, so_far: float) -> float:
-        return float(so_far < T)
-
-    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
-
-
 def scaled_gain(highest_of_all: float, min_rel: float, max_rel: float | str) -> Gain:
     """The gain of a grade on the scale from min_rel, with gain 0, to max_rel, with gain 1."""
     top = highest_of_all if max_rel == "solution" else float(max_rel)
@@ -617,41 +584,23 @@ def continued(
     return total / weights
 
 
-def inst(
-    grades: Grades,
-    ranking: Ranking,
-    k: int | None,
-    T: float = 1.0,  # noqa: N803 (as the measure has it)
-    min_rel: float = 0.0,
-    max_rel: float | str = "solution",
-    *,
-    highest_of_all: float = 0.0,
-) -> float:
-    """INST: the user's remaining goal is T minus the gain so far."""
+def with_goal(goes_on: Callable[[int, float, float], float]) -> Callable[..., float]:
+    """The user goes on with a probability that depends on rank, T, and total gain so far."""
 
-    def goes_on(rank: int, _: float, so_far: float) -> float:
-        left = T - so_far
-        return ((rank + T + left - 1) / (rank + T + left)) ** 2
+    def oracle(
+        grades: Grades,
+        ranking: Ranking,
+        k: int | None,
+        T: float = 1.0,  # noqa: N803 (as the measure has it)
+        min_rel: float = 0.0,
+        max_rel: float | str = "solution",
+        *,
+        highest_of_all: float = 0.0,
+    ) -> float:
+        gain = scaled_gain(highest_of_all, min_rel, max_rel)
+        return continued(grades, ranking, k, gain, lambda rank, _, so_far: goes_on(rank, T, so_far))
 
-    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
-
-
-def insq(
-    grades: Grades,
-    ranking: Ranking,
-    k: int | None,
-    T: float = 1.0,  # noqa: N803 (as the measure has it)
-    min_rel: float = 0.0,
-    max_rel: float | str = "solution",
-    *,
-    highest_of_all: float = 0.0,
-) -> float:
-    """INSQ: the goal does not change."""
-
-    def goes_on(rank: int, _: float, __: float) -> float:
-        return float(((rank + 2 * T - 1) / (rank + 2 * T)) ** 2)
-
-    return continued(grades, ranking, k, scaled_gain(highest_of_all, min_rel, max_rel), goes_on)
+    return oracle
 
 
 def scaled_dcg(
@@ -944,21 +893,6 @@ def ndcg_over_levels(
 # --- Counts -----------------------------------------------------------------------------------------------------------
 
 
-def number_of_queries(_grades: Grades, _ranking: Ranking, _: None) -> float:
-    """NumQ: one."""
-    return 1.0
-
-
-def number_retrieved(_grades: Grades, ranking: Ranking, _: None) -> float:
-    """NumRet."""
-    return float(len(ranking))
-
-
-def number_relevant(grades: Grades, _ranking: Ranking, _: None, rel: float | str = "positive") -> float:
-    """NumRel."""
-    return float(len(relevant_items(grades, rel)))
-
-
 def number_relevant_retrieved(grades: Grades, ranking: Ranking, _: None, rel: float | str = "positive") -> float:
     """NumRelRet."""
     return float(counted(ranking, relevant_items(grades, rel), len(ranking)))
@@ -1036,7 +970,7 @@ ORACLES: dict[str, Callable[..., float]] = {
     "F": f_measure,
     "SetP": set_precision,
     "SetR": recall,
-    "SetF": set_f_measure,
+    "SetF": f_measure,
     "SetAP": set_average_precision,
     "AP": average_precision,
     "GMAP": geometric_average_precision,
@@ -1060,9 +994,9 @@ ORACLES: dict[str, Callable[..., float]] = {
     "Q": q_measure,
     "P-plus": p_plus,
     "nERR": normalised_err,
-    "BPM": bejeweled_player,
-    "INST": inst,
-    "INSQ": insq,
+    "BPM": with_goal(lambda _, goal, so_far: float(so_far < goal)),
+    "INST": with_goal(lambda rank, goal, so_far: ((rank + 2 * goal - so_far - 1) / (rank + 2 * goal - so_far)) ** 2),
+    "INSQ": with_goal(lambda rank, goal, _: ((rank + 2 * goal - 1) / (rank + 2 * goal)) ** 2),
     "SDCG": scaled_dcg,
     "NERR8": nearly_err(lambda _, __, ___: 1.0),
     "NERR9": nearly_err(lambda rank, _, __: rank / (rank + 1)),
@@ -1080,9 +1014,9 @@ ORACLES: dict[str, Callable[..., float]] = {
     "Bpref": binary_preference,
     "infAP": inferred_average_precision,
     "Judged": judgement_rate,
-    "NumQ": number_of_queries,
-    "NumRet": number_retrieved,
-    "NumRel": number_relevant,
+    "NumQ": lambda *_: 1.0,
+    "NumRet": lambda _, ranking, __: float(len(ranking)),
+    "NumRel": lambda grades, _, __, rel="positive": float(len(relevant_items(grades, rel))),
     "NumRelRet": number_relevant_retrieved,
     "RprecMult": r_precision_at_multiple,
     "Utility": utility,

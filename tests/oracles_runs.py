@@ -39,39 +39,9 @@ def ranks_of(lists: Lists, item: str) -> list[int]:
     return [list(listed).index(item) + 1 for listed in lists if item in listed]
 
 
-def comb_sum(lists: Lists) -> Fused:
-    """CombSUM."""
-    return {item: sum(scores_of(lists, item)) for item in candidates(lists)}
-
-
-def comb_mnz(lists: Lists) -> Fused:
-    """CombMNZ."""
-    return {item: sum(scores_of(lists, item)) * len(scores_of(lists, item)) for item in candidates(lists)}
-
-
-def comb_gmnz(lists: Lists, gamma: float) -> Fused:
-    """CombGMNZ."""
-    return {item: sum(scores_of(lists, item)) * len(scores_of(lists, item)) ** gamma for item in candidates(lists)}
-
-
-def comb_anz(lists: Lists) -> Fused:
-    """CombANZ."""
-    return {item: mean(scores_of(lists, item)) for item in candidates(lists)}
-
-
-def comb_max(lists: Lists) -> Fused:
-    """CombMAX."""
-    return {item: max(scores_of(lists, item)) for item in candidates(lists)}
-
-
-def comb_min(lists: Lists) -> Fused:
-    """CombMIN."""
-    return {item: min(scores_of(lists, item)) for item in candidates(lists)}
-
-
-def comb_med(lists: Lists) -> Fused:
-    """CombMED."""
-    return {item: median(scores_of(lists, item)) for item in candidates(lists)}
+def combined(combine: Callable[..., float]) -> Callable[..., Fused]:
+    """A function of the scores of each item, and of the parameters."""
+    return lambda lists, **more: {item: combine(scores_of(lists, item), **more) for item in candidates(lists)}
 
 
 def weighted_sum(lists: Lists, weights: Sequence[float]) -> Fused:
@@ -167,13 +137,13 @@ def condorcet(lists: Lists, weights: Sequence[float] | None = None) -> Fused:
 
 
 METHODS: dict[str, Callable[..., Fused]] = {
-    "sum": comb_sum,
-    "mnz": comb_mnz,
-    "gmnz": comb_gmnz,
-    "anz": comb_anz,
-    "max": comb_max,
-    "min": comb_min,
-    "med": comb_med,
+    "sum": combined(sum),
+    "mnz": combined(lambda scores: sum(scores) * len(scores)),
+    "gmnz": combined(lambda scores, gamma: sum(scores) * len(scores) ** gamma),
+    "anz": combined(mean),
+    "max": combined(max),
+    "min": combined(min),
+    "med": combined(median),
     "wsum": weighted_sum,
     "wmnz": weighted_mnz,
     "mixed": mixed,

@@ -59,11 +59,9 @@ class Served:
         return {"Authorization": f"Bearer {self.tokens[team]}"}
 
     def revoke(self, team: str) -> None:
-        """Revoke the token of a team."""
         revoke(self.store, hashlib.sha256(self.tokens[team].encode()).hexdigest())
 
     def revoke_all(self, team: str) -> None:
-        """Revoke all tokens of a team."""
         for token in listed(self.store)[0].values():
             if token.team == team and token.ended is None:
                 revoke(self.store, token.sha256)
@@ -71,7 +69,6 @@ class Served:
     def put(
         self, team: str, content: str | bytes, delivery: str | None = None, track: str = "main", **headers: str
     ) -> Response:
-        """Hand in a file."""
         body = content.encode() if isinstance(content, str) else content
         path = f"/api/v1/tracks/{track}/entries/{delivery or uuid.uuid4()}"
         sent = {name.replace("_", "-"): value for name, value in headers.items()}
@@ -91,7 +88,6 @@ class Served:
     def accept(
         self, team: str, content: str, delivery: str | None = None, at: datetime | None = None, token: str = ""
     ) -> Accepted:
-        """Accept a delivery without HTTP."""
         body = content.encode()
         track = self.service.track("main")
         path = self.service.incoming(track) / f"part-{next(self._parts)}"
@@ -108,7 +104,6 @@ class Served:
             path.unlink(missing_ok=True)
 
     def run(self, moment: datetime | None = None) -> None:
-        """Run the challenge."""
         self.now = moment or self.now
         challenge = self.live.challenge
         for track in challenge.tracks:

@@ -293,8 +293,6 @@ class TestControls:
 
     @pytest.fixture
     def opened(self, tab: Page, address: str) -> Callable[..., Page]:
-        """Opens the board in a state."""
-
         def opened(state: str = "", **options: Any) -> Page:
             tab.open(f"{address}/{BOARD}{state}", **options)
             return tab

@@ -213,20 +213,26 @@ def more(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize(
-    ("files", "message"),
+    ("call", "code", "message"),
     [
-        ("contest low.txt", "contest: a folder; a file was expected. It is a challenge: `scorer run contest` scores"),
-        ("contest/challenge.toml low.txt", "contest/challenge.toml: the settings of a challenge: `scorer run contest`"),
-        ("qrels.txt contest", "contest: a folder; a file was expected. It is a challenge: `scorer run contest` scores"),
+        ("evaluate contest low.txt", 1, "contest: a folder; a file was expected. It is a challenge: `scorer run conte"),
+        ("evaluate contest/challenge.toml low.txt", 1, "contest/challenge.toml: the settings of a challenge: `scorer"),
+        ("evaluate qrels.txt contest", 1, "contest: a folder; a file was expected. It is a challenge: `scorer run c"),
+        ("evaluate", 2, "scorer evaluate: "),
+        ("compare low.txt high.txt --solution", 1, "contest: a folder; a file was expected. It is a challenge: `s"),
     ],
 )
-def test_a_challenge_instead_of_a_file_is_recognised(files: str, message: str, more: Path, terminal: Terminal) -> None:
+def test_a_challenge_instead_of_a_file_is_recognised(
+    call: str, code: int, message: str, more: Path, terminal: Terminal
+) -> None:
     """One line has the command that scores its submissions."""
-    answer = terminal.run("evaluate", *files.split(), "-m", "AP")
+    words = call.split() if "contest" in call else [*call.split(), "contest"]
+    answer = terminal.run(*words, "-m", "AP")
 
-    assert answer.code == 1
+    assert answer.code == code
     assert answer.err.startswith(message)
-    assert "expected " not in answer.err
+    assert "`scorer run contest` scores its submissions" in answer.err
+    assert code == 2 or "expected " not in answer.err
 
 
 def test_files_in_the_wrong_order_have_the_errors_of_their_lines(folder: Path, terminal: Terminal) -> None:
@@ -235,22 +241,6 @@ def test_files_in_the_wrong_order_have_the_errors_of_their_lines(folder: Path, t
 
     assert answer.code == 1
     assert answer.err.startswith('low.txt:1: found "q1 Q0 x 1 2 bm25"; expected four columns')
-
-
-def test_a_challenge_without_submissions_is_recognised(more: Path, terminal: Terminal) -> None:
-    """`scorer evaluate FOLDER` is a wrong call, with the right one."""
-    answer = terminal.run("evaluate", "contest")
-
-    assert answer.code == 2
-    assert "`scorer run contest` scores its submissions" in answer.err
-
-
-def test_compare_recognises_a_challenge_instead_of_a_file(more: Path, terminal: Terminal) -> None:
-    """As `evaluate`."""
-    answer = terminal.run("compare", "low.txt", "high.txt", "--solution", "contest", "-m", "AP")
-
-    assert answer.code == 1
-    assert "`scorer run contest` scores its submissions" in answer.err
 
 
 def test_what_a_file_can_be(more: Path) -> None:

@@ -55,7 +55,6 @@ class Report:
             print(f"  {line}")
 
     def summary(self, seconds: float) -> Iterator[str]:
-        """Yield the lines of the summary."""
         yield f"seed {self.seed}: {self.cases:,} cases, {self.cases / max(seconds, 1e-9):.1f} cases a second"
         for what, counts in (("formats", self.formats), ("outcomes", self.outcomes), ("findings", self.problems)):
             yield f"{what}: " + (", ".join(f"{name} {count:,}" for name, count in sorted(counts.items())) or "none")

@@ -44,7 +44,6 @@ class Case:
 
     @property
     def label(self) -> str:
-        """The format and the compression."""
         return self.format + self.compression
 
 

@@ -25,7 +25,6 @@ class Text:
     tail: str = "\n"
 
     def content(self) -> bytes:
-        """Return the bytes of the text."""
         return (self.head + self.between.join(text for _, text in self.rows) + self.tail).encode()
 
 

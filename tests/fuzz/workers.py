@@ -153,7 +153,6 @@ class _Worker:
         return Checked(self._number, label, problem=problem, details=f"{ended}\n{trace}", content=content)
 
     def stop(self) -> None:
-        """End the process."""
         if self._process.is_alive():
             self._process.kill()
         self._process.join()

@@ -141,12 +141,10 @@ class Siege:
             return here(command, self.folder, *options)
 
     def check(self, file: Path) -> Answer:
-        """`scorer check` on a file."""
         with self._temporary():
             return here("check", file, "--track", "main", "--challenge", self.folder)
 
     def amend(self, entry: str, received: str) -> Answer:
-        """`scorer amend` on an entry."""
         return here("amend", entry, "--received", received, "--reason", "a test", "--challenge", self.folder)
 
     @contextmanager

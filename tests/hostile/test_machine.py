@@ -28,7 +28,7 @@ from scorer.scoring.executors.base import Processes
 from scorer.store.store import Store
 from tests.commands import RUN, Answer, command, here, process
 from tests.databases import site_content
-from tests.organising.test_faults import GOOD, board, bound_by_permissions, submissions
+from tests.organising.test_faults import GOOD, board, submissions
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="the faults are made with means of Linux")
 
@@ -438,19 +438,6 @@ def test_many_files_cost_the_run_neither_open_files_nor_memory(challenge: Path) 
     files, kilobytes = map(int, answer.out.split()[-2:])
     assert files < 40
     assert kilobytes < 500_000  # most of them for drawing the charts
-
-
-def test_a_site_that_cannot_be_written_costs_no_score(small: Path) -> None:
-    """The next run renders it."""
-    (small / "site").mkdir()
-    (small / "site").chmod(0o500)
-
-    answer = bound_by_permissions("run", small)
-
-    (small / "site").chmod(0o700)
-    assert (answer.code, "3 scored" in answer.err) == (1, True)
-    assert "cannot write the site (Permission denied)" in answer.err
-    assert_recovers(small)
 
 
 @pytest.mark.parametrize("days", [-3650, 3650])

@@ -28,7 +28,6 @@ class Attack:
     unfinished: bool = False
 
     def sent(self, token: str) -> bytes:
-        """The bytes to send."""
         return self.head.replace("\n", "\r\n").replace("TOKEN", token).encode("latin-1") + b"\r\n\r\n" + self.body
 
 

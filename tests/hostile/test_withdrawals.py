@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.commands import Answer, command
 from tests.hostile.sieges import LISTS, Siege, assert_printable, make_sparse
+from tests.organising.test_faults import bound_by_permissions
 
 COUNT = 20
 """The files of a large team."""
@@ -38,19 +37,6 @@ def entries(siege: Siege) -> dict[str, object]:
     return {team: row["entries"] for team, row in siege.board().items()}
 
 
-def bound_by_permissions(siege: Siege, *options: str) -> Answer:
-    """Score as a user who is subject to permissions, also if root runs the tests."""
-    prefix: list[str] = []
-    if os.geteuid() == 0:
-        if shutil.which("setpriv") is None:
-            pytest.skip("root can read and write everything, and there is no setpriv to change that")
-        prefix = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search"]
-    done = subprocess.run(
-        [*prefix, *command("score", siege.folder, *options)], capture_output=True, text=True, check=False, timeout=120
-    )
-    return Answer(done.returncode, done.stdout, done.stderr)
-
-
 LOCKS: dict[str, Callable[[Siege], list[Path]]] = {
     "file": lambda siege: [siege.main / "20260131T120000Z-bravo.txt"],
     "folder-of-the-best-team": lambda siege: [siege.main / "alpha"],
@@ -68,7 +54,7 @@ def test_what_cannot_be_read_is_not_withdrawn(case: str, siege: Siege) -> None:
     for path in locked:
         path.chmod(0)
     try:
-        answer = bound_by_permissions(siege, "--confirm-withdrawals")
+        answer = bound_by_permissions("score", siege.folder, "--confirm-withdrawals")
     finally:
         for path, before in zip(locked, modes, strict=True):
             path.chmod(before)
@@ -231,28 +217,3 @@ def test_a_file_that_is_replaced(case: str, siege: Siege) -> None:
     for command_ in ("status", "doctor"):
         assert_printable(siege.run(command_))
     siege.restore()
-
-
-def test_a_team_withdraws_and_returns(siege: Siege) -> None:
-    """With the same bytes, nothing is scored again; the time of receipt stays."""
-    file = siege.main / "20260131T130000Z-charlie.txt"
-    content = file.read_bytes()
-    file.unlink()
-    assert siege.run("run").code == 0
-    assert "charlie" not in siege.board()
-    file.write_bytes(content)
-    answer = siege.run("run")
-    assert "main: 0 scored, 4 known, 0 rejected" in answer.err
-    assert siege.board() == siege.rows
-
-
-def test_new_bytes_under_an_old_name(siege: Siege) -> None:
-    """Are another entry; the old one is withdrawn, also with the size and the time of the old one."""
-    file = siege.main / "20260131T130000Z-charlie.txt"
-    before = file.stat()
-    content = file.read_bytes()
-    file.write_bytes(content.replace(b"apple", b"peach"))
-    os.utime(file, ns=(before.st_atime_ns, before.st_mtime_ns))
-    answer = siege.run("run")
-    assert "main: 1 scored, 3 known" in answer.err
-    assert siege.board()["charlie"]["entries"] == 1

@@ -7,24 +7,16 @@ import io
 import json
 import shutil
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
 import pytest
 
-from scorer.board.board import Board
 from scorer.errors import StoreError
-from scorer.organising.phases import extend
-from scorer.organising.picks import amend
-from scorer.organising.render import boards
-from scorer.organising.teams import record_teams
-from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.live_challenges import (
     ANNOUNCED,
     DAY,
     END,
-    INVALID,
     MICROSECOND,
     SECOND,
     SECOND_END,
@@ -39,85 +31,6 @@ from tests.live_challenges import (
 SETTINGS = "quota = {per_day = 2}\nlate_board = true"
 FROZEN = phase("one", START, END, 'freeze = "24h"', 'grace = "1h"')
 TWO = phase("two", SECOND_START, SECOND_END)
-
-
-@pytest.fixture(scope="module")
-def history(tmp_path_factory: pytest.TempPathFactory) -> tuple[Live, list[tuple[int, datetime, Path]]]:
-    """A challenge after a whole season; for each of its runs the index, the time, and a copy of the database."""
-    folder = tmp_path_factory.mktemp("season")
-    live = Live.of(folder / "challenge", FROZEN, TWO, settings=SETTINGS)
-    copies: list[tuple[int, datetime, Path]] = []
-
-    def run(now: datetime) -> None:
-        live.run(now)
-        copy = folder / f"copy-{len(copies)}.db"
-        shutil.copyfile(live.folder / "scores.db", copy)
-        copies.append((len(live.kinds()), now, copy))
-
-    run(ANNOUNCED)
-    live.put("a/early", lists(1, 1), START - SECOND)
-    live.put("a/1", lists(2, 4), START)
-    live.put("b/1", lists(3, 1), START + SECOND)
-    run(START + DAY)
-    live.put("b/bad", INVALID, START + 2 * DAY)
-    live.put("a/2", lists(4, 0), START + 2 * DAY)
-    live.put("a/3", lists(5, 0), START + 2 * DAY)
-    live.put("a/4", lists(5, 5), START + 2 * DAY)
-    run(START + 3 * DAY)
-    live.path("a/3").unlink()
-    live.put("b/1", lists(1, 5), START + 4 * DAY)
-    run(START + 5 * DAY)
-    with live.store(START + 6 * DAY) as store:
-        record_teams(store, {"b": {"name": "Team B"}}, {"b": ""})
-    live.put("c/1", lists(2, 2), START + 6 * DAY)
-    run(START + 6 * DAY)
-    live.put("c/2", lists(5, 5, "frozen"), END - DAY)
-    run(END - DAY)
-    with live.store(END) as store:
-        extend(live.challenge, store, None, "one", END + DAY, "the server was down")
-    run(END)
-    live.put("c/3", lists(1, 5, "late"), END + 2 * DAY)
-    run(END + 2 * DAY)
-    with live.store(SECOND_START) as store:
-        record_teams(store, {"b": {"name": "Team B", "merged_into": "a"}}, {"b": "they work together"})
-    live.put("d/1", lists(4, 4), SECOND_START)
-    run(SECOND_START)
-    with live.store(SECOND_START + DAY) as store:
-        amend(live.challenge, store, "main/c/3", SECOND_START, "the clock was wrong")
-    run(SECOND_START + DAY)
-    with live.store(SECOND_END) as store:
-        record_teams(store, {"d": {"disqualified": "two accounts"}}, {})
-    run(SECOND_END)
-    return live, copies
-
-
-def board_of(place: Path, live: Live, now: datetime, as_of: datetime | int | None = None) -> Board:
-    """The board of a database by this clock."""
-    with Store.open(place, clock=lambda: now) as store:
-        return store.read(lambda view: boards(view if as_of is None else view.as_of(as_of), [live.track]))[0]
-
-
-def test_the_board_as_of_an_event_is_that_of_a_database_that_stopped_there(
-    history: tuple[Live, list[tuple[int, datetime, Path]]],
-) -> None:
-    """At each run of a season: in a freeze, after an extension, merges, an amendment, and in the end."""
-    live, copies = history
-    assert len({index for index, _, _ in copies}) == len(copies) > 9
-    for index, now, copy in copies:
-        then = board_of(copy, live, now)
-        assert live.board(SECOND_END, index) == then
-        assert live.board(SECOND_END + DAY, index) == then
-    assert len({repr(board_of(copy, live, now).rows) for _, now, copy in copies}) > 6
-
-
-def test_the_board_as_of_a_time_is_that_of_a_database_that_stopped_then(
-    history: tuple[Live, list[tuple[int, datetime, Path]]],
-) -> None:
-    """The arrivals received until then and the events recorded until then; the index decides nothing."""
-    live, copies = history
-    amended = len(copies) - 2  # an amendment changes the time of an arrival that was selected before
-    for _, now, copy in copies[:amended]:
-        assert live.board(SECOND_END, now) == board_of(copy, live, now)
 
 
 def test_arrivals_are_selected_by_receipt_and_other_events_by_recording(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from scorer.settings.tracks import Challenge
 from scorer.store.log import log_lines
 from scorer.store.store import Store
 from tests.commands import Terminal, process
-from tests.committed import COMMITTED, KEY, LISTS, Committed, whole
+from tests.committed import COMMITTED, KEY, LISTS, Committed
 from tests.databases import rows
 from tests.live_challenges import BEFORE, CORRECTED, PHASES, SOLUTION, day, stop_clock
 from tests.pages import read
@@ -571,13 +571,3 @@ def test_the_number_of_transactions_is_the_tested_one(
             patch.setattr(Store, "_write", counted)
             assert terminal.run(*arguments, tmp_path / name).code == 0
         assert count == writes, name
-
-
-def test_a_whole_challenge_is_verified_by_its_log(tmp_path: Path) -> None:
-    """The log has the commitment before all entries, and the reveals in the end."""
-    live = whole(tmp_path / "live")
-
-    found = [kind for _, kind in kinds(live)]
-    assert found.index("commitment") < found.index("arrival")
-    assert found[-2:] == ["reveal", "reveal"]
-    assert [json.loads(line)["kind"] for line in live.page("log.jsonl").splitlines()] == found

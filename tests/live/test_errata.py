@@ -381,7 +381,6 @@ class Counting:
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
     ) -> FileOutcomes:
-        """See `Executor`."""
         for each in Serial().results(solution, rules, files, limits, go_on):
             self.files += 1
             yield each

@@ -189,7 +189,6 @@ class Held:
 
     @property
     def receipt(self) -> Path:
-        """The receipt."""
         return self.folder / "receipt.txt"
 
     def verify(self, *options: str | Path) -> Answer:
@@ -197,7 +196,6 @@ class Held:
         return self.terminal.run("verify", "receipt", self.receipt, "--key", self.folder / "receipts.pem", *options)
 
     def verify_all(self) -> Answer:
-        """Verify it with all files."""
         return self.verify("--log", self.folder / "log.jsonl", "--file", self.folder / "run.txt")
 
 

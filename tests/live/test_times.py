@@ -138,18 +138,6 @@ def test_the_day_of_the_quota_counts_where_a_limit_is_by_day(
     assert live.states() == {"a/1": state}
 
 
-def test_a_replaced_file_was_not_seen_with_its_new_content(tmp_path: Path) -> None:
-    """Under the same name, with the same stated time; the entry of the phase stays as it is."""
-    live = live_at(tmp_path, START)
-    live.put("a/1", lists(1, 1), END - HOUR)
-    live.run(END)
-    live.put("a/1", lists(5, 5), END - HOUR)
-    live.run(END + HOUR)
-
-    assert [entry.state for entry in live.entries().all] == ["scored", "misdated"]
-    assert ranking(live.board()) == [(1, "a", 0.2)]
-
-
 def test_an_erratum_puts_trusted_times_into_force(tmp_path: Path) -> None:
     """A changed file does not, once a phase has started."""
     live = live_at(tmp_path, END)

@@ -50,7 +50,7 @@ def live_of(folder: Path, table: str) -> Live:
     return live
 
 
-def stages(live: Live, *, better: bool = True, system: str = "one", more: bool = False) -> list[dict[str, bytes]]:
+def stages(live: Live, *, better: bool = True, system: str = "one") -> list[dict[str, bytes]]:
     """The public files at each of `TIMES`, without digests, which differ with the content of files."""
     live.run(START - HOUR)
     live.do(START - HOUR, commit)
@@ -58,8 +58,6 @@ def stages(live: Live, *, better: bool = True, system: str = "one", more: bool =
     live.put("amber/1.txt", lists(4 if better else 2, 4), START)
     live.put("amber/1.txt.meta.yaml", f"system: {system}\n", START)
     live.put("blue/1.txt", lists(3, 3), START)
-    if more:
-        live.put("cedar/1.txt", lists(3, 5), START)
     for at in TIMES:
         if at == TIMES[-1]:
             live.do(at, lambda challenge, store: reveal(challenge, store, challenge.tracks))

@@ -303,11 +303,8 @@ def _of(scores: Mapping[str, float], queries: set[str] | None) -> Mapping[str, f
     return scores if queries is None else {query: score for query, score in scores.items() if query in queries}
 
 
-@repeatable
-@given(judgements=qrels(), run=untied_runs())
-def test_ir_measures_without_ties(ir_measures: Any, judgements: Qrels, run: Run) -> None:
-    """Measures of ir_measures from tools that order ties by ascending item id."""
-    names = filled(IR_MEASURES_ASCENDING, DEPTHS)
+def all_agree(ir_measures: Any, judgements: Qrels, run: Run, names: Mapping[str, str]) -> None:
+    """Check that the scores and the means of ir_measures equal ours."""
     peer, means = calculated(ir_measures, judgements, run, names)
     got, our_means = ours(judgements, run, list(names.values()))
 
@@ -315,16 +312,19 @@ def test_ir_measures_without_ties(ir_measures: Any, judgements: Qrels, run: Run)
     same_means(names, our_means, means)
 
 
+@repeatable
+@given(judgements=qrels(), run=untied_runs())
+def test_ir_measures_without_ties(ir_measures: Any, judgements: Qrels, run: Run) -> None:
+    """Measures of ir_measures from tools that order ties by ascending item id."""
+    all_agree(ir_measures, judgements, run, filled(IR_MEASURES_ASCENDING, DEPTHS))
+
+
 @settings(repeatable, max_examples=number(20))
 @given(judgements=qrels(), run=untied_runs())
 def test_ir_measures_through_cwl_eval(ir_measures: Any, judgements: Qrels, run: Run) -> None:
     """Rank-biased precision of binary gains."""
     pytest.importorskip("cwl")
-    peer, means = calculated(ir_measures, judgements, run, IR_MEASURES_CWL)
-    got, our_means = ours(judgements, run, list(IR_MEASURES_CWL.values()))
-
-    agree(IR_MEASURES_CWL, got, peer)
-    same_means(IR_MEASURES_CWL, our_means, means)
+    all_agree(ir_measures, judgements, run, IR_MEASURES_CWL)
 
 
 @settings(repeatable, max_examples=number(20))
@@ -342,12 +342,7 @@ def test_ir_measures_accuracy(ir_measures: Any, judgements: Qrels, order: list[s
 
 def test_aliases_and_parameters_of_ir_measures(ir_measures: Any) -> None:
     """Each alias, and each parameter with another value than its default."""
-    names = filled(IR_MEASURES_SPELLINGS, (1, 3, 10))
-    peer, means = calculated(ir_measures, GRADED, GRADED_RUN, names)
-    got, our_means = ours(GRADED, GRADED_RUN, list(names.values()))
-
-    agree(names, got, peer)
-    same_means(names, our_means, means)
+    all_agree(ir_measures, GRADED, GRADED_RUN, filled(IR_MEASURES_SPELLINGS, (1, 3, 10)))
 
 
 @settings(repeatable, max_examples=number(10))
@@ -684,24 +679,30 @@ def test_t14_denominators_of_ap(measure: str, score: float) -> None:
     assert rounded(one(ALTERNATING, ALTERNATING_RUN, measure)) == score
 
 
-def test_t14_tools_that_divide_ap_by_r(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
-    """T14: trec_eval's map_cut, ir_measures' AP@k and ranx's map@k divide by R, as our default does."""
-    assert rounded(trec(pytrec_eval, ALTERNATING, ALTERNATING_RUN, ["map_cut_10"])["q"]["map_cut_10"]) == 0.1697
-    assert rounded(calculated(ir_measures, ALTERNATING, ALTERNATING_RUN, ["AP@10"])[1]["AP@10"]) == 0.1697
-    assert rounded(ranked(ranx, ALTERNATING, ALTERNATING_RUN, ["map@10"])["map@10"]["q"]) == 0.1697
-
-
 SHORT: Qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}
 SHORT_RUN = untied({"q": ["a", "x", "b"]})
 """A list of three items, two hits, R = 4."""
 
 
-def test_t15_precision_of_a_short_list(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
-    """T15: P@10 of a list of three divides by 10 in trec_eval, ir_measures, ranx and here; by 3 it is SetP."""
-    assert trec(pytrec_eval, SHORT, SHORT_RUN, ["P_10"])["q"]["P_10"] == 0.2
-    assert calculated(ir_measures, SHORT, SHORT_RUN, ["P@10"])[1]["P@10"] == 0.2
-    assert ranked(ranx, SHORT, SHORT_RUN, ["precision@10"])["precision@10"]["q"] == 0.2
-    assert one(SHORT, SHORT_RUN, "P@10") == 0.2
+@pytest.mark.parametrize(
+    ("judgements", "run", "names", "score"),
+    [
+        (ALTERNATING, ALTERNATING_RUN, ("map_cut_10", "AP@10", "map@10"), 0.1697),
+        (SHORT, SHORT_RUN, ("P_10", "P@10", "precision@10"), 0.2),
+        (SHORT, SHORT_RUN, ("Rprec", "Rprec", "r-precision"), 0.5),
+    ],
+    ids=["T14", "T15", "T18"],
+)
+def test_t14_t15_t18_what_a_score_is_divided_by(
+    pytrec_eval: Any, ir_measures: Any, ranx: Any, judgements: Qrels, run: Run, names: tuple[str, ...], score: float
+) -> None:
+    """In trec_eval, ir_measures, ranx and here: AP@k and R-precision by R, P@k by k; by the items listed it is SetP."""
+    of_trec, of_ir_measures, of_ranx = names
+
+    assert rounded(trec(pytrec_eval, judgements, run, [of_trec])["q"][of_trec]) == score
+    assert rounded(calculated(ir_measures, judgements, run, [of_ir_measures])[1][of_ir_measures]) == score
+    assert rounded(ranked(ranx, judgements, run, [of_ranx])[of_ranx]["q"]) == score
+    assert rounded(one(judgements, run, of_ir_measures)) == score
     assert one(SHORT, SHORT_RUN, "SetP") == pytest.approx(2 / 3)
 
 
@@ -723,14 +724,6 @@ def test_t17_beta_in_f(ir_measures: Any) -> None:
     assert [rounded(score) for score in peer.values()] == [0.3]
     assert rounded(one(SHORT, run, "SetF(beta=2,weight=squared)")) == rounded(one(SHORT, run, "F2@2")) == 0.2778
     assert rounded(one(SHORT, run, "SetF(beta=2,weight=plain)")) == 0.3
-
-
-def test_t18_r_precision_of_a_short_list(pytrec_eval: Any, ir_measures: Any, ranx: Any) -> None:
-    """T18: R-precision of a list shorter than R divides by R in all tools."""
-    assert trec(pytrec_eval, SHORT, SHORT_RUN, ["Rprec"])["q"]["Rprec"] == 0.5
-    assert calculated(ir_measures, SHORT, SHORT_RUN, ["Rprec"])[1]["Rprec"] == 0.5
-    assert ranked(ranx, SHORT, SHORT_RUN, ["r-precision"])["r-precision"]["q"] == 0.5
-    assert one(SHORT, SHORT_RUN, "Rprec") == 0.5
 
 
 def test_t19_rbp_above_one(ranx: Any) -> None:

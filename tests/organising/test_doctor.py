@@ -95,13 +95,3 @@ def test_status_shows_the_state_of_a_challenge(folder: Path, terminal: Terminal)
     assert lines[2].startswith("site: rendered 20")
     assert lines[3] == "main: 3 entries of 3 teams: 2 scored, 1 rejected, 0 failed, 0 waiting; 1 new file in the folder"
     assert lines[4].startswith("main: last run 20")
-
-
-def test_without_a_database_both_say_what_to_do(tmp_path: Path, terminal: Terminal) -> None:
-    """Neither creates one."""
-    (tmp_path / "challenge.toml").write_text(TOML, encoding="utf-8")
-    for command in ("doctor", "status"):
-        answer = terminal.run(command, tmp_path)
-        assert answer.code == 1
-        assert "no such database; `scorer run` creates it" in answer.err
-    assert not (tmp_path / "scores.db").exists()

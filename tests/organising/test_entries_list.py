@@ -153,17 +153,6 @@ def scores(live: Live) -> dict[str, tuple[float | None, float | None]]:
     return {each["file"].removeprefix("main/"): (each["preliminary"], each["final"]) for each in values}
 
 
-def test_final_scores_are_hidden_until_the_last_phase_has_closed(tmp_path: Path) -> None:
-    """Then both are listed."""
-    live = Live.of(tmp_path, ONE, TWO)
-    live.run(ANNOUNCED)
-    live.put("a/1", lists(3, 1), START)
-    live.run(START + HOUR)
-    assert scores(live) == {"a/1": (0.6, None)}
-    live.now = START + 100 * DAY
-    assert scores(live) == {"a/1": (0.6, 0.4)}
-
-
 def test_an_entry_of_a_frozen_period_has_no_scores(tmp_path: Path) -> None:
     """It is listed with its state; the earlier entry counts until the phase has closed."""
     live = Live.of(tmp_path, phase("one", START, END, 'freeze = "24h"'))
@@ -204,15 +193,6 @@ def test_late_entries_have_scores_once_the_late_board_is_shown(tmp_path: Path) -
     assert scores(live) == {"a/early": (0.6, 0.4)}
     live.configure(ONE)
     assert scores(live) == {"a/early": (None, None)}
-
-
-def test_before_the_first_run_there_is_nothing_to_list(tmp_path: Path, terminal: Terminal) -> None:
-    """A message says so."""
-    live = Live.of(tmp_path, ONE)
-    answer = terminal.run("entries", live.folder)
-
-    assert (answer.code, answer.out) == (1, "")
-    assert "scorer run" in answer.err
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows does not allow such names")

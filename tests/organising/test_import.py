@@ -123,19 +123,6 @@ def test_a_file_replaced_after_the_scan_keeps_its_new_content(folder: Path, trac
     assert present == [f"main/{file.name} {digest(file)[:4]}"]
 
 
-def test_a_file_that_is_gone_is_withdrawn_and_returns(folder: Path, track: Track) -> None:
-    """Each is an event, and the time of receipt stays."""
-    file = folder / "submissions" / "main" / "20110418T100000Z-amber.txt"
-    text = file.read_text()
-    with Store.open(folder / "scores.db") as store:
-        for change in (lambda: None, file.unlink, lambda: file.write_text(text)):
-            change()
-            import_submissions(store, "main", scanned(track), rechecking(track, Limits()))
-        events = store.read(lambda view: view.events())
-
-    assert [event.kind for event in events] == ["arrival", "arrival", "withdrawal", "return"]
-
-
 def test_submissions_of_another_source_are_never_withdrawn(folder: Path, track: Track) -> None:
     """An import of the folder knows only what it imported."""
     other = Submission("main", "delta", "uploads/1", "d" * 64, scanned(track)[0].received)

@@ -17,7 +17,7 @@ import pytest
 
 from scorer.organising.paper import paper_files
 from scorer.organising.teams import disqualify
-from tests.commands import Terminal, here
+from tests.commands import Terminal
 from tests.live_challenges import GOOD, OTHER, POOR, Live, day
 from tests.public_archives import END, decided
 
@@ -133,18 +133,6 @@ def test_the_overview_compiles(live: Live, terminal: Terminal, tmp_path: Path) -
     command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "overview.tex"]
     done = subprocess.run(command, cwd=tmp_path / "paper", capture_output=True, check=False)
     assert done.returncode == 0, done.stdout[-2000:]
-
-
-def test_the_example_has_the_first_table_of_its_overview(terminal: Terminal, tmp_path: Path) -> None:
-    """From the starter challenge of `scorer init`, by its command line."""
-    folder = tmp_path / "challenge"
-    assert here("init", folder).code == 0
-    assert here("score", folder).code in (0, 1)
-    assert terminal.run("paper", tmp_path / "paper", "--challenge", folder).code == 0
-    table = cells((tmp_path / "paper" / "table-main.tex").read_text())
-    board = list(csv.DictReader(io.StringIO(terminal.run("leaderboard", folder, "--format", "csv").out)))
-    assert [row[1].removesuffix(" (baseline)") for row in table] == [row["team"] for row in board]
-    assert [row[2] for row in table] == [row[next(name for name in row if "@" in name)] for row in board]
 
 
 def test_the_systems_have_the_metadata_that_are_public(tmp_path: Path, terminal: Terminal) -> None:

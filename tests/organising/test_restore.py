@@ -67,7 +67,6 @@ class Restored:
 
     @property
     def log(self) -> Path:
-        """Of the site."""
         return self.live.folder / "site" / "log.jsonl"
 
     @property
@@ -76,7 +75,6 @@ class Restored:
         return self.published.count("\n")
 
     def back_up(self) -> None:
-        """Copy the database."""
         copy_database(self.live.folder / "scores.db", self.backup)
 
     def copy_back(self) -> None:
@@ -88,7 +86,6 @@ class Restored:
         shutil.copyfile(self.backup, self.live.folder / "scores.db")
 
     def run(self, *command: str | Path) -> Answer:
-        """Run a command about the challenge."""
         return here(command[0], *command[1:], "--challenge", self.live.folder)
 
     def lines(self) -> list[tuple[int, int, str]]:
@@ -97,7 +94,6 @@ class Restored:
         return [(each["epoch"], each["index"], each["kind"]) for each in found]
 
     def verify_receipt(self, text: str, *options: str | Path) -> Answer:
-        """Verify a receipt with the files of the site."""
         file = self.backup.with_name("receipt.txt")
         file.write_text(text)
         return here("verify", "receipt", file, "--key", self.log.with_name("receipts.pem"), "--log", self.log, *options)

@@ -15,12 +15,8 @@ from scorer.live.rules import RULES
 from scorer.measures import parse_one
 from scorer.settings.tracks import Track
 from tests.commands import here
-from tests.paths import DOCS, ROOT
-
-
-def page(name: str) -> str:
-    """Return the text of a page of the documentation."""
-    return (DOCS / name).read_text(encoding="utf-8")
+from tests.paths import ROOT
+from tests.project.test_docs import page
 
 
 def plain(html: str) -> str:

@@ -34,7 +34,6 @@ class Interrupted:
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
     ) -> Generator[tuple[int, FileOutcome], None, None]:
-        """See `Executor`."""
         for number, result in enumerate(self.executor.results(solution, rules, files, limits, go_on)):
             if number == len(files) // 2:
                 self.what()

@@ -13,8 +13,8 @@ from scorer.scoring.statistics.tracks import weighted_sums
 from studies import choosing, coverage, skewed, tracks
 from studies.coverage import Alarms, Coverage, Decisions
 from studies.populations import POPULATIONS, Population
-from studies.study import Study
 from tests.paths import DOCS
+from tests.project.test_studies import verdicts
 
 pytestmark = pytest.mark.ci
 
@@ -33,11 +33,6 @@ def tables() -> list[list[list[str]]]:
 def percent(cell: str) -> float:
     """The share that a cell shows."""
     return float(cell.removesuffix(" %")) / 100
-
-
-def verdicts(study: Study) -> list[str]:
-    """The verdicts on the claims, in order."""
-    return [claim.verdict for claim in study.claims]
 
 
 @pytest.mark.parametrize("population", POPULATIONS, ids=lambda population: population.name)

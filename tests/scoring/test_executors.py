@@ -281,16 +281,6 @@ def test_a_worker_that_hangs_costs_one_file(executor: Executor, work: Work, pipe
     )
 
 
-def test_a_file_too_large_for_memory_costs_one_file(work: Work) -> None:
-    """A document takes many times its size while it is read."""
-    large = work.folder / "large"
-    large.write_bytes(b'{"0": [' + b'"a",' * 8_000_000 + b'"a"]}')
-
-    found = results(Processes(2), work, work.with_a(large), Limits(memory_mb=200))
-
-    assert_only_one_failed(found, "it took more than 200 MB of memory")
-
-
 def test_a_bug_costs_one_file(work: Work, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file that reveals a bug does not keep the others from being scored; the reason names the exception."""
 

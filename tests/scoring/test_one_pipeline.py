@@ -10,10 +10,11 @@ import pytest
 
 from scorer.board.board import Board
 from scorer.live.now import Now
-from scorer.organising.render import boards, track_task
+from scorer.organising.render import track_task
 from scorer.scoring.analysis.analysis import TaskAnalysis, analysed
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
+from tests.board.test_board_statistics import board_of
 from tests.commands import here
 from tests.seeded_challenge import BASELINE, SETTINGS, write_challenge
 
@@ -33,10 +34,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def board(folder: Path) -> Board:
     """The board with its statistics."""
-    challenge = read_challenge(folder)
-    with Store.open(challenge.database_address) as store:
-        (found,) = store.read(lambda view: boards(view, challenge.tracks, view.cache()))
-    return found
+    return board_of(folder)
 
 
 @pytest.fixture(scope="module")

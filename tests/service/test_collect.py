@@ -59,13 +59,11 @@ class Inbox:
         path.write_bytes(body)
 
     def get(self, file: str) -> str:
-        """The text of a file."""
         if self.store is None:
             return (self.folder / file).read_text()
         return str(self.store.cat_file(f"{self.source}/{file}").decode())
 
     def names(self) -> set[str]:
-        """All files of the teams."""
         if self.store is None:
             return {path.relative_to(self.folder).as_posix() for path in self.folder.rglob("*") if path.is_file()}
         self.store.invalidate_cache()

@@ -170,7 +170,6 @@ class Slow:
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
     ) -> FileOutcomes:
-        """See `Executor`."""
         for index, file in enumerate(files):
             if not go_on():
                 return

@@ -44,14 +44,12 @@ class Deliveries(RuleBasedStateMachine):
 
     @initialize()
     def begin(self) -> None:
-        """Open the challenge."""
         folder = Path(tempfile.mkdtemp(prefix="deliveries-"))
         self.stack.callback(shutil.rmtree, folder, ignore_errors=True)
         rules = f'entry = "picks"\npicks = 1\nquota = {{per_day = {LIMIT}}}\n'
         self.found: Served = self.stack.enter_context(served(Live.graded(folder / "live", rules=rules)))
 
     def teardown(self) -> None:
-        """Close the challenge."""
         self.stack.close()
 
     # What teams do
@@ -136,7 +134,6 @@ class Deliveries(RuleBasedStateMachine):
 
     @rule(team=st.sampled_from(TEAMS), data=st.data())
     def pick(self, team: str, data: st.DataObject) -> None:
-        """Pick an entry."""
         states = self.found.service.followed.submissions("main", team)
         if states:
             index = data.draw(st.sampled_from(states)).index
@@ -147,7 +144,6 @@ class Deliveries(RuleBasedStateMachine):
 
     @rule()
     def scan(self) -> None:
-        """Run the challenge."""
         self.found.run()
 
     @rule()
@@ -163,13 +159,11 @@ class Deliveries(RuleBasedStateMachine):
     @precondition(lambda self: self.found.now < day(20, 0))
     @rule()
     def extend(self) -> None:
-        """Extend the first phase."""
         with suppress(ChallengeError):
             extend(self.found.live.challenge, self.found.store, "main", "one", day(22, 0), "a holiday")
 
     @rule()
     def erratum(self) -> None:
-        """Correct the solution."""
         self.found.run()
         with suppress(ChallengeError):
             self.found.live.write_solution(CORRECTED)

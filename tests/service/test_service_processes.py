@@ -90,7 +90,6 @@ class Server:
 
     @property
     def address(self) -> str:
-        """Its address."""
         return f"http://127.0.0.1:{self.port}"
 
     def request(self, method: str, path: str, token: str = "", body: bytes | None = None) -> tuple[int, Any]:
@@ -103,7 +102,6 @@ class Server:
             return answer.status, json.loads(content) if is_document else content
 
     def put(self, token: str, delivery: str, text: str) -> tuple[int, Any]:
-        """Hand in a file."""
         return self.request("PUT", f"/api/v1/tracks/main/entries/{delivery}", token, text.encode())
 
 
@@ -202,19 +200,6 @@ class TestKilled:
         assert here("run", folder).code == 0
         assert board(folder) == calm
 
-    def test_without_the_sender_the_next_run_completes_a_recorded_delivery(self, tmp_path: Path) -> None:
-        """The sender never comes back."""
-        folder = challenge(tmp_path / "live")
-        token, delivery = token_of(folder), str(uuid.uuid4())
-        first = (STEPS["when it is recorded"],)
-        with serving(folder, "--no-runner", program=KILLED_AT, first=first) as server:
-            with suppress(OSError, http.client.HTTPException):
-                server.put(token, delivery, GOOD)
-            server.process.wait(WAIT)
-        assert delivered_files(folder) == []
-        assert here("run", folder).code == 0
-        assert [path.read_text() for path in delivered_files(folder)] == [GOOD]
-
     def test_the_loops_end_with_a_server_that_is_killed(self, tmp_path: Path) -> None:
         """However it ends."""
         folder = challenge(tmp_path / "live")
@@ -292,7 +277,6 @@ class TestSubmit:
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        """A challenge."""
         return challenge(tmp_path / "live")
 
     def test_wrong_calls_and_refusals_have_one_message(self, folder: Path, tmp_path: Path) -> None:
@@ -321,7 +305,7 @@ class TestSubmit:
         assert len(list(tmp_path.glob("*-lists.receipt.txt"))) == 1
         assert not (tmp_path / "lists.txt.delivery").exists()
 
-    @pytest.mark.parametrize("faults", [(200,), (0, 700), (2_000, 2_000, 2_000)], ids=str)
+    @pytest.mark.parametrize("faults", [(200,), (0, 700), pytest.param((2_000, 2_000, 2_000), marks=REST)], ids=str)
     def test_connections_that_are_cut_give_one_entry(
         self, folder: Path, tmp_path: Path, faults: tuple[int, ...]
     ) -> None:

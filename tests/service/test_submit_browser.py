@@ -169,24 +169,20 @@ class Hand:
         self.sign_in(self.tokens[0])
 
     def sign_in(self, token: str) -> None:
-        """Sign in with another token."""
         self.tab.send("Storage.clearCookies")
         self.open()
         self.tab.ask(f"document.getElementById('key').value = '{token}'; document.querySelector('button').click()")
         self.sees("signed in as")
 
     def open(self, track: str = "main") -> None:
-        """Open the page of a track."""
         self.tab.open(f"{self.address}?track={track}", scripts=self.scripts)
 
     def check(self, file: Path) -> None:
-        """Choose a file, and have it checked."""
         choose(self.tab, file)
         if not self.scripts:
             self.tab.ask("document.querySelector('form.check button').click()")
 
     def click(self, selector: str, text: str = "") -> None:
-        """Click on the first element with a text."""
         found = f"[...document.querySelectorAll('{selector}')].find((each) => each.innerText.includes('{text}'))"
         until(self.tab, f"{found} !== undefined")
         self.tab.ask(f"{found}.click()")

@@ -50,7 +50,6 @@ class Visitor:
             assert self.post(action="sign-in", key=issue(challenge.store, team, "token", "laptop")).status_code == 303
 
     def post(self, headers: Mapping[str, str] = SAME_ORIGIN, /, **fields: str | Sequence[str]) -> Response:
-        """Send a form."""
         return self._followed(self.client.post("/submit", data=fields, headers=headers, follow_redirects=False))
 
     def _followed(self, answer: Response) -> Response:
@@ -60,7 +59,6 @@ class Visitor:
         return answer
 
     def choose(self, content: str | bytes, name: str = "lists.txt", track: str = "main") -> Response:
-        """Choose a file and have it checked."""
         here = self.address if self.address.get("track") == track else {}
         answer = self.client.post(
             "/submit",
@@ -72,14 +70,12 @@ class Visitor:
         return self._followed(answer)
 
     def page(self, track: str = "main", **state: str) -> str:
-        """The page that is open, or that of another track."""
         here = self.address if self.address.get("track") == track else {}
         answer = self.client.get("/submit", params={**here, "track": track, **state})
         assert answer.status_code == 200, answer.text
         return answer.text
 
     def hand_in(self, content: str, name: str = "lists.txt") -> Response:
-        """Choose a file and hand it in."""
         assert self.choose(content, name).status_code == 303
         return self.post(action="hand-in", **self.held())
 

@@ -13,6 +13,7 @@ from scorer.live.entry import SubmissionState
 from scorer.scoring.outcomes import Failed, FailureKind, Rejected, Summary
 from scorer.store.events import Failure, ScannedFile
 from scorer.store.store import Store
+from tests.store.test_decisions import revision
 from tests.store.test_store import (
     BASIS,
     OTHER_SETTINGS,
@@ -37,11 +38,6 @@ def stored(store: Store) -> SubmissionState:
 def fail(store: Store, kind: FailureKind, reason: str = "it took too long") -> None:
     """Store a failure of the submission."""
     store.store_results([(FIRST.digest, Failed(reason, kind))], BASIS)
-
-
-def revision(store: Store) -> int:
-    """The revision of the database."""
-    return store.read(lambda view: view.revision)
 
 
 def test_failures_that_count_add_to_the_attempts(place: str) -> None:

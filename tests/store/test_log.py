@@ -353,7 +353,6 @@ class Earlier(Committed):
 
     @property
     def lines(self) -> list[dict[str, Any]]:
-        """Of the log on the site."""
         return [json.loads(line) for line in self.page("log.jsonl").splitlines()]
 
     def decide(self, name: str = "Elder") -> None:
@@ -454,7 +453,16 @@ def test_the_event_that_is_recorded_next_has_the_next_index(earlier: Earlier) ->
         assert earlier.events()[-1].index == index
 
 
-@pytest.mark.parametrize("kind", ["arrival", "team", "pick", "erratum", "phases", "commitment"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "arrival",
+        *(
+            pytest.param(kind, marks=pytest.mark.endurance)
+            for kind in ("team", "pick", "erratum", "phases", "commitment")
+        ),
+    ],
+)
 def test_a_hidden_event_is_found_by_a_head(kind: str, tmp_path: Path) -> None:
     """It has the kind of one whose text may be secret, its text is dropped, and all heads are computed again."""
     live = decided(tmp_path / "live")

@@ -23,8 +23,8 @@ from scorer.errors import ScorerError
 from scorer.organising.derivation import verified_challenge
 from scorer.scoring.executors import base
 from scorer.verification.log import KnownHead
-from tests.forging import PUBLIC, Forger, encoded, forger_of, sha256
-from tests.second_verifier import problems
+from tests.forging import PUBLIC, Forger, forger_of
+from tests.second_verifier import canonical, problems, sha256
 
 SPECIFICATION = Path(__file__).parents[2] / "docs" / "verification-spec.md"
 OVERALL = '[overall]\ntracks = ["main", "lists"]\n'
@@ -207,7 +207,7 @@ def of_receipts(original: Forger) -> Iterator[Tampering]:
                 def put(forger: Forger, number: int = number, text: str = text) -> None:
                     rows = forger.rows("receipts.jsonl")
                     rows[number]["receipt"] = forger.signed(f"{text}\n")
-                    forger.members[f"{PUBLIC}receipts.jsonl"] = "".join(f"{encoded(row)}\n" for row in rows).encode()
+                    forger.members[f"{PUBLIC}receipts.jsonl"] = "".join(f"{canonical(row)}\n" for row in rows).encode()
 
                 yield Tampering(f"{PUBLIC}receipts.jsonl", f"receipt: {name_of(value, path)}", how, put)
 

@@ -45,11 +45,9 @@ class Held:
         return cls(folder, terminal)
 
     def verify(self, *options: str | Path) -> Answer:
-        """Verify the commitment with some options."""
         return self.terminal.run("verify", "commitment", self.folder / "commitment.json", *options)
 
     def verify_all(self, *options: str | Path) -> Answer:
-        """Verify it with all public files."""
         folder = self.folder
         files: list[str | Path] = [
             *("--opening", folder / "commitment.txt", "--log", folder / "log.jsonl", "--key", folder / "receipts.pem"),
@@ -66,7 +64,6 @@ class Held:
 
     @property
     def sha256(self) -> str:
-        """The last commitment."""
         return str(self.document["commitments"][-1]["sha256"])
 
     def write(self, document: object) -> None:
@@ -74,7 +71,6 @@ class Held:
         (self.folder / "commitment.json").write_text(document if isinstance(document, str) else json.dumps(document))
 
     def change(self, *keys: str | int, value: object) -> None:
-        """Change a value of it."""
         document = self.document
         place: Any = document
         for key in keys[:-1]:

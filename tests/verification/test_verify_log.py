@@ -119,20 +119,24 @@ def test_a_dropped_line_is_found(verify: Verify, dropped: int) -> None:
     assert head.endswith("or an event before it was changed, dropped or added")
 
 
-def test_a_dropped_event_is_found_though_the_rest_is_numbered_again(verify: Verify) -> None:
-    """The head does not fit."""
-    rest = [replace(line, index=index) for index, line in enumerate((*LINES[:5], *LINES[6:]), 1)]
-
-    (found,) = failed(verify(rest))
-
-    assert ": line 6 (event 6): found " in found
-
-
-def test_a_repeated_line_is_found(verify: Verify) -> None:
-    """By its index."""
-    found = failed(verify([*LINES[:6], LINES[5], *LINES[6:]]))
-
-    assert found[0].endswith(": line 7 has event 6: this event is repeated")
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ([*LINES[:6], LINES[5], *LINES[6:]], ": line 7 has event 6: this event is repeated"),
+        (
+            [replace(line, index=index) for index, line in enumerate((*LINES[:5], *LINES[6:]), 1)],
+            ": line 6 (event 6): found ",
+        ),
+        (
+            chained([*LINES[:5], *(replace(line, epoch=2) for line in LINES[5:])]),
+            ": line 6 has epoch 2, expected 1",
+        ),
+    ],
+    ids=["repeated", "dropped and numbered again", "another epoch, with heads that fit"],
+)
+def test_another_order_is_found(verify: Verify, lines: Sequence[LogLine], message: str) -> None:
+    """By indexes, heads, and epochs."""
+    assert message in failed(verify(lines))[0]
 
 
 def rewritten(change: str) -> list[LogLine]:
@@ -161,22 +165,6 @@ def test_a_new_chain_is_found_with_an_earlier_copy_or_a_head(verify: Verify, tmp
     (found,) = failed(verify(lines, "--head", LINES[8].head.hex()))
     assert ": no event has it; " in found
     assert failed(verify(lines, "--head", LINES[4].head.hex())) == []
-
-
-def test_another_kind_is_found(verify: Verify) -> None:
-    """The head covers it."""
-    (found,) = failed(verify([*LINES[:5], replace(LINES[5], kind="arrival"), *LINES[6:]]))
-
-    assert ": line 6 (event 6): found " in found
-
-
-def test_another_epoch_is_found(verify: Verify) -> None:
-    """By the order of epochs, also with heads that fit."""
-    lines = chained([*LINES[:5], *(replace(line, epoch=2) for line in LINES[5:])])
-
-    (found,) = failed(verify(lines))
-
-    assert found.endswith(": line 6 has epoch 2, expected 1")
 
 
 # Version 1
