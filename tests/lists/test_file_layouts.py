@@ -144,7 +144,7 @@ def test_the_numbers_of_rows_that_r_writes_are_no_column(mark: str, tmp_path: Pa
 
     assert scorer.evaluate(QRELS, path, "RR")["RR"] == 0.75
     path.write_text(ROWS.replace(" ", mark).replace('"', ""), encoding="utf-8")
-    with pytest.raises(scorer.SubmissionError, match="names 3 columns, and the rows below have 4; give each"):
+    with pytest.raises(scorer.SubmissionError, match="expected 3 columns, as in the header"):
         scorer.evaluate(QRELS, path, "RR")
 
 
@@ -271,7 +271,7 @@ NO_LISTS = {
     "| query | item | score |\n|---|---|---|\n| q1 | d1 | 0.9 |\n": "a printed table",
     "+-------+------+\n| query | item |\n+-------+------+\n": "a printed table",
     "┌───────┬──────┐\n│ query ┆ item │\n": "a printed table",
-    "   query item  score\n0     q1   d1    0.9\n1     q1   d2    0.8\n": "names 3 columns, and the rows below have 4",
+    "   query item  score\n0     q1   d1    0.9\n1     q1   d2    0.8\n": "expected 3 columns, as in the header; so in",
     "q1 Q0 d1 1 1,234.5 t\n": "without marks between thousands",
     "query\titem\tscore\nq1\td1\t1 234.5\n": "without marks between thousands",
     "query\titem\tscore\nq1\td1\t1234,5\n": "write a decimal point",

@@ -31,7 +31,7 @@ from scorer.lists.reading.blocks import (
 )
 from scorer.lists.reading.tables import contradiction
 from scorer.measures.matched import Ints
-from scorer.wording import counted, quoted
+from scorer.wording import quoted
 
 NAME = "delimited"
 SOLUTION = "query,item,grade"
@@ -219,7 +219,7 @@ class Header:
             )
         try:
             places_of(names := head_names(text, delimiter))
-            names = _with_row_names(names, sample(head.content), delimiter, line)
+            names = _with_row_names(names, sample(head.content), delimiter)
             return cls(line, delimiter, names, places_of(names))
         except UnreadableError as error:
             error.args, error.line = (f"{error} (in the header)",), line
@@ -260,11 +260,8 @@ class Header:
         return {name: trimmed(words.column(at, whole), block) for name, at in self.places.items()}, number
 
 
-def _with_row_names(names: list[str], lines: Sequence[str], delimiter: str, line: int) -> list[str]:
-    """Return the names of all columns, with one of no name for the numbers of rows that R writes in quotes.
-
-    Raises UnreadableError where all rows have another number of columns than the header.
-    """
+def _with_row_names(names: list[str], lines: Sequence[str], delimiter: str) -> list[str]:
+    """Return the names of all columns, with one of no name for the numbers of rows that R writes in quotes."""
     rows = layouts.fields(lines[1:], delimiter)
     counts = {*map(len, rows)}
     if len(counts) != 1 or counts == {len(names)} or any(text.count('"') % 2 for text in lines):
@@ -273,10 +270,7 @@ def _with_row_names(names: list[str], lines: Sequence[str], delimiter: str, line
         text.startswith(f'"{number}"') and row[0] == str(number)
         for number, (text, row) in enumerate(zip(lines[1:], rows, strict=True), 1)
     )
-    if is_of_r or len(rows) == 1:  # a single row is reported with its line
-        return ["", *names] if is_of_r else names
-    have = f"{counted(len(names), 'column')}, and the rows below have {counts.pop()}"
-    raise UnreadableError(f"the header {quoted(lines[0])} names {have}; give each column one name", line)
+    return ["", *names] if is_of_r else names
 
 
 def _delimiter(header: str, options: Mapping[str, str]) -> str | None:

@@ -119,7 +119,8 @@ def _check_header(head: Block) -> None:
             and sum(tables.plain(name) in tables.NAMES for name in names) > 1
         ):
             number = head.first_line + at
-            raise UnreadableError(f"found {quoted(line)}, which is a header; remove the line", number)
+            found = quoted(line.rstrip())
+            raise UnreadableError(f"found {found}, which is a header; remove the line", number)
         return
 
 
