@@ -147,7 +147,8 @@ class Forger:
     def sealed(self) -> bytes:
         """The archive, whose manifest and whose end fit it."""
         lines = self.members.get(f"{PUBLIC}log.jsonl", b"").splitlines()
-        head = json.loads(lines[-1])["head"] if lines and lines[-1].startswith(b"{") else "0" * 64
+        last = json.loads(lines[-1]) if lines and lines[-1].startswith(b"{") else {}
+        head = last.get("head", "0" * 64)
         found = with_manifest(self.members, events=len(lines), head=head)
         found["manifest.json"] = self.change_manifest(found["manifest.json"].decode()).encode()
         return archive(found)
