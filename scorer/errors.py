@@ -43,7 +43,7 @@ SHOWN = 20
 """How many problems of one file are stored as text; the others are only counted."""
 
 SEVERAL = 5
-"""How many problems of the same kind are merged into one beside another one, if no line is valid."""
+"""How many problems of the same kind are merged into one if another one stays, and no line is valid."""
 
 LONGEST = 300
 """How many characters the text of a problem has at most; a longer one is cut."""

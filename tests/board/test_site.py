@@ -221,7 +221,8 @@ def test_a_timeline_draws_its_scores() -> None:
     """Higher is up and later is right, in any order of the points; equal scores are level, and texts are escaped."""
     drawing = drawn(points(0.1, 0.3, 0.2), "Score over time")
     assert drawing.findtext("title") == "Score over time"
-    assert drawing.findtext("desc") == "First 0.10 on 2011-04-18, best 0.30 on 2011-05-18, last 0.20 on 2011-06-18."
+    text = "First 0.10 on 18 April 2011, best 0.30 on 18 May 2011, last 0.20 on 18 June 2011."
+    assert drawing.findtext("desc") == text
     assert [dot.get("class") for dot in drawing.iter("circle")] == ["marked", None, None]
 
     drawing = drawn(points(0.1, 0.3, 0.2)[::-1], "")

@@ -16,12 +16,17 @@ def units_of(ids: Sequence[Sequence[str]]) -> list[Ints]:
     return [np.array([number[name] for name in own], dtype=np.int64) for own in ids]
 
 
+def _count(units: Sequence[Ints]) -> int:
+    """How many units there are; a track may have no query."""
+    return 1 + max((int(own.max()) for own in units if own.size), default=-1)
+
+
 def memberships(units: Sequence[Ints]) -> list[dict[int, Ints]]:
     """Return the sets of units that are in the same tracks: by track, the positions of their queries.
 
     Tracks of one set have its units in the same order. The sets with one track come in the order of tracks.
     """
-    member = np.array([np.isin(np.arange(max(map(np.max, units)) + 1), own) for own in units])
+    member = np.array([np.isin(np.arange(_count(units)), own) for own in units])
     sets: dict[tuple[bool, ...], dict[int, Ints]] = {}
     for which in sorted(map(tuple, np.unique(member, axis=1).T.tolist()), reverse=True):
         tracks = np.flatnonzero(which).tolist()
@@ -38,7 +43,7 @@ def weighted_sums(scores: Sequence[Floats], units: Sequence[Ints], shares: Float
 
     An undefined score adds nothing; so does a track in which a team has none.
     """
-    found = np.zeros((len(scores[0]), 1 + max(map(np.max, units))))
+    found = np.zeros((len(scores[0]), _count(units)))
     for of_track, own, share in zip(scores, units, shares.tolist(), strict=True):
         defined = (~np.isnan(of_track)).sum(axis=1, keepdims=True)
         found[:, own] += share * np.nan_to_num(of_track) / np.maximum(defined, 1)
@@ -51,7 +56,7 @@ def correlations(scores: Sequence[Floats], units: Sequence[Ints]) -> Floats:
     They come from the units that two tracks share. Where all scores of a track are equal, it is the share of these
     units, as if the scores were equal, too.
     """
-    count = 1 + max(map(np.max, units))
+    count = _count(units)
     apart, shared = np.zeros((len(scores), len(scores[0]), count)), np.zeros((len(scores), count))
     for track, (of_track, own) in enumerate(zip(scores, units, strict=True)):
         apart[track][:, own] = np.nan_to_num(of_track - means(of_track)[:, None])
