@@ -373,7 +373,7 @@ def _failed(file: Path, problem: str) -> FileError:
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
-        return check(str(file), track, challenge or server, None, meta, None, False, False) == 0
+        return check(str(file), track, challenge or server, None, meta, None, False, False, False, "text") == 0
     except ChallengeError as error:
         if challenge is not None:
             raise

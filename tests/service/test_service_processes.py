@@ -297,6 +297,8 @@ class TestSubmit:
             assert "no track is called" in here("submit", file, "--track", "x", "--server", server.address).err
             assert here("submit", tmp_path / "none", *to_main).code == 1
             assert here("submit", bad, *to_main, "-C", folder).code == 1
+            bad.write_text("u1:a\n")  # the folder has the solution, which knows the queries
+            assert "none of its queries is known" in here("submit", bad, *to_main, "-C", folder).err
             patch.delenv("SCORER_TOKEN")
             assert here("submit", file, *to_main, "--token-file", token).code == 2
             assert arrivals(folder) == []
