@@ -398,7 +398,7 @@ class Checks:
         command += ["--challenge", str(root), "--no-meta", "--no-solution", "--format", "json"]
         try:
             process = subprocess.Popen(  # noqa: S603
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
             )
         except OSError:
             return None

@@ -59,7 +59,7 @@ def scored(seed: int = 0) -> Scored:
     random = np.random.default_rng(seed)
     submission = {query: [f"i{item}" for item in random.permutation(12)[:8]] for query in QUERIES[:19]}
     seen = matched(SOLUTION, submission)
-    notes = Findings([Problem.of_form(3, 'item "a" stands twice')], 21)
+    notes = Findings([Problem.of_form(3, 'item "a" is listed twice')], 21)
     scores = np.stack([measure(seen) for measure in MEASURES])
     return Scored(MEASURES, scores, FLAGGED, seen, Counts(20, 19, 0, 152, 1, 0), notes)
 
