@@ -109,11 +109,12 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
     if not scripts:
         tab.ask("document.querySelector('form.check button').click()")
     until(tab, "document.body.innerText.includes('is listed twice')")
+    until(tab, "document.readyState === 'complete'")  # with its style sheets, which decide the order
     for width in (1440, 390):
         tab.resize(width)
         assert tab.ask("document.documentElement.scrollWidth") <= width
     top = "document.querySelector('{}').getBoundingClientRect().top"
-    assert tab.ask(f"{top.format('.found')} < {top.format('.hand-in button')}")  # on a phone, nobody overlooks them
+    until(tab, f"{top.format('.found')} < {top.format('.hand-in button')}")  # on a phone, nobody overlooks them
     tab.ask("document.querySelector('.hand-in button').click()")
     until(tab, "document.querySelectorAll('#entries tbody tr').length === 1")
     assert re.fullmatch(r"/submit\?track=main&entry=\d+", tab.ask("location.pathname + location.search"))
