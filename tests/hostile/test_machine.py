@@ -321,13 +321,17 @@ def scoring(parent: int) -> list[psutil.Process]:
     return found
 
 
+INTERRUPTIBLE = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {RUN}"
+"""``scorer``, also where the parent of the tests ignores interrupts, as a shell does for what runs in the background."""
+
+
 @contextmanager
 def disturbed(
     folder: Path, *options: str, environment: Mapping[str, str] | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """A run in its own group of processes, once a process of it reads the scattered file; no process of it is left."""
     with subprocess.Popen(
-        command("run", folder, *options),
+        command("run", folder, *options, program=INTERRUPTIBLE),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
