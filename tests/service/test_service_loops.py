@@ -244,7 +244,7 @@ def test_runs_render_when_the_site_would_change_and_follow_decisions(found: Serv
 def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next run goes on at once."""
     monkeypatch.setattr("scorer.organising.watch.SLICE_OF_RUN", 0.1)
-    for number in range(40):
+    for number in range(10):
         found.live.put(f"amber/{number}.txt", different(number), found.now)
     done: list[str] = []
     rendered: list[int] = []
@@ -257,11 +257,11 @@ def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: 
     thread = threading.Thread(target=loop)
     thread.start()
     try:
-        until(lambda: len(done) == 40)
+        until(lambda: len(done) == 10)
     finally:
         loop.stopped.set()
         thread.join()
-    assert [count for count in rendered if 0 < count < 40]
+    assert [count for count in rendered if 0 < count < 10]
 
 
 def _amended(found: Served, index: int) -> dict[str, str]:
