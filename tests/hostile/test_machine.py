@@ -322,7 +322,7 @@ def scoring(parent: int) -> list[psutil.Process]:
 
 
 INTERRUPTIBLE = f"import signal; signal.signal(signal.SIGINT, signal.default_int_handler); {RUN}"
-"""``scorer``, also where the parent of the tests ignores interrupts, as a shell does for what runs in the background."""
+"""``scorer``, also where the parent of the tests ignores interrupts, as shells let what runs in the background do."""
 
 
 @contextmanager

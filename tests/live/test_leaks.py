@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import cast
 
@@ -29,6 +30,7 @@ from scorer.store.schema import result_table
 from tests.databases import connected, seal, site_content
 from tests.live_challenges import ANNOUNCED, END, ONE, SECOND_END, SECOND_START, START, Live, lists, phase, ranking
 from tests.oracles import preliminary_queries
+from tests.strategies import rest
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -174,9 +176,7 @@ def store_as_texts(place: str) -> None:
     seal(place, result_table)
 
 
-@pytest.mark.parametrize(
-    "shows", [SHOWN[3], *(pytest.param(shows, marks=pytest.mark.endurance) for shows in SHOWN[:3])]
-)
+@pytest.mark.parametrize("shows", [SHOWN[3], *rest(SHOWN[:3])])
 def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, tmp_path: Path) -> None:
     """A team sends a file of one item for each of 24 candidates, and some with more notes than a page lists. Until
     final scores are shown, every file of the site is the same for two hidden parts with other items. Then the page of
@@ -205,21 +205,12 @@ def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, 
 
 
 LISTED = 'queries = "queries.txt"'
-LISTS = {SHOWN[2]: LISTED, SHOWN[3]: ""}
-"""The settings of queries for two ways to show scores; `make endurance` has every way with both."""
+LISTS = [(SHOWN[2], LISTED), (SHOWN[3], "")]
+"""Ways to show scores, with settings of queries."""
 
 
 @pytest.mark.parametrize(
-    ("shows", "queries"),
-    [
-        *LISTS.items(),
-        *(
-            pytest.param(shows, queries, marks=pytest.mark.endurance)
-            for shows in SHOWN
-            for queries in ("", LISTED)
-            if LISTS.get(shows) != queries
-        ),
-    ],
+    ("shows", "queries"), [*LISTS, *rest(each for each in product(SHOWN, ("", LISTED)) if each not in LISTS)]
 )
 def test_the_site_does_not_tell_which_queries_the_hidden_solution_has(shows: str, queries: str, tmp_path: Path) -> None:
     """Files that lack lists, repeat items or list items that are no candidates for queries that may be in the solution,
@@ -322,7 +313,7 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
     assert later[0] != later[1]
 
 
-@pytest.mark.parametrize("shows", ["score", pytest.param("ladder", marks=pytest.mark.endurance)])
+@pytest.mark.parametrize("shows", ["score", *rest(["ladder"])])
 def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tmp_path: Path) -> None:
     """Also of entries that were given up, of an earlier phase, by rules that an erratum replaces, and of those that are
     forgotten twice. After the freeze, the scores are those of the new rules.
@@ -466,9 +457,7 @@ def in_other_words(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    "settings", ["", *(pytest.param(each, marks=pytest.mark.endurance) for each in (LISTED, 'missing = "reject"'))]
-)
+@pytest.mark.parametrize("settings", ["", *rest([LISTED, 'missing = "reject"'])])
 def test_no_decision_uses_the_words_of_a_finding(
     settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -494,9 +483,7 @@ def test_no_decision_uses_the_words_of_a_finding(
     assert any(b"SENTENCE" in page for page in sites[0].values())
 
 
-@pytest.mark.parametrize(
-    "settings", ["", *(pytest.param(each, marks=pytest.mark.endurance) for each in (LISTED, 'missing = "reject"'))]
-)
+@pytest.mark.parametrize("settings", ["", *rest([LISTED, 'missing = "reject"'])])
 def test_findings_that_release_1_0_stored_are_shown_to_the_same_people(settings: str, tmp_path: Path) -> None:
     """Also without the advice that only the organiser can follow."""
     undetected = {"undetected/a": "one\n"}

@@ -38,6 +38,7 @@ from tests.live_challenges import (
     ranking,
     stop_clock,
 )
+from tests.strategies import rest
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -124,7 +125,7 @@ def test_the_phase_of_the_last_look_decides(tmp_path: Path, look: datetime, stat
         ("quota = {per_day = 1}\ntrusted_times = true", "scored"),
     ],
 )
-@pytest.mark.parametrize("tables", [(), (ONE,)])
+@pytest.mark.parametrize("tables", [(ONE,), *rest([((),)])])
 def test_the_day_of_the_quota_counts_where_a_limit_is_by_day(
     tmp_path: Path, tables: tuple[str, ...], settings: str, state: str
 ) -> None:
@@ -213,8 +214,13 @@ def beyond(live: Live) -> Callable[[], object]:
     return lambda: toml.write_text(text)
 
 
-@pytest.mark.parametrize("arrive", [hidden, under_another_name, linked, too_large, beyond])
-@pytest.mark.parametrize("before", [True, False])
+UNREADABLE = (hidden, under_another_name, linked, too_large, beyond)
+
+
+@pytest.mark.parametrize(
+    ("arrive", "before"),
+    [*((each, True) for each in UNREADABLE), (hidden, False), *rest((each, False) for each in UNREADABLE[1:])],
+)
 def test_what_was_listed_before_the_close_keeps_its_time(
     tmp_path: Path, arrive: Callable[[Live], Callable[[], object]], before: bool
 ) -> None:
