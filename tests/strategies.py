@@ -44,6 +44,11 @@ def rest(cases: Iterable[object]) -> list[Any]:
     return [pytest.param(*each, marks=pytest.mark.endurance) for each in values]
 
 
+def some(cases: Iterable[object], *kept: object) -> list[Any]:
+    """The parameters of cases, of which `make test` runs the kept ones."""
+    return [*kept, *rest(each for each in cases if each not in kept)]
+
+
 QUERIES = ("q1", "q2", "007", "NA")
 ITEMS = tuple("abcdefghijkl")
 JUNK = tuple("uvwxyz")

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,7 @@ from tests.live_challenges import (
     ranking,
     stop_clock,
 )
-from tests.strategies import rest
+from tests.strategies import rest, some
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -219,7 +220,7 @@ UNREADABLE = (hidden, under_another_name, linked, too_large, beyond)
 
 @pytest.mark.parametrize(
     ("arrive", "before"),
-    [*((each, True) for each in UNREADABLE), (hidden, False), *rest((each, False) for each in UNREADABLE[1:])],
+    some(product(UNREADABLE, (True, False)), *((each, True) for each in UNREADABLE), (hidden, False)),
 )
 def test_what_was_listed_before_the_close_keeps_its_time(
     tmp_path: Path, arrive: Callable[[Live], Callable[[], object]], before: bool

@@ -20,7 +20,7 @@ from scorer.store.store import Store
 from tests.databases import site_content
 from tests.live_challenges import END, ONE, SECOND_END, SECOND_START, START, TWO, Live, lists
 from tests.served import served
-from tests.strategies import rest
+from tests.strategies import rest, some
 
 HOUR = timedelta(hours=1)
 MOMENTS = ("now", "close", "final", "reveal", "never")
@@ -35,9 +35,6 @@ SHOWN = {
     "never": (False, False, False, False, False),
 }
 """What the documentation says of each moment, at each of `TIMES`."""
-
-SOME = [("score", "final"), ("metadata", "reveal"), ("board", "close")]
-"""What is hidden until when."""
 
 METADATA = '[[metadata]]\nname = "system"\ntitle = "System"\n'
 
@@ -106,7 +103,9 @@ def test_a_hidden_board_counts_no_entry_outside_of_the_log(tmp_path: Path) -> No
 
 @pytest.mark.parametrize(
     ("name", "moment"),
-    [*SOME, *rest(each for each in product(("score", "metadata", "board"), MOMENTS) if each not in SOME)],
+    some(
+        product(("score", "metadata", "board"), MOMENTS), ("score", "final"), ("metadata", "reveal"), ("board", "close")
+    ),
 )
 def test_what_is_hidden_is_in_no_public_byte_before_its_moment(name: str, moment: str, tmp_path: Path) -> None:
     """Twins that differ only in it: their sites are the same until the moment, and differ from then on."""
@@ -125,7 +124,7 @@ def test_what_is_hidden_is_in_no_public_byte_before_its_moment(name: str, moment
     assert "shown to everyone" in rules
 
 
-@pytest.mark.parametrize("moment", ["final", *rest(["close", "reveal", "never"])])
+@pytest.mark.parametrize("moment", some(MOMENTS[1:], "final"))
 def test_a_hidden_board_names_no_team(moment: str, tmp_path: Path) -> None:
     """In no file, and no file is named after one; the names of files neither."""
     for shown, site in zip(SHOWN[moment], stages(live_of(tmp_path / "c", f'board = "{moment}"')), strict=True):
@@ -134,7 +133,7 @@ def test_a_hidden_board_names_no_team(moment: str, tmp_path: Path) -> None:
         assert any(b"blue" in text for text in texts) == shown
 
 
-@pytest.mark.parametrize("moment", ["close", *rest(each for each in MOMENTS if each != "close")])
+@pytest.mark.parametrize("moment", some(MOMENTS, "close"))
 def test_scores_of_queries_are_shown_from_their_moment(moment: str, tmp_path: Path) -> None:
     """The page of a team lists its queries; no other page has one before."""
     for shown, site in zip(SHOWN[moment], stages(live_of(tmp_path / "c", f'per_query = "{moment}"')), strict=True):
