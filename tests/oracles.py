@@ -1205,6 +1205,7 @@ class LiveRecord:
         self.open_erratum: dict[str, int] = {}
         self.done = 0
         self.means: dict[tuple[str, str, int, bool], float] = {}
+        self.losses: dict[tuple[str, str, int], list[Fraction]] = {}
 
     def until(self, moment: datetime) -> None:
         """Do the steps until a moment, itself included."""
@@ -1343,6 +1344,14 @@ class LiveRecord:
         if key not in self.means:
             self.means[key] = live_mean(self.season.track(track), self.contents[digest], solution, preliminary)
         return self.means[key]
+
+    def losses_of(self, plan: TrackPlan, digest: str, solution: int) -> list[Fraction]:
+        """The losses of a content on the preliminary queries."""
+        key = plan.name, digest, solution
+        if key not in self.losses:
+            scores = live_scores(plan, self.contents[digest], solution, preliminary=True)
+            self.losses[key] = [1 - Fraction(value).limit_denominator(10**6) for value in scores]
+        return self.losses[key]
 
 
 def live_mean(track: TrackPlan, content: Content, solution: int, preliminary: bool) -> float:
@@ -1565,13 +1574,12 @@ def _release(live: LiveRecord, plan: TrackPlan, own: Iterable[LiveEntry], soluti
             if entry.outcome == "scored":
                 entry.answer = "waits" if stopped else "no improvement"
                 seen += [] if stopped else [entry]
-    scores = [live_scores(plan, live.contents[entry.digest], solution, preliminary=True) for entry in seen]
-    losses = [[1 - Fraction(value).limit_denominator(10**6) for value in each] for each in scores]
+    losses = [live.losses_of(plan, entry.digest, solution) for entry in seen]
     shown = ladder_fixed(losses, Fraction(step))
     for entry, loss in zip(seen, shown, strict=True):
         if loss is not None:
             entry.answer = "improvement"
-            decimals = live_decimals(plan, len(scores[0]), preliminary=True)
+            decimals = live_decimals(plan, len(losses[0]), preliminary=True)
             entry.preliminary = round(float(max(Fraction(0), 1 - loss)), decimals)
 
 
