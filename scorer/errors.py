@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 SHOWN = 20
 """How many problems of one file are stored as text; the others are only counted."""
 
-SEVERAL = 5
+_SEVERAL = 5
 """How many problems of the same kind are merged into one if another one stays, and no line is valid."""
 
 LONGEST = 300
@@ -258,7 +258,7 @@ class Findings:
         same, others = (
             [each for each, of in zip(self, kinds, strict=True) if (of == kind) == is_same] for is_same in (True, False)
         )
-        if len(same) < (SEVERAL if others else 2) or len(others) > 1:
+        if len(same) < (_SEVERAL if others else 2) or len(others) > 1:
             return self
         text = f"{same[0].text}; so in all {self.count - len(others):,} lines"
         return Findings([Problem.of_form(same[0].line, text), *others], 1 + len(others))

@@ -45,7 +45,7 @@ from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import counted, exact_time, joined, long_time, shortened
 
-TEAMS, BASELINES = 10, 4
+TEAMS, _BASELINES = 10, 4
 """The numbers of teams and of baselines that have curves at most: the eye cannot follow more lines in one picture."""
 
 LONGEST_TAG = 60
@@ -69,7 +69,7 @@ def cutoffs(list_length: int) -> tuple[int, ...]:
 def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Curve, ...]:
     """The curves of the first teams and baselines of a ranked board. Raises StoreError if the database fails."""
     places = [place for place, row in enumerate(board.rows) if row.entry and row.rank is not None][:TEAMS]
-    places += [place for place, row in enumerate(board.rows) if row.entry and row.baseline][:BASELINES]
+    places += [place for place, row in enumerate(board.rows) if row.entry and row.baseline][:_BASELINES]
     if not places:
         return ()
     scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
@@ -275,7 +275,7 @@ def _primary_score(row: Row, *, final: bool) -> float | None:
     return None if row.entry is None else row.entry.scores(final=final)[0]
 
 
-NAMED, LONGEST_NAME = 3, 40
+_NAMED, _LONGEST_NAME = 3, 40
 """How many teams a sentence names, and with how many characters."""
 
 
@@ -336,8 +336,8 @@ def _moved(teams: Sequence[Row], own: int, ranks_then: Sequence[int | None]) -> 
 
 
 def _names(rows: Sequence[Row]) -> str:
-    names = [shortened(row.name, LONGEST_NAME) for row in rows[:NAMED]]
-    return joined([*names, *([counted(len(rows) - NAMED, "other")] if rows[NAMED:] else [])] or ["no team"])
+    names = [shortened(row.name, _LONGEST_NAME) for row in rows[:_NAMED]]
+    return joined([*names, *([counted(len(rows) - _NAMED, "other")] if rows[_NAMED:] else [])] or ["no team"])
 
 
 def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iterator[str]:

@@ -31,7 +31,7 @@ from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
 
-VERSION = 2
+_VERSION = 2
 """The version of the structure of the JSON document."""
 
 ROUNDED = 9
@@ -340,7 +340,7 @@ def overall_csv(board: OverallBoard) -> str:
 def overall_json(board: OverallBoard, head: LogLine | None = None) -> str:
     """The ranking with its rules and what each track contributes; null is a blank."""
     document: dict[str, Any] = {
-        "version": VERSION,
+        "version": _VERSION,
         "log": None if head is None else {"index": head.index, "head": head.head.hex()},
         "settings": board.rules.model_dump(mode="json"),
         "rules": board.sentences,

@@ -379,7 +379,7 @@ def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
 _AT_ONCE = 512
 """Rows whose resampled means are in memory at a time."""
 
-NEIGHBOURS, BASELINES = 3, 4
+NEIGHBOURS, _BASELINES = 3, 4
 """On a board of more than `MOST_ALGORITHMS` rows, a row is compared with so many rows above it and below it, with so
 many of the best baselines, and with the leader. On a shorter board, all rows are compared."""
 
@@ -577,7 +577,7 @@ def _listed_pairs(task: TaskScores, baselines: Sequence[int]) -> Ints:
     count = len(task.scores)
     near = NEIGHBOURS if count > MOST_ALGORITHMS else count
     listed = {(one, other) for one in range(count) for other in range(one + 1, min(one + 1 + near, count))}
-    for each in (*task.ranked[:1].tolist(), *baselines[:BASELINES]):  # the leader may follow baselines
+    for each in (*task.ranked[:1].tolist(), *baselines[:_BASELINES]):  # the leader may follow baselines
         listed |= {(min(each, row), max(each, row)) for row in range(count) if row != each}
     return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
 

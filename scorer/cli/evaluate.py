@@ -133,7 +133,7 @@ DEFAULT = "nDCG@10,AP,RR,P@10,R@100"
 
 
 @dataclass(frozen=True)
-class Printed:
+class _Printed:
     """The options that decide what ``evaluate`` prints."""
 
     form: str = form_of("the scores", "table", "json", "csv", "markdown", "latex", "trec")
@@ -198,7 +198,7 @@ def evaluate(
         "-m, --measure MEASURE",
         f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {DEFAULT}",
     ),
-    printed: Printed = group(),
+    printed: _Printed = group(),
     options: FileOptions = group(),
 ) -> int:
     """Score submissions against a solution, and print the means over its queries.

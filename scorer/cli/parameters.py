@@ -319,7 +319,7 @@ def choice(setting: Setting) -> Any:
     return option(f"--{setting.name.replace('_', '-')}", setting.help, default=setting.default)
 
 
-TAG: Argument = option(
+_TAG: Argument = option(
     "--tag TAG",
     "of a file with several runs in TREC's format, read the rows with this run tag; *: all rows as one run",
     type="trec:tag={}".format,
@@ -327,7 +327,7 @@ TAG: Argument = option(
 """The option for one run of a TREC file with several, which sets the format of the file."""
 
 
-def format_of(what: str, usage: str = "--submission-format FORMAT", also: Argument | None = TAG) -> Any:
+def format_of(what: str, usage: str = "--submission-format FORMAT", also: Argument | None = _TAG) -> Any:
     """Declare the option for the format of a file; by default also the one for a run tag."""
     return option(usage, f"{what}, needed only where it cannot be detected: {FORMATS_ALLOWED}", also=also)
 
@@ -399,7 +399,7 @@ def requested_track(challenge: Challenge, name: str) -> Track:
         return challenge.track(name)
 
 
-PLAIN = {"entry", "ENTRY", "phase", "VALUE"}
+_PLAIN = {"entry", "ENTRY", "phase", "VALUE"}
 """Arguments that are neither files nor one of a few words."""
 
 FISH_VALUE = "(string replace -r -- '^--[^=]*=' '' (commandline -ct))"
@@ -459,7 +459,7 @@ def _complete(action: Action, shell: str) -> None:
         completer = _of_measures(shell)
     elif shown == "FOLDER":
         completer = {**shtab.DIRECTORY, "fish": f"(__fish_complete_directories {FISH_VALUE})"}
-    elif shown == "FILE" or not (action.option_strings or action.choices or shown in PLAIN):
+    elif shown == "FILE" or not (action.option_strings or action.choices or shown in _PLAIN):
         completer = {**shtab.FILE, "fish": f"(__fish_complete_path {FISH_VALUE})"}
     if completer is not None:
         action.complete = completer  # type: ignore[attr-defined]

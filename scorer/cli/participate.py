@@ -461,7 +461,7 @@ _COMMITMENT = "verification.commitment"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class _Document:
     """A document that can be verified."""
 
     help: str
@@ -485,25 +485,25 @@ class Document:
         return {each.name: each.default is each.empty for each in parameters}
 
 
-DOCUMENTS = {
-    "log": Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
-    "receipt": Document("a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt"),
-    "commitment": Document(
+_DOCUMENTS = {
+    "log": _Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
+    "receipt": _Document("a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt"),
+    "commitment": _Document(
         "commitment.json: solutions, rules and keys are those of before the start", f"{_COMMITMENT}:verified_commitment"
     ),
-    "split": Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
-    "challenge": Document(
+    "split": _Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
+    "challenge": _Document(
         "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
         "organising.derivation:verified_challenge",
         ("scipy",),
     ),
-    "bundle": Document(
+    "bundle": _Document(
         "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_whole"
     ),
 }
 """What can be verified, by name."""
 
-_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in DOCUMENTS.items())
+_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in _DOCUMENTS.items())
 
 
 @dataclass(frozen=True)
@@ -559,7 +559,7 @@ class Evidence:
 
     def of(self, document: str) -> dict[str, Any]:
         """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
-        taken = DOCUMENTS[document].evidence
+        taken = _DOCUMENTS[document].evidence
         options = {each.name: each.default.flags[0] for each in declared(Evidence)}
         for name, value in vars(self).items():
             if value is not None and name not in taken:
@@ -571,7 +571,7 @@ class Evidence:
 
 
 def verify(
-    document: str = argument(f"what to verify. {_DOCUMENTS_HELP}", choices=tuple(DOCUMENTS)),
+    document: str = argument(f"what to verify. {_DOCUMENTS_HELP}", choices=tuple(_DOCUMENTS)),
     file: Path = argument("the file that the site publishes, such as log.jsonl"),
     evidence: Evidence = group(),
 ) -> int:
@@ -585,7 +585,7 @@ def verify(
     from scorer.verification.log import EXIT_CODES
 
     outcomes = set()
-    for statement in DOCUMENTS[document].verified(file, **evidence.of(document)):
+    for statement in _DOCUMENTS[document].verified(file, **evidence.of(document)):
         outcomes.add(statement.outcome)
         difference = f": {statement.contradiction}" if statement.contradiction else ""
         print_result(f"{statement.outcome:6}  {printable(statement.statement + difference)}")

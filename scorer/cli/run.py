@@ -147,7 +147,7 @@ def score(challenge: Path = of_challenge(), track: str | None = ONE_TRACK, optio
         return 0 if opened.score() else 1
 
 
-SHOWN = 20
+_SHOWN = 20
 """How many messages of a kind are printed."""
 
 
@@ -177,7 +177,7 @@ def collect(
             counts[each.outcome] += 1
             if each.outcome == "received":
                 print_result(f"{each.file}: {each.text}")
-            elif each.outcome in ("refused", "failed", "skipped") and counts[each.outcome] <= SHOWN:
+            elif each.outcome in ("refused", "failed", "skipped") and counts[each.outcome] <= _SHOWN:
                 print_message(f"{each.file}: {each.text}")
     listed = [f"{counts[outcome]:,} {outcome}" for outcome in ("received", "known", "refused")]
     listed += [f"{counts[each]:,} {each}" for each in ("failed", "skipped", "in progress") if counts[each]]

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 STANDARD_OUTPUT = "-"
 
-OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
+_OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
 """By the parameters of `scorer.convert`."""
 
 TO = option("--to FORMAT", "the format to write, if the name does not determine it")
@@ -79,7 +79,7 @@ def convert(
             best_of=best_of,
         )
     except ConversionError as error:
-        raise WrongCallError(f"{OPTIONS[error.setting]}: {error.text}") from error
+        raise WrongCallError(f"{_OPTIONS[error.setting]}: {error.text}") from error
     sys.stdout.flush()
     return 0
 

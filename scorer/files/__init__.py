@@ -27,7 +27,7 @@ from typing import IO, Any, NamedTuple
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 A_FILE = os.O_RDONLY | NO_LINKS | getattr(os, "O_NONBLOCK", 0)
 """Without O_NONBLOCK, opening a named pipe waits for a writer."""
-A_FOLDER = os.O_RDONLY | NO_LINKS | getattr(os, "O_DIRECTORY", 0)
+_A_FOLDER = os.O_RDONLY | NO_LINKS | getattr(os, "O_DIRECTORY", 0)
 
 BY_DESCRIPTOR = os.open in os.supports_dir_fd
 """Whether the system opens files relative to an open folder. Without it, a link is refused if it is there in time."""
@@ -153,7 +153,7 @@ def _opened_folder(root: Path, parts: tuple[str, ...]) -> Iterator[int | None]:
         path = root
         for part in parts:
             path = path / part
-            inner = _opened(part, A_FOLDER, folder, path)
+            inner = _opened(part, _A_FOLDER, folder, path)
             os.close(folder)
             folder = inner
         yield folder
@@ -190,7 +190,7 @@ def _refuse_link(status: os.stat_result) -> None:
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """The beginning of a URL. A scheme of one letter would be a drive of Windows."""
 
-LEVEL = 1
+_LEVEL = 1
 """Of the compression of kept bytes: the fastest that makes them much smaller; bytes that are compressed already cost
 next to nothing."""
 
@@ -380,7 +380,7 @@ def compressed(chunk: bytes) -> bytes:
     """A chunk of the content of a `Compressed`, as its file has it."""
     import pyarrow as pa  # noqa: PLC0415
 
-    packed: bytes = pa.Codec("zstd", compression_level=LEVEL).compress(chunk, asbytes=True)
+    packed: bytes = pa.Codec("zstd", compression_level=_LEVEL).compress(chunk, asbytes=True)
     return packed
 
 

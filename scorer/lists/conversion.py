@@ -23,7 +23,7 @@ from scorer.wording import printable, quoted
 Kind = Literal["solution", "submission"]
 KINDS: tuple[Kind, ...] = ("solution", "submission")
 
-NAMES: Mapping[str, str] = {
+_NAMES: Mapping[str, str] = {
     ".csv": "delimited",
     ".tsv": "delimited:delimiter=tab",
     ".json": "json",
@@ -38,11 +38,11 @@ NAMES: Mapping[str, str] = {
 _KINDS: Mapping[str, Kind] = {".qrels": "solution", ".run": "submission"}
 
 
-Source = str | os.PathLike[str] | memory.Source
+_Source = str | os.PathLike[str] | memory.Source
 
 
 def convert(
-    source: Source,
+    source: _Source,
     target: str | os.PathLike[str] | BinaryIO,
     *,
     kind: Kind | None = None,
@@ -141,13 +141,13 @@ def _target_format(target: object, name: str | None) -> DetectedFormat:
     if detected is None:
         raise ConversionError(
             "target_format",
-            f"the name {printable(shown(target))} does not determine the format ({', '.join(NAMES)} would); name it",
+            f"the name {printable(shown(target))} does not determine the format ({', '.join(_NAMES)} would); name it",
         )
     return detected
 
 
 def converted(
-    source: Source,
+    source: _Source,
     target: DetectedFormat,
     *,
     kind: Kind | None = None,
@@ -187,7 +187,7 @@ Batches = Callable[[Kind, Findings], Sequence[Any]]
 """Returns the source as graded or ranked batches, and adds what is wrong with it. Raises UnreadableError."""
 
 
-def _batches(source: Source, source_format: str | None, where: str) -> tuple[Batches, bool]:
+def _batches(source: _Source, source_format: str | None, where: str) -> tuple[Batches, bool]:
     """Return how the source is read as either kind, and whether listed items of any grade are relevant in it."""
     if not isinstance(source, str | os.PathLike):
         if source_format is not None:
@@ -243,7 +243,7 @@ def _check_relevance(solution: SolutionContent, target: DetectedFormat, *, liste
 def format_of(path: str) -> DetectedFormat | None:
     """Return the format by the suffix of a file's name before that of its compression; None for an unknown suffix."""
     suffix = _suffix(path)
-    return format_named(NAMES[suffix]) if suffix in NAMES else None
+    return format_named(_NAMES[suffix]) if suffix in _NAMES else None
 
 
 def _kind_of(target: object) -> Kind | None:

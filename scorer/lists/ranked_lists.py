@@ -267,7 +267,7 @@ class Order:
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
 
-AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 17
 """The least number of items that are looked up together."""
 
 ABSENT = -1
@@ -356,7 +356,7 @@ def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) ->
 
 def _stretches(lists: RankedLists) -> Iterator[tuple[int, int]]:
     """The first list of each stretch of lists, and that of the next: small tables fit the processor's cache."""
-    edges = np.arange(0, lists.order.size, AT_ONCE)
+    edges = np.arange(0, lists.order.size, _AT_ONCE)
     first = distinct(np.searchsorted(lists.start, edges)).tolist()
     yield from pairwise([*first, lists.length.size])
 

@@ -164,7 +164,7 @@ def codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
 EXACT = 2**53
 """Whole numbers below it are floats, too, and so keys of `Lookup.first`."""
 
-NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
+_NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
 """The types of numbers that are read here."""
 
 
@@ -208,8 +208,8 @@ def plain_numbers(listed: dict[Any, Any]) -> Floats | None:
     """Return the values of a dict; None if one is no number, or an id is not plain."""
     values = listed.values()
     kinds = [*map(type, values)]
-    are_alike = bool(kinds) and kinds[0] in NUMBERS and kinds.count(kinds[0]) == len(kinds)
-    if not is_plain(listed) or not (are_alike or NUMBERS.issuperset(kinds)):
+    are_alike = bool(kinds) and kinds[0] in _NUMBERS and kinds.count(kinds[0]) == len(kinds)
+    if not is_plain(listed) or not (are_alike or _NUMBERS.issuperset(kinds)):
         return None
     try:
         return np.fromiter(values, dtype=np.float64, count=len(values))
@@ -328,9 +328,9 @@ class ExcludedPairs(NamedTuple):
 Excluded = ExcludedPairs | Literal["self"]
 """A list, or for each query the item that has its id."""
 
-Listed = str | os.PathLike[str] | Mapping[str, Sequence[str] | Set[str]]
+_Listed = str | os.PathLike[str] | Mapping[str, Sequence[str] | Set[str]]
 
-Exclude = Listed | ExcludedPairs
+Exclude = _Listed | ExcludedPairs
 """What to exclude: "self", the path or the URL of a list, a dict query -> items, or a list that has been read."""
 
 
@@ -341,7 +341,7 @@ def excluded(exclude: Exclude | None, limits: Limits = OWN_FILES) -> Excluded | 
     return SELF if exclude == SELF else excluded_pairs(exclude, limits)
 
 
-def excluded_pairs(listed: Listed, limits: Limits = OWN_FILES) -> ExcludedPairs:
+def excluded_pairs(listed: _Listed, limits: Limits = OWN_FILES) -> ExcludedPairs:
     """Return the pairs in a list, as `excluded` does. The format of a file is any of a submission or of qrels."""
     batches: list[Ranked | Graded] = []
     name = shown(listed) if isinstance(listed, str | os.PathLike) else "the excluded items"

@@ -30,7 +30,7 @@ TOLERANCE = 1e-12
 """An improvement that exceeds the least one by less than this equals it. Without it, the errors of floating-point
 arithmetic decide: with a step of 0.01, one query more that is right, of 100, improves the mean by exactly the step."""
 
-DECIMALS = 9
+_DECIMALS = 9
 """A number is rounded to these decimals before it is rounded to an integer, for the same reason: 0.5 is a tie, and goes
 to the even integer, although it may be computed as 0.49999999999999994."""
 
@@ -56,7 +56,7 @@ class Ladder:
         loss = math.fsum(1.0 - scores) / len(scores)
         if self.loss - loss <= self._step + TOLERANCE:
             return None
-        self.loss = round(round(loss / self._step, DECIMALS)) * self._step
+        self.loss = round(round(loss / self._step, _DECIMALS)) * self._step
         # A step that does not divide 1 may round the loss up to more than 1.
         return max(0.0, 1.0 - self.loss)
 

@@ -29,7 +29,7 @@ PREFIXES: Mapping[Use, str] = {"token": "scorer_", "invitation": "invite_"}
 
 _RANDOM_BYTES = 32
 
-SHOWN = 12
+_SHOWN = 12
 """So many digits of the SHA-256 name a token in lists and commands."""
 
 
@@ -54,7 +54,7 @@ class Token:
     @property
     def name(self) -> str:
         """What lists and commands call it."""
-        return self.sha256[:SHOWN]
+        return self.sha256[:_SHOWN]
 
     def is_valid(self, now: datetime) -> bool:
         return self.ended is None and (self.expires is None or now < self.expires)

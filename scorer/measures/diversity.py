@@ -200,9 +200,9 @@ def _powers(alpha: float, exponent: Ints) -> Floats:
 
 
 Redundancy = Annotated[float, About(0, 1)]
-Patience = Annotated[float, About(0, 1)]
+_Patience = Annotated[float, About(0, 1)]
 
-Weights = Callable[[Ints], Floats]
+_Weights = Callable[[Ints], Floats]
 """Computes the weight of each rank."""
 
 _diverse = partial(kind, closed_form=False, subtopics=True)
@@ -233,7 +233,7 @@ def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Re
 
 
 @_diverse(name="NRBP")
-def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
+def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: _Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability that a user looks at its rank."""
     sums = _weighted(matched, novelty(matched, None, alpha, rel), _persistence(beta))
     covered = coverage(matched, rel).covered
@@ -241,7 +241,7 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
 
 
 @_diverse(name="nNRBP", bounded=False)
-def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
+def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: _Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability of a look at its rank, against that of the ideal list."""
     return _against_ideal(matched, None, alpha, rel, _persistence(beta))
 
@@ -271,20 +271,20 @@ def subtopic_recall(matched: Matched, k: int | None, *, rel: Relevant = "positiv
     return ratio(matched.total(hits.where(count_so_far(subtopic) == 1)), np.maximum(covered, 1), covered > 0)
 
 
-def _against_ideal(matched: Matched, k: int | None, alpha: float, rel: Threshold, weights: Weights) -> Floats:
+def _against_ideal(matched: Matched, k: int | None, alpha: float, rel: Threshold, weights: _Weights) -> Floats:
     """[query]: the weighted gains of the list up to rank `k`, divided by those of the ideal list."""
     best = _weighted(matched, ideal_novelty(matched, k, alpha, rel), weights)
     return ratio(_weighted(matched, novelty(matched, k, alpha, rel), weights), np.where(best > 0, best, 1), best > 0)
 
 
-def _against_all(matched: Matched, k: int, alpha: float, rel: Threshold, weights: Weights) -> Floats:
+def _against_all(matched: Matched, k: int, alpha: float, rel: Threshold, weights: _Weights) -> Floats:
     """[query]: the weighted gains of the list up to rank `k`, divided by those of items that have all subtopics."""
     covered = coverage(matched, rel).covered
     best = np.maximum(covered, 1) * _shrinking(k, alpha, weights)
     return ratio(_weighted(matched, novelty(matched, k, alpha, rel), weights), best, covered > 0)
 
 
-def _shrinking(k: int, alpha: float, weights: Weights) -> float:
+def _shrinking(k: int, alpha: float, weights: _Weights) -> float:
     """Return the sum of the weights of the ranks up to `k`, each times (1 - alpha)^(rank - 1)."""
     total = 0.0
     for ranks in chunks(k):
@@ -295,7 +295,7 @@ def _shrinking(k: int, alpha: float, weights: Weights) -> float:
     return total
 
 
-def _weighted(matched: Matched, gains: RankValues, weights: Weights) -> Floats:
+def _weighted(matched: Matched, gains: RankValues, weights: _Weights) -> Floats:
     """[query]: the sum of the gains, each times the weight of its rank."""
     return matched.total(gains, gains.value * weights(gains.rank))
 
@@ -304,7 +304,7 @@ def _reciprocal(rank: Ints) -> Floats:
     return 1 / rank
 
 
-def _persistence(beta: float) -> Weights:
+def _persistence(beta: float) -> _Weights:
     return lambda rank: np.asarray(beta ** (rank - 1.0), dtype=np.float64)
 
 

@@ -40,7 +40,7 @@ Aggregation = Literal["mean", "sum", "geometric"]
 """How the scores of the queries become one score: their mean, sum or geometric mean."""
 
 
-Claim = bool | Mapping[str, Value]
+_Claim = bool | Mapping[str, Value]
 """Whether something is true of a kind; or the values of parameters with which it is false."""
 
 
@@ -81,11 +81,11 @@ class Kind(Declared[Floats]):
     """Names of the kind that another tool reads as another measure."""
     redirected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' parameters that make it another kind: parameter -> value (``*``: any) -> name of that kind."""
-    bounded: Claim = True
+    bounded: _Claim = True
     """Whether all scores are in [0, 1]."""
-    closed_form: Claim = True
+    closed_form: _Claim = True
     """Whether the mean over the orders of tied items has a closed form, which the function then computes."""
-    closed_form_when_cut: Claim = True
+    closed_form_when_cut: _Claim = True
     """Whether the closed form holds also where a list is cut within a tie group."""
     highest: Callable[..., Floats] | None = None
     """Computes the highest score that any list can have, with the arguments of the function: [query]; infinite where it
@@ -245,7 +245,7 @@ class Measure:
         """Whether all scores are in [0, 1]."""
         return self._is_true(self.kind.bounded)
 
-    def _is_true(self, claim: Claim) -> bool:
+    def _is_true(self, claim: _Claim) -> bool:
         return claim if isinstance(claim, bool) else not any(self.settings[name] == claim[name] for name in claim)
 
     @property

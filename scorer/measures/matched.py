@@ -90,7 +90,7 @@ def is_relevant(grade: Floats, rel: Threshold) -> Bools:
 
 
 Computed = TypeVar("Computed")
-Settings = ParamSpec("Settings")
+_Settings = ParamSpec("_Settings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -403,12 +403,12 @@ class Matched:
 
 
 def once(
-    function: Callable[Concatenate[Matched, Settings], Computed],
-) -> Callable[Concatenate[Matched, Settings], Computed]:
+    function: Callable[Concatenate[Matched, _Settings], Computed],
+) -> Callable[Concatenate[Matched, _Settings], Computed]:
     """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
 
     @wraps(function)
-    def kept(matched: Matched, /, *settings: Settings.args, **named: Settings.kwargs) -> Computed:
+    def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
         key = (function.__qualname__, matched.queries, settings, *named.items())
         return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
 
@@ -492,7 +492,7 @@ class About:
         return f"a number of {self.least:g} or more" if math.isfinite(self.least) else "a number"
 
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Made = TypeVar("Made")
 
 
@@ -518,14 +518,14 @@ def _joined(texts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Declared(Generic[Result]):
+class Declared(Generic[_Result]):
     """A function and its declaration, which a decorator makes of it: see `declaration`.
 
     The docstring of the function, one sentence that says what its result is, is printed for users. Its parameters are
     those by keyword, some annotated ``Annotated[type, About(...)]``.
     """
 
-    function: Callable[..., Result] = field(repr=False)
+    function: Callable[..., _Result] = field(repr=False)
     name: str
     stated: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
     """The texts of a function that is made while the program runs."""
@@ -565,11 +565,11 @@ class Declared(Generic[Result]):
 
 
 def declaration(
-    declared: Callable[Concatenate[Callable[..., Result], Settings], Made],
-) -> Callable[Settings, Callable[[Callable[..., Result]], Made]]:
+    declared: Callable[Concatenate[Callable[..., _Result], _Settings], Made],
+) -> Callable[_Settings, Callable[[Callable[..., _Result]], Made]]:
     """Return a decorator that makes a subclass of `Declared` of a function: ``@kind(name="AP", ...)``."""
 
-    def with_settings(*args: Settings.args, **kwargs: Settings.kwargs) -> Callable[[Callable[..., Result]], Made]:
+    def with_settings(*args: _Settings.args, **kwargs: _Settings.kwargs) -> Callable[[Callable[..., _Result]], Made]:
         return lambda function: declared(function, *args, **kwargs)
 
     return with_settings

@@ -221,7 +221,7 @@ def _member(name: str) -> ZipInfo:
     return info
 
 
-WAIT = 30.0
+_WAIT = 30.0
 """Seconds that an import waits for another process that uses the database."""
 
 
@@ -420,7 +420,7 @@ def _load(bundle: Bundle, database: str | Path) -> bool:
 
 def opened_database(database: str | Path) -> closing[Database]:
     """A database that is created if it is not there."""
-    return closing(Database(database, create=True, wait=WAIT))
+    return closing(Database(database, create=True, wait=_WAIT))
 
 
 def verified_whole(path: Path, log: Path | None = None) -> Iterator[Verified]:

@@ -104,7 +104,7 @@ def write_receipt(path: Path, text: str) -> None:
         replace_content(path, text.encode("ascii"), is_private=True)
 
 
-Added = list[tuple[str, Kind, Mapping[str, Any]]]
+_Added = list[tuple[str, Kind, Mapping[str, Any]]]
 
 
 def commit(challenge: Challenge, store: Store) -> Commitment:
@@ -118,10 +118,10 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
     for rules in chosen:
         rules.store_solution(store, rules.checked_solution())
 
-    def committed(view: Snapshot) -> Added:
+    def committed(view: Snapshot) -> _Added:
         _check_not_started(view, challenge)
         announced = {track.name: announcement(view, track) for track in challenge.tracks}
-        added: Added = [(name, *event) for name, events in announced.items() for event in events]
+        added: _Added = [(name, *event) for name, events in announced.items() for event in events]
         for rules in chosen:
             events = new_basis(view.events(rules.track.name), rules.recorded.body)
             added += [(rules.track.name, *event) for event in events]

@@ -92,7 +92,7 @@ Opened = Mapping[int, Mapping[str, Any]]
 OF_ALL_TRACKS = ("commitment", "team", *ABOUT_RECORD)
 """The kinds of published events that concern the whole challenge."""
 
-NEWLINE = b"\n"
+_NEWLINE = b"\n"
 
 SINCE_VERSION_2 = ("limits", "publish_submissions")
 """Settings that a basis has since version 2 of the log. They are no rules, so no erratum announces another value."""
@@ -167,7 +167,7 @@ def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[
     yield Verified(statement, listed("not", differing) or listed("not in the archive:", unknown))
     if is_later or is_earlier:
         at = json.loads(list(bundle.rows(EVENTS))[-1]["event"])["at"]
-        ends = f"the archive ends with event {end}, recorded at {at}, and the site with event {log.count(NEWLINE)}"
+        ends = f"the archive ends with event {end}, recorded at {at}, and the site with event {log.count(_NEWLINE)}"
         later = "look again when the archive is exported again, because boards that are newer are not compared"
         earlier = "the site is an older download, or frozen; download it again"
         statement = "the site has the events of the archive, and no others"
@@ -476,7 +476,7 @@ def _same(name: str, published: bytes, derived: str, scorer: str) -> Verified:
     lines = published.decode("utf-8", "replace").splitlines(True), derived.splitlines(True)
     pairs = enumerate(itertools.zip_longest(*lines, fillvalue=""), 1)
     number, was, now = next((number, *pair) for number, pair in pairs if pair[0] != pair[1])
-    return Verified(statement, f"line {number}: published {shown(was)}, derived {shown(now)}")
+    return Verified(statement, f"line {number}: published {_shown(was)}, derived {_shown(now)}")
 
 
 def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Verified:
@@ -539,9 +539,9 @@ def _differences(was: Any, now: Any, where: str, needed: Sequence[str]) -> Itera
         for number, (one, other) in enumerate(zip(was, now, strict=True), 1):
             yield from _differences(one, other, f"{where}{number}: ", needed)
     elif json.dumps(was) != json.dumps(now):
-        yield f"{where}published {shown(was)}, derived {shown(now)}", False
+        yield f"{where}published {_shown(was)}, derived {_shown(now)}", False
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """A value of a document in a message."""
     return quoted(shortened(str(value).strip(), SHOWN))

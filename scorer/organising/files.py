@@ -45,7 +45,7 @@ from scorer.wording import printable, printable_name
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
 """The beginning of a file's name that states when it was received, in UTC."""
 
-COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
+_COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
@@ -107,7 +107,7 @@ class UploadInProgress:
         return f"{name}: upload in progress (the name begins with a dot); it is read once it is renamed"
 
 
-PICKS = "picks.toml"
+_PICKS = "picks.toml"
 """The file with which teams picked in earlier versions. It is no submission."""
 
 OF_FILE, OF_FOLDER = (".meta.yaml", ".meta.json"), "ir-metadata.yml"
@@ -186,7 +186,7 @@ def submission_files(track: Track) -> Listing:
 def _unless_skipped(file: Listed, track: Track) -> Listed:
     """The file, skipped if it has metadata, or a name to ignore, also of a folder in its team's folder."""
     *folders, name = file.file.split("/")
-    if len(folders) == IN_TEAM and name == PICKS:
+    if len(folders) == IN_TEAM and name == _PICKS:
         return SkippedFile(file.file, "picks in a file have no effect; record them with `scorer pick`", is_ignored=True)
     if not isinstance(file, SubmissionFile):
         return file
@@ -215,7 +215,7 @@ def _in_folder(
         elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
             yield _listed(below, file, team, status)
         elif file.count("/") > IN_TEAM:
-            yield SkippedFile(file, A_FOLDER)
+            yield SkippedFile(file, _A_FOLDER)
         else:
             try:
                 yield from _in_folder(below.list(), file, team or below.name)
@@ -230,20 +230,20 @@ def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_resul
         return SkippedFile(file, A_LINK)
     if not stat.S_ISREG(status.st_mode):
         return SkippedFile(file, NOT_REGULAR)
-    return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
+    return SubmissionFile(below, file, team or _team(below.name), _received(below.name, status.st_mtime), status)
 
 
 def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed]:
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         file = f"{shown}/{path.name}"
         if path.name.startswith("."):
-            yield from _hidden(SubmissionFile(path, file, team or "", received(path.name, 0.0), None))
+            yield from _hidden(SubmissionFile(path, file, team or "", _received(path.name, 0.0), None))
             continue
         try:
             if path.is_dir() and file.count("/") <= IN_TEAM:
                 yield from _in_remote(path, file, team or path.name)
             elif path.is_dir():
-                yield SkippedFile(file, A_FOLDER)
+                yield SkippedFile(file, _A_FOLDER)
             elif path.is_file():
                 yield SubmissionFile(path, file, team or _team(path.name), _received_remote(path), None)
             else:
@@ -252,7 +252,7 @@ def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed]
             yield SkippedFile(file, why_skipped(error))
 
 
-A_FOLDER = "a folder in a folder of a team's folder; move its files up into the folder of the team"
+_A_FOLDER = "a folder in a folder of a team's folder; move its files up into the folder of the team"
 
 IN_TEAM = 2
 """The slashes in the path of a file in the folder of a team: that of the track comes before."""
@@ -271,7 +271,7 @@ def why_skipped(error: OSError) -> str:
 
 def _team(file_name: str, stem: str = "") -> str:
     """The team in a name of a file, without the time: `stem`, or by the rule of version 1.0 all but the extension."""
-    stem = stem or PurePath(COMPRESSED.sub("", file_name)).stem
+    stem = stem or PurePath(_COMPRESSED.sub("", file_name)).stem
     return without_time(stem) or stem.strip() or file_name
 
 
@@ -291,7 +291,7 @@ def _time(name: str) -> tuple[datetime | None, int]:
     return None, 0
 
 
-def received(name: str, changed: float) -> datetime:
+def _received(name: str, changed: float) -> datetime:
     """When a file was received, by its name or else by the time of its last change, in seconds since 1970."""
     last = datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)
     return _time(name)[0] or last
@@ -304,7 +304,7 @@ def _received_remote(path: Remote) -> datetime:
             errno.ENODATA,
             "the time of its last change is unknown; begin its name with the time, as in 20110418T100000Z-x.txt",
         )
-    return received(path.name, changed)
+    return _received(path.name, changed)
 
 
 # Reading
@@ -341,7 +341,7 @@ def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -
         raise RefusedError("it changed while it was read; it is read again by the next run")
     if started - max(before.st_mtime, before.st_ctime) < SETTLED:
         after = replace(after, inode=0)
-    return replace(file, status=before, received=received(file.path.name, before.st_mtime)), after
+    return replace(file, status=before, received=_received(file.path.name, before.st_mtime)), after
 
 
 def check_links(file: SubmissionFile, sha256: str, recorded: str | None, solutions: Collection[str]) -> None:

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scorer.scoring.executors.base import Executor, FileOutcome
 
 
-SHOWN = 20
+_SHOWN = 20
 """How many messages of a kind are printed about earlier runs."""
 
 PAUSE_AFTER_END = 1.0
@@ -264,9 +264,9 @@ class Run:
     def _print_some(self, lines: Iterable[str]) -> None:
         """Print the first lines, and how many more there are."""
         listed = list(lines)
-        self.output.message(*listed[:SHOWN])
-        if len(listed) > SHOWN:
-            self.output.message(f"and {len(listed) - SHOWN:,} more like this; `scorer entries` lists them")
+        self.output.message(*listed[:_SHOWN])
+        if len(listed) > _SHOWN:
+            self.output.message(f"and {len(listed) - _SHOWN:,} more like this; `scorer entries` lists them")
 
     def score_arrivals(self, arrivals: Arrivals, track: str, teams: Collection[str], go_on: GoOn) -> None:
         """Score what some teams handed in, for `ArrivalLoop`."""

@@ -26,7 +26,7 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted, utc_moment
 
-INDEX = re.compile(r"[1-9][0-9]{0,6}")
+_INDEX = re.compile(r"[1-9][0-9]{0,6}")
 """Shorter than a part of a digest, so that it cannot be mistaken for one."""
 
 PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
@@ -169,7 +169,7 @@ def entry_named(view: Snapshot, tracks: Iterable[Track], name: str) -> Submissio
 
 def _is_named(state: SubmissionState, name: str) -> bool:
     submission = state.submission
-    if INDEX.fullmatch(name):
+    if _INDEX.fullmatch(name):
         return state.index == int(name)
     if PART_OF_DIGEST.fullmatch(name) and submission.digest.startswith(name):
         return True

@@ -56,7 +56,7 @@ RESULTS = f"tables/{RESULT_TABLE}.jsonl"
 
 LARGEST = 100_000 * MB
 
-KEYS = ("name", "licence", "publish_submissions", "limits", "metadata", "overall", "visibility", "tracks")
+_KEYS = ("name", "licence", "publish_submissions", "limits", "metadata", "overall", "visibility", "tracks")
 PRIVATE_KEYS = ("description", "submissions", "ignore", "slices", "slices_public")
 """Keys of challenge.toml that the archive has, and keys of a track that it leaves out, because no score depends on
 them.
@@ -229,7 +229,7 @@ def public_settings(settings: str, places: Mapping[tuple[str, str], str]) -> str
     for (name, key), place in places.items():
         table = tracks[name]["split"] if key == "key_file" else tracks[name]
         table[key] = place
-    return tomlkit.dumps({key: document[key] for key in KEYS if key in document} | {"tracks": tracks})
+    return tomlkit.dumps({key: document[key] for key in _KEYS if key in document} | {"tracks": tracks})
 
 
 def differing_from_record(view: Snapshot, rules: RuleSet) -> list[str]:

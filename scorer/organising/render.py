@@ -171,12 +171,12 @@ def _computed_analysis(task: Task) -> str:
     return _ANALYSIS.dump_json(analysis_view(analysed(task))).decode()
 
 
-WORDS = Words("track", "tracks", "team", "teams", "query", "queries")
+_WORDS = Words("track", "tracks", "team", "teams", "query", "queries")
 """What texts about a challenge call its algorithms and its cases."""
 
 HIDDEN = "its phase publishes no statistics"
 
-LISTED = 10
+_LISTED = 10
 """The names of teams that a message has at most."""
 
 
@@ -233,7 +233,7 @@ def track_task(
         decimals=track.shown_decimals,
         measure=chosen.mean_name,
         bounded=chosen.bounded,
-        words=WORDS,
+        words=_WORDS,
         notes=_notes(track.shown_split, left_out),
         kept=kept.within(chosen.full, number_of(np.flatnonzero(inside)[defined])),
     )
@@ -262,8 +262,8 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
     rows = {row.name: row for row in board.rows}
     for name in names:
         if name not in rows:
-            more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
-            listed = ", ".join(list(rows)[:LISTED]) + more
+            more = f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else ""
+            listed = ", ".join(list(rows)[:_LISTED]) + more
             raise ScorerError(
                 f"no team of track {track.name} is called {quoted(name)}{suggestion(name, rows)}; "
                 f"the teams are: {listed or 'none'}"

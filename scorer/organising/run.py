@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = "templates"
 
-SHOWN = ".shown"
+_SHOWN = ".shown"
 """Ends the name of the file that has the state which the site shows; it begins with that of the database."""
 
 
@@ -71,7 +71,7 @@ def update(challenge: Challenge, store: Store) -> Rendered:
     Raises as `render`.
     """
     try:
-        shown = json.loads(store.beside(challenge.root, SHOWN).read_bytes())
+        shown = json.loads(store.beside(challenge.root, _SHOWN).read_bytes())
         last_state, manifest = str(shown["state"]), str(shown["manifest"])
     except (OSError, ValueError, LookupError, TypeError):
         last_state = manifest = ""
@@ -93,7 +93,7 @@ def note_shown(challenge: Challenge, store: Store, state: str) -> None:
     """Keep that the site shows this state, next to the database: the site itself must not tell when it changes."""
     shown = {"state": state, "manifest": manifest_of(challenge.site_path)}
     with suppress(OSError):  # then the next run renders it again
-        replace_content(store.beside(challenge.root, SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
+        replace_content(store.beside(challenge.root, _SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
 
 
 def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:

@@ -69,7 +69,7 @@ FEW_MISSING = 3
 MISSING_SHARE = 10
 """So many missing submissions, and more than one in so many of a track's, must be confirmed."""
 
-SHOWN = 20
+_SHOWN = 20
 """How many skipped files in the folder of a team are reported one by one."""
 
 
@@ -170,7 +170,7 @@ def same_bytes(submissions: Iterable[WithFile]) -> Iterator[str]:
         by_digest[submission.digest].setdefault(submission.team, printable_name(submission.file))
     for files in by_digest.values():
         if len(files) > 1:
-            yield f"{', '.join([*files.values()][:SHOWN])}: the same bytes from {counted(len(files), 'team')}"
+            yield f"{', '.join([*files.values()][:_SHOWN])}: the same bytes from {counted(len(files), 'team')}"
 
 
 def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) -> Iterator[str]:
@@ -185,18 +185,18 @@ def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) 
     for team, files in by_team.items():
         if len(files) > 1 and "{run}" not in (track.file_names or ""):
             yield (
-                f"{', '.join([*files.values()][:SHOWN])}: by their names, these {len(files):,} files are of one team, "
+                f"{', '.join([*files.values()][:_SHOWN])}: by their names, these {len(files):,} files are of one team, "
                 f"{quoted(printable_name(team))}; if they are not, move each into a folder with the name of its team"
             )
 
 
 def _bounded(skipped: Iterable[SkippedFile | UploadInProgress]) -> Iterator[SkippedFile | UploadInProgress]:
-    """The first `SHOWN` of each kind in the folder of each team, and how many more there are."""
+    """The first `_SHOWN` of each kind in the folder of each team, and how many more there are."""
     counts: Counter[tuple[str, bool]] = Counter()
-    yield from _first(skipped, SHOWN, counts)
+    yield from _first(skipped, _SHOWN, counts)
     for (folder, in_progress), count in counts.items():
-        if count > SHOWN:
-            more = count - SHOWN
+        if count > _SHOWN:
+            more = count - _SHOWN
             yield UploadInProgress(folder, more) if in_progress else SkippedFile(folder, f"and {more:,} more files")
 
 

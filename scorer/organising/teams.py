@@ -152,10 +152,10 @@ def check_folders(teams: Iterable[str], root: Path) -> None:
             raise ChallengeError(f"Windows has no folder for the team {shown}; use Linux")
 
 
-LOCK = ".teams.toml.lock"
+_LOCK = ".teams.toml.lock"
 """Held while a command edits the file."""
 
-WAIT = 30.0
+_WAIT = 30.0
 """Seconds that a command waits for another one."""
 
 
@@ -331,7 +331,7 @@ def _decide(
     known = store.read(lambda view: view.teams)
     team, file = known_team(name, known), challenge.root / TEAMS_FILE
     try:
-        with os_errors_as(ChallengeError, f"{file}: cannot be written"), locked(challenge.root / LOCK, WAIT):
+        with os_errors_as(ChallengeError, f"{file}: cannot be written"), locked(challenge.root / _LOCK, _WAIT):
             teams = read_teams(challenge.root)
             # A command that was killed may have left an edit that is not recorded, with its reason.
             _record(challenge, store, teams)

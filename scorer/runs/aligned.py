@@ -305,7 +305,7 @@ ITEMS_AT_ONCE = 1 << 18
 PENDING_ITEMS = 1 << 22
 """The items that may wait for the same queries in other runs, before the runs are partitioned instead."""
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Result_contra = TypeVar("Result_contra", contravariant=True)
 
 Chosen = tuple[Sequence[str], Sequence[Sequence[SomeLists]]]
@@ -324,8 +324,8 @@ class Results(Protocol[Result_contra]):
 
 def for_each_part(
     runs: Sequence[Run],
-    function: Callable[[AlignedRuns], Result],
-    results: Results[Result],
+    function: Callable[[AlignedRuns], _Result],
+    results: Results[_Result],
     *,
     threads: int | None = None,
 ) -> None:

@@ -31,10 +31,10 @@ from scorer.runs.aligned import AlignedRuns, Run, Runs, by_id_within_ties, for_e
 from scorer.runs.fusion import Given, Method, Normalisation, Weights
 from scorer.wording import counted, printable, quoted, suggestion
 
-ROWS = 1 << 20
+_ROWS = 1 << 20
 """The rows that are turned into text at a time."""
 
-UNFIT = np.isin(np.arange(256), [0xEF, *b"\0\t\n\v\f\r #"])
+_UNFIT = np.isin(np.arange(256), [0xEF, *b"\0\t\n\v\f\r #"])
 """[byte]: whether TREC's format may not hold an id with this byte."""
 
 
@@ -150,10 +150,10 @@ def written_to(target: Path | BinaryIO, form: DetectedFormat) -> Iterator[Sink]:
 
 
 def _packed(file: Path, suffix: str) -> Path:
-    if suffix not in COMPRESSIONS:
+    if suffix not in _COMPRESSIONS:
         return file
     packed = file.with_name("packed")
-    with file.open("rb") as plain, packed.open("wb") as raw, COMPRESSIONS[suffix](raw) as stream:
+    with file.open("rb") as plain, packed.open("wb") as raw, _COMPRESSIONS[suffix](raw) as stream:
         shutil.copyfileobj(plain, stream, 1 << 20)
     return packed
 
@@ -173,7 +173,7 @@ def _zstd(raw: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd"))
 
 
-COMPRESSIONS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
+_COMPRESSIONS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
 
 
 def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
@@ -182,8 +182,8 @@ def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
     _check_ids(lists.items, trec.UNFIT_ITEM, "an item")
     ranks = texts(map(str, range(1, int(lists.rank.max(initial=0)) + 1)))
     label, end, space = texts(["Q0", f"{trec.TAG}\n", " "])
-    for begin in range(0, lists.rank.size, ROWS):
-        rows = slice(begin, begin + ROWS)
+    for begin in range(0, lists.rank.size, _ROWS):
+        rows = slice(begin, begin + _ROWS)
         lines = pc.binary_join_element_wise(
             take(lists.queries, lists.query[rows]),
             label,
@@ -199,7 +199,7 @@ def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
 
 def _check_ids(ids: pa.StringArray, unfit: re.Pattern[str], what: str) -> None:
     offsets, content = text_buffers(ids)
-    if (np.diff(offsets) == 0).any() or UNFIT[content].any():
+    if (np.diff(offsets) == 0).any() or _UNFIT[content].any():
         fitting(ids.to_pylist(), unfit, what, trec.NAME)
 
 
@@ -389,7 +389,7 @@ def _falling(query: Ints, score: Floats, start: Ints) -> Ints:
     return order
 
 
-Content = TypeVar("Content")
+_Content = TypeVar("_Content")
 
 
 @overload
@@ -500,8 +500,8 @@ def target_format(path: str, name: str | None) -> DetectedFormat:
 
 
 def _fused(
-    fusion: Fusion, depth: int | None, prepared: Callable[[FusedLists], Content], part: AlignedRuns
-) -> tuple[Content, Counts]:
+    fusion: Fusion, depth: int | None, prepared: Callable[[FusedLists], _Content], part: AlignedRuns
+) -> tuple[_Content, Counts]:
     """Fuse the lists of some queries; return the content that they become, and what was fused."""
     lists = FusedLists.of(part, fusion, depth)
     return prepared(lists), lists.counts

@@ -95,7 +95,7 @@ def value_of(parameter: Parameter, given: Given, runs: int) -> float | Weights:
     return values if parameter.weights else float(values[0])
 
 
-Persistence = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
+_Persistence = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
 Exponent = Annotated[float, About(least=0, grid=(0.01, 1.0, 0.01))]
 Smoothing = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
 Offset = Annotated[float, About(least=0, grid=(10, 100, 10))]
@@ -318,7 +318,7 @@ def smoothed_logarithmic_isr(runs: AlignedRuns, *, sigma: Smoothing = 0.01) -> F
 
 
 @method(name="rbc", uses="ranks")
-def rank_biased_centroid(runs: AlignedRuns, *, phi: Persistence) -> Floats:
+def rank_biased_centroid(runs: AlignedRuns, *, phi: _Persistence) -> Floats:
     """The sum of the weights that rank-biased precision gives to the item's ranks."""
     return total(runs, np.asarray((1 - phi) * phi ** (runs.rank - 1.0), dtype=np.float64))
 

@@ -104,7 +104,7 @@ def pairs_of(aligned: AlignedRuns) -> Iterator[PairedLists]:
         yield PairedLists(aligned.query[shared], rank[0, shared], rank[1, shared], length[:, first], length[:, second])
 
 
-def places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
+def _places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
     """Return the order of items by query and rank, and the place of each item in its query, from 0.
 
     Both are [item]: queries ascend, and the items of a query have different ranks.
@@ -139,14 +139,14 @@ def lower_before(query: Ints, value: Ints) -> Ints:
     return count
 
 
-Persistence = Annotated[float, About(least=0.001, most=0.9999)]
+_Persistence = Annotated[float, About(least=0.001, most=0.9999)]
 Estimate = Literal["ext", "min", "max", "res"]
 Reference = Literal["both", "first", "second"]
 
 
 @kind(name="RBO")
 def rank_biased_overlap(
-    lists: PairedLists, k: int | None, *, p: Persistence = 0.9, estimate: Estimate = "ext"
+    lists: PairedLists, k: int | None, *, p: _Persistence = 0.9, estimate: Estimate = "ext"
 ) -> Floats:
     """The share of items that both lists have, averaged over all depths, with more weight at the top."""
     lists = lists.top(k)
@@ -214,16 +214,16 @@ def ap_correlation(lists: PairedLists, k: int | None, *, reference: Reference = 
 
 def _by_reference(lists: PairedLists) -> Floats:
     """[query]: the AP correlation of the first list with the second, which is the reference."""
-    shares = _earlier_in_both(lists) / np.maximum(places(lists.query, lists.first)[1], 1)
+    shares = _earlier_in_both(lists) / np.maximum(_places(lists.query, lists.first)[1], 1)
     shared = lists.total()
     return 2 * ratio(lists.total(shares), np.maximum(shared - 1, 1), shared > 1) - 1
 
 
 def _earlier_in_both(lists: PairedLists) -> Floats:
     """[item]: the number of shared items that are before the item in both lists."""
-    order, _ = places(lists.query, lists.first)
+    order, _ = _places(lists.query, lists.first)
     counts = np.empty(order.size)
-    counts[order] = lower_before(lists.query, places(lists.query, lists.second)[1][order])
+    counts[order] = lower_before(lists.query, _places(lists.query, lists.second)[1][order])
     return counts
 
 
@@ -429,7 +429,7 @@ def _mean(values: Floats) -> float:
     return math.fsum(defined) / defined.size if defined.size else math.nan
 
 
-HEADS = ("query", "item", "grade")
+_HEADS = ("query", "item", "grade")
 """The columns of a pool; assessors fill in the last one."""
 
 
@@ -473,6 +473,6 @@ def written(pairs: Iterable[tuple[str, str]]) -> str:
     """The pool as text: columns with tabs between them, and an empty grade in each row."""
     text = io.StringIO()
     rows = csv.writer(text, delimiter="\t", lineterminator="\n")
-    rows.writerow(HEADS)
+    rows.writerow(_HEADS)
     rows.writerows((*pair, "") for pair in pairs)
     return text.getvalue()

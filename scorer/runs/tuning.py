@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_TRIALS = 100_000
 
-Value = float | tuple[float, ...]
+_Value = float | tuple[float, ...]
 """The value of the parameter: a number, or a weight for each run."""
 
 
@@ -37,7 +37,7 @@ Value = float | tuple[float, ...]
 class Trial:
     """A value of the parameter, and the score of the fused run."""
 
-    value: Value
+    value: _Value
     score: float
     """NaN where the measure is undefined for all queries."""
 
@@ -65,7 +65,7 @@ class Tuning:
         return best
 
     @property
-    def parameters(self) -> dict[str, Value]:
+    def parameters(self) -> dict[str, _Value]:
         """The parameter with its best value, as keyword arguments for `fuse`."""
         return {self.parameter: self.best.value}
 

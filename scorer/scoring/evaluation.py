@@ -512,12 +512,12 @@ def _caption(evaluation: Evaluation) -> str:
     return counted(evaluation.queries, "query", "queries") + (f", {undefined:,} undefined" if undefined else "")
 
 
-ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
+_ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
 """A submission as a dict: query -> item -> run score, or query -> items in order."""
 
 SubmissionsByName = (
     Several
-    | Mapping[str, str | os.PathLike[str] | memory.Frame | memory.ArrowTable | ByQuery | Iterable[tuple[Any, ...]]]
+    | Mapping[str, str | os.PathLike[str] | memory.Frame | memory.ArrowTable | _ByQuery | Iterable[tuple[Any, ...]]]
 )
 """Several submissions, each of which is a path, a table, a dict by query, or rows."""
 

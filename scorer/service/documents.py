@@ -37,7 +37,7 @@ from scorer.store.events import Basis, Event
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time, printable
 
-VERSION = 1
+_VERSION = 1
 """Of the interface."""
 
 Document = dict[str, Any]
@@ -51,7 +51,7 @@ _OWN_EVENTS = ("arrival", "withdrawal", "return", "amendment", "metadata", "pick
 def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
     """The challenge, its tracks, and where they are in their phases."""
     return {
-        "version": VERSION,
+        "version": _VERSION,
         "challenge": challenge.name,
         "time": iso_time(view.now),
         "tracks": [track_document(view, track, challenge) for track in challenge.tracks],
@@ -307,11 +307,11 @@ _KEPT_WITH_URLS = 60.0
 _WAIT = 600.0
 """Seconds after which a check is given up. The limits of the challenge end it before."""
 
-Key = tuple[object, ...]
+_Key = tuple[object, ...]
 """All that the check of a file depends on: the track, the digest of the file, and the files of the challenge."""
 
 
-def _key(challenge: Challenge, track: str, digest: str) -> Key:
+def _key(challenge: Challenge, track: str, digest: str) -> _Key:
     """The key of a check. It reads the lists of all tracks, because a file may be for another one than it says."""
     files: set[Location] = {challenge.root / FILE}
     for each in challenge.tracks:
@@ -322,7 +322,7 @@ def _key(challenge: Challenge, track: str, digest: str) -> Key:
     return track, digest, minute, *map(_version, local)
 
 
-def _version(path: Path) -> Key:
+def _version(path: Path) -> _Key:
     """A file as it is now: another content has another version."""
     with suppress(OSError):
         status = path.stat()
@@ -348,10 +348,10 @@ class Verdict:
 class Checks:
     """The checks of files, one at a time. Teams take turns: of each, one file at most waits for its turn."""
 
-    _known: OrderedDict[Key, Verdict] = field(default_factory=OrderedDict)
+    _known: OrderedDict[_Key, Verdict] = field(default_factory=OrderedDict)
     _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     """By team."""
-    _begun: set[Key] = field(default_factory=set)
+    _begun: set[_Key] = field(default_factory=set)
     """What is checked after an answer that did not wait for it."""
     _process: subprocess.Popen[bytes] | None = None
     """The last check that was started."""

@@ -126,7 +126,7 @@ def _set(response: Response, value: str, seconds: int) -> None:
     response.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="strict")
 
 
-log = logging.getLogger("scorer.service")
+_log = logging.getLogger("scorer.service")
 
 
 def check_same_origin(request: Request) -> None:
@@ -144,11 +144,11 @@ def check_same_origin(request: Request) -> None:
             f"the page is at {origin}, and the service at {own}: its proxy has to be named with --proxy, and to pass "
         )
         text += "Host and X-Forwarded-Proto; tell the organisers"
-        log.warning("%s", printable(text))
+        _log.warning("%s", printable(text))
     raise RefusedError("cross-site", text)
 
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 RESTORING = (
     "a backup of the record was restored, and the organisers have not completed that yet; nothing is accepted until "
@@ -189,10 +189,10 @@ class Service:
             remove_incomplete(prepare_incoming(store, track), seconds=0)
         return service
 
-    async def read(self, work: Callable[[Snapshot], Answer]) -> Answer:
+    async def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:
         """The result of `work`, which reads one snapshot of the record."""
 
-        def followed(view: Snapshot) -> Answer:
+        def followed(view: Snapshot) -> _Answer:
             if view.revision != self._revision:
                 self.followed.follow(view)
                 self._revision = view.revision
@@ -200,10 +200,10 @@ class Service:
 
         return await in_thread("read", self.store.read, followed)
 
-    async def write(self, work: Callable[[], Answer]) -> Answer:
+    async def write(self, work: Callable[[], _Answer]) -> _Answer:
         """The result of `work`, which writes to the record. Raises RefusedError as `check_record`."""
 
-        def checked() -> Answer:
+        def checked() -> _Answer:
             self._check_record()
             return work()
 
@@ -217,7 +217,7 @@ class Service:
         try:
             check_published(self.challenge, self.store)
         except ChallengeError as error:
-            log.error("refused: %s", error)  # noqa: TRY400
+            _log.error("refused: %s", error)
             self.followed = self.store.read(lambda view: Followed.of(view, self.challenge.name))
             raise RefusedError("unavailable", RESTORING, retry_after=60) from None
 
@@ -256,7 +256,7 @@ class Service:
         if accepted.is_new:
             self.metrics.accepted.inc()
             self.metrics.bytes.inc(delivery.upload.size)
-            log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
+            _log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
         else:
             self.metrics.repeated.inc()
         return accepted

@@ -26,7 +26,7 @@ MOST_BRACKETS = 100
 MOST_NODES, MOST_DEPTH = 1_000, 8
 """Keys, values, lists and mappings, and how deep they may be within each other."""
 
-START, END = b"# ir_metadata.start", b"# ir_metadata.end"
+_START, END = b"# ir_metadata.start", b"# ir_metadata.end"
 """The comments around the ir-metadata at the head of a run."""
 
 OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
@@ -74,7 +74,7 @@ def head_of_run(content: bytes) -> bytes:
         if not line.startswith(b"#"):
             break
         lines.append(line[1:].removeprefix(b" ") if is_inside else b"")
-        is_inside |= line.startswith(START)
+        is_inside |= line.startswith(_START)
     return b""
 
 

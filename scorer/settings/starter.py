@@ -10,10 +10,10 @@ from scorer.files.writing import PRIVATE
 from scorer.settings.rules import KEY_FILE, make_key
 from scorer.wording import quoted
 
-FOLDER = Path(__file__).with_name("new_challenge")
+_FOLDER = Path(__file__).with_name("new_challenge")
 
 FILES: Mapping[str, str] = {
-    name: (FOLDER / name).read_text(encoding="utf-8")
+    name: (_FOLDER / name).read_text(encoding="utf-8")
     for name in (
         "challenge.toml",
         "README.md",

@@ -274,7 +274,7 @@ def _entry_wrong(entry: object) -> object:
 _FILE_NAMES = re.compile(r"[^{}/]*(\{team\}([^{}/]+\{run\})?|\{run\}([^{}/]+\{team\})?)[^{}/]*")
 
 
-PICKS = 2
+_PICKS = 2
 """How many entries a team picks, where challenge.toml says nothing else."""
 
 
@@ -313,7 +313,7 @@ class Track(SettingsTable):
         "judged_bounds": _bounds_wrong,
         # Recorded settings have the default.
         "picks": lambda picks, known: (
-            (picks != PICKS and known.get("entry", "picks") != "picks")
+            (picks != _PICKS and known.get("entry", "picks") != "picks")
             and f'has no effect with entry = "{known["entry"]}"'
         ),
         "rows_per_team": lambda most, known: (
@@ -354,7 +354,7 @@ class Track(SettingsTable):
     entry: Annotated[options.CountingEntry, BeforeValidator(_entry_wrong)] = Field(
         "best", description=options.COUNTING_ENTRY.allowed
     )
-    picks: int = Field(PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
+    picks: int = Field(_PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
     rows: options.Rows = Field("team", description=options.ROWS.allowed)
     rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)

@@ -155,7 +155,7 @@ ABOUT_SUBMISSIONS = frozenset(get_args(OfEntries)) - {"arrival"}
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What reading or checking raises for an invalid value."""
 
-DEEPEST = 20
+_DEEPEST = 20
 """How deep the values of a bundle may be nested."""
 
 
@@ -190,7 +190,7 @@ def time_of(text: str) -> datetime:
 def read_json(text: str) -> Any:
     """The value of a text in JSON. Texts in it are UTF-8 or names of files, and numbers are finite and have 64 bits."""
     value = json.loads(text)
-    _check_plain(value, DEEPEST)
+    _check_plain(value, _DEEPEST)
     return value
 
 
@@ -248,12 +248,12 @@ def _checked(check: Callable[[Any], object]) -> AfterValidator:
     return AfterValidator(checked)
 
 
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Time = Annotated[str, _checked(partial(need_time, later=timedelta(0)))]
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Time = Annotated[str, _checked(partial(need_time, later=timedelta(0)))]
 EndTime = Annotated[str, _checked(need_time)]
-Count = Annotated[int, Field(strict=True, ge=0)]
+_Count = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
-Place = tuple[Count | None, Annotated[float | None, Field(strict=True)]]
+_Place = tuple[_Count | None, Annotated[float | None, Field(strict=True)]]
 
 
 class Body(BaseModel):
@@ -265,7 +265,7 @@ class Body(BaseModel):
 class RecordedBasis(Body):
     """The basis of a track's board, as recorded."""
 
-    solution: Digest
+    solution: _Digest
     matching: str
     version_1: str
     settings: Annotated[dict[str, Any] | None, _checked(_check_settings)]
@@ -309,8 +309,8 @@ class RecordedBasis(Body):
 
 class _OfFile(Body):
     file: str
-    digest: Digest
-    replaced_by: Digest = ""
+    digest: _Digest
+    replaced_by: _Digest = ""
     source: str = ""
     unscored: Flag = False
     reason: str = ""
@@ -318,16 +318,16 @@ class _OfFile(Body):
 
 class _Arrival(_OfFile):
     team: str
-    received: Time
+    received: _Time
     source: str
-    absent_at: Time = ""
+    absent_at: _Time = ""
     names: str = ""
     delivery: str = ""
     naming: str = ""
 
 
 class _Amendment(_OfFile):
-    received: Time
+    received: _Time
 
 
 class _Metadata(_OfFile):
@@ -367,8 +367,8 @@ class _Erratum(Body):
 
 
 class _Changes(Body):
-    scales: Annotated[list[tuple[str, Count, Stage]], Field(min_length=2, max_length=2)]
-    teams: list[tuple[str, Flag, Place, Place]]
+    scales: Annotated[list[tuple[str, _Count, Stage]], Field(min_length=2, max_length=2)]
+    teams: list[tuple[str, Flag, _Place, _Place]]
     hidden: Flag
 
 
@@ -377,7 +377,7 @@ class _AppliedErratum(_Erratum):
 
 
 class _Commitment(Body):
-    sha256: Digest
+    sha256: _Digest
     opening: Annotated[str, _checked(lambda opening: need(type(content_of(opening)["tracks"]) is dict))]
 
 
@@ -388,32 +388,32 @@ class _Reveal(Body):
 
 class _Log(Body):
     version: Literal[2]
-    kinds: Digest
+    kinds: _Digest
     """Of the events before, as `kinds_digest` returns it."""
 
 
 class _Restored(Body):
     """The events after `from_` until `to` were lost."""
 
-    from_: Count = Field(alias="from")
-    to: Count
+    from_: _Count = Field(alias="from")
+    to: _Count
 
 
 class _Lost(Body):
     kind: Annotated[str, _checked(lambda kind: need(kind in KINDS[2]))]
-    leaf: Digest
+    leaf: _Digest
 
 
 class _Token(Body):
     state: Literal["issued", "ended"]
-    sha256: Digest
+    sha256: _Digest
     team: str
 
 
 class _IssuedToken(_Token):
     use: Literal["token", "invitation"]
     label: str
-    expires: Time | None
+    expires: _Time | None
 
 
 BODIES: Mapping[str, type[Body]] = {

@@ -57,7 +57,7 @@ Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment", "na
 """What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
 receipts, the salt of a commitment, pseudonyms, and what the record has in place of ids of deliveries."""
 
-PREFIX = "scorer-commitment-v1\n"
+_PREFIX = "scorer-commitment-v1\n"
 
 
 def secret_of(salt: str, purpose: Purpose) -> bytes:
@@ -117,7 +117,7 @@ def head_statement(place: str, head: str, time: str, challenge: str) -> str:
 def opening_of(secret: bytes, content: Mapping[str, Any]) -> str:
     """The opening of a commitment, in ASCII, given its content without the salt."""
     salt = hmac.digest(secret, encoded(content).encode("ascii"), "sha256").hex()
-    return PREFIX + encoded({**content, "salt": salt})
+    return _PREFIX + encoded({**content, "salt": salt})
 
 
 def sha256_of(opening: str) -> str:
@@ -127,9 +127,9 @@ def sha256_of(opening: str) -> str:
 
 def content_of(opening: str) -> Mapping[str, Any]:
     """The content of an opening. Raises ValueError if the text is no opening."""
-    if not opening.startswith(PREFIX):
-        raise ValueError(f"does not begin with the line {PREFIX.strip()}")
-    content = json.loads(opening.removeprefix(PREFIX))
+    if not opening.startswith(_PREFIX):
+        raise ValueError(f"does not begin with the line {_PREFIX.strip()}")
+    content = json.loads(opening.removeprefix(_PREFIX))
     if not isinstance(content, dict):
         raise ValueError("is no JSON object")  # noqa: TRY004  as for other texts that are no opening
     return content

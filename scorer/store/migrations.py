@@ -18,7 +18,7 @@ from scorer.files.writing import create_private
 from scorer.store import schema as db
 from scorer.store.database import Database, insert_all
 
-BACKUP = ".schema-{version}.backup"
+_BACKUP = ".schema-{version}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is migrated."""
 
 MIGRATED_BY_1_0 = (1, 4)
@@ -38,7 +38,7 @@ def prepare(database: Database, *, create: bool) -> None:
     if version is None:
         database.set_wal()
     elif version < db.SCHEMA_VERSION and database.file is not None:
-        target = database.file.with_name(database.file.name + BACKUP.format(version=version))
+        target = database.file.with_name(database.file.name + _BACKUP.format(version=version))
         if not target.exists():
             back_up(database.file, target, "a migration")
     if version != db.SCHEMA_VERSION:

@@ -22,7 +22,7 @@ CONNECT_TIMEOUT = 10
 STATEMENT_TIME = 1.0
 """Seconds that a statement may take in addition to the time that it may wait for a lock."""
 
-SILENCE = 2.0
+_SILENCE = 2.0
 """Seconds of silence after which a server hangs, also in addition: it did not end the statement itself."""
 
 _Result = TypeVar("_Result")
@@ -91,7 +91,7 @@ class Server:
     def limit(self, connection: Connection, *, statements: bool = True) -> None:
         """Limit the time of this transaction: the wait for each lock, and unless excepted each statement."""
         driver = cast(LimitedConnection, connection.connection.dbapi_connection)
-        driver.silence = self._wait + SILENCE if statements else None
+        driver.silence = self._wait + _SILENCE if statements else None
         limits = {
             "lock_timeout": max(1, round(1000 * self._wait)),
             "statement_timeout": round(1000 * (self._wait + STATEMENT_TIME)) if statements else 0,
@@ -113,7 +113,7 @@ class Server:
     def _connected(self, _dialect: object, _record: object, _given: object, named: dict[str, Any]) -> LimitedConnection:
         """A new connection. Raises StoreError if the database is not encoded in UTF-8."""
         connection = LimitedConnection.connect(**named)
-        connection.silence = self._wait + SILENCE
+        connection.silence = self._wait + _SILENCE
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             connection.close()

@@ -24,7 +24,7 @@ from scorer.settings.rules import SHA256
 SOLUTIONS, SUBMISSIONS = ".solutions", ".submissions"
 """End the names of the folders, which begin with the name of the database."""
 
-COMPRESSED = ".zst"
+_COMPRESSED = ".zst"
 """Ends the names of compressed files."""
 
 Add = Callable[[Iterable[bytes], str], None]
@@ -44,7 +44,7 @@ class Archive:
 
     def path(self, digest: str) -> Path:
         """The file for the bytes with a digest."""
-        return self.folder / (digest + COMPRESSED * self.is_compressed)
+        return self.folder / (digest + _COMPRESSED * self.is_compressed)
 
     def file(self, digest: str) -> AnyFile:
         """The file as it is read: with these bytes as its content."""
@@ -56,7 +56,7 @@ class Archive:
     def digests(self) -> list[str]:
         """The digests of all files, sorted; none if there is no such folder yet."""
         names = (path.name for path in self.folder.iterdir()) if self.folder.is_dir() else ()
-        digests = (name.removesuffix(COMPRESSED) for name in names if name.endswith(COMPRESSED * self.is_compressed))
+        digests = (name.removesuffix(_COMPRESSED) for name in names if name.endswith(_COMPRESSED * self.is_compressed))
         return sorted(filter(SHA256.fullmatch, digests))
 
     def add(self, source: str | os.PathLike[str], digest: str) -> None:

@@ -48,7 +48,7 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
 from scorer.wording import joined, printable_name, quoted
 
-BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
+_BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is repaired."""
 
 _CAN = "can be derived again; " + db.REPAIR
@@ -178,7 +178,7 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
     database = store.database
     backup = None
     if database.file is not None:
-        backup = database.file.with_name(database.file.name + BACKUP.format(time=now()))
+        backup = database.file.with_name(database.file.name + _BACKUP.format(time=now()))
         back_up(database.file, backup, "a repair")
     deleted: Counter[str] = Counter()
     with database.writing() as connection, _any_text(connection):
@@ -248,7 +248,7 @@ VERSIONS = range(min(STEPS), db.SCHEMA_VERSION + 1)
 
 SCHEMA, EVENTS = db.schema_table.name, db.event_table.name
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 """The values of a row by the names of its columns, as JSON has them."""
 
 RowsOf = Callable[[str], Iterable[Mapping[str, Any]]]
@@ -265,7 +265,7 @@ _LONGEST = 200_000
 """Characters of a text but the body of an event: findings are few and short."""
 
 
-def dumped(view: Snapshot, name: str) -> Iterator[Row]:
+def dumped(view: Snapshot, name: str) -> Iterator[_Row]:
     """All rows of a table in `TABLES`, in the order of their keys. Raises StoreError if one is damaged or missing."""
     table = TABLES[name]
     if table is db.event_table:
@@ -350,7 +350,7 @@ def _check_same(connection: sa.Connection, database: Database, rows: RowsOf) -> 
         )
 
 
-def _entering(table: sa.Table, row: Mapping[str, Any], number: int, version: int, most: int) -> Row:
+def _entering(table: sa.Table, row: Mapping[str, Any], number: int, version: int, most: int) -> _Row:
     """The values of a row as the database has them. Raises InvalidRowsError."""
     columns = _columns(table)
     if table is db.event_table and version < 6:

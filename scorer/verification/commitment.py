@@ -37,10 +37,10 @@ from scorer.verification.log import (
 )
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
-SHOWN = 120
+_SHOWN = 120
 """Characters of a value that a message has at most."""
 
-FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
+_FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
 
 HARMLESS = frozenset(
@@ -252,12 +252,12 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
     before = {**committed["rules"], **committed, "split": _committed_split(committed).get("key_sha256")}
     now = {**present.rules, **present.values(), "split": present.key_sha256}
     rules = {name for name in committed["rules"].keys() | present.rules.keys() if before.get(name) != now.get(name)}
-    rules |= {name for each in document.errata if each.track == track for name in each.changed} - FILES.keys()
-    for name in (*FILES, *sorted(rules)):
+    rules |= {name for each in document.errata if each.track == track for name in each.changed} - _FILES.keys()
+    for name in (*_FILES, *sorted(rules)):
         if (before.get(name), now.get(name)) != (None, None) or name in rules:
             # The share of a split may have changed, and not the key.
             changes = [] if name == "split" and before[name] == now[name] else _errata(document, track, name)
-            subject = f"{track}: {FILES.get(name, f'the rule {name}')}"
+            subject = f"{track}: {_FILES.get(name, f'the rule {name}')}"
             yield _unchanged(subject, before.get(name), now.get(name), changes)
     if not rules:
         yield Verified(f"{track}: the rules are those that were committed")
@@ -286,7 +286,7 @@ def _committed_split(committed: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _value(value: object) -> str:
     """A value of a document in a message: its JSON, shortened."""
-    return shortened(json.dumps(value), SHOWN)
+    return shortened(json.dumps(value), _SHOWN)
 
 
 def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: str, file: Path) -> Verified:

@@ -276,7 +276,7 @@ def test_a_render_waits_for_another(
     tmp_path: Path, other_render: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A render writes nothing while another process holds the lock, and goes on once that process is killed."""
-    monkeypatch.setattr(site_folder, "WAIT", 0.2)
+    monkeypatch.setattr(site_folder, "_WAIT", 0.2)
     with pytest.raises(ScorerError, match=r"\.lock: another process has held the lock for 0\.2 seconds; wait"):
         write(AFTER, tmp_path)
     assert tree(tmp_path) == {}

@@ -48,10 +48,10 @@ from scorer.board.charts.panel import (
 )
 from scorer.wording import counted, day_and_month, printable
 
-RIGHT, TOP, BOTTOM = 616, 12, 108
+_RIGHT, _TOP, _BOTTOM = 616, 12, 108
 """The edges of the plotting area of a timeline; the scores are printed on its left, the dates below it."""
 
-DIGIT = 12
+_DIGIT = 12
 """Width of a digit at the largest font size of the style sheet."""
 
 
@@ -86,10 +86,10 @@ def timeline(points: Iterable[TimedScore], decimals: int) -> OverTime:
     points = sorted(points, key=lambda point: point.when)
     low, high = min(point.score for point in points), max(point.score for point in points)
     start, end = points[0].when.timestamp(), points[-1].when.timestamp()
-    left = DIGIT * len(f"{high:.{decimals}f}")
-    across = (scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8) for point in points)
-    down = (scaled(point.score, low, high, BOTTOM, TOP) for point in points)
-    levels = tuple((score, scaled(score, low, high, BOTTOM, TOP)) for score in sorted({low, high}))
+    left = _DIGIT * len(f"{high:.{decimals}f}")
+    across = (scaled(point.when.timestamp(), start, end, left + 8, _RIGHT - 8) for point in points)
+    down = (scaled(point.score, low, high, _BOTTOM, _TOP) for point in points)
+    levels = tuple((score, scaled(score, low, high, _BOTTOM, _TOP)) for score in sorted({low, high}))
     return OverTime(tuple(points), tuple(zip(across, down, strict=True)), levels, left)
 
 
@@ -278,7 +278,7 @@ def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
 WIDE, MEDIUM, NARROW = 1328, 880, 358
 """The widths of the image on a wide page, on a tablet and on a phone, in pixels."""
 
-MOST_LINES, NAMED = 60, 18
+MOST_LINES, _NAMED = 60, 18
 """The number of teams that a chart has, and that it names, at most."""
 
 BASELINE_LINES = 6
@@ -303,7 +303,7 @@ BOLD = 1.1
 """How much wider bold text is."""
 
 
-Steps = tuple[tuple[datetime, float | None], ...]
+_Steps = tuple[tuple[datetime, float | None], ...]
 """The score from each time on, in order of time; None: no score."""
 
 
@@ -312,7 +312,7 @@ class History:
     """The scores of a team over time."""
 
     name: str
-    counted: Steps
+    counted: _Steps
     """The score that counted."""
     is_baseline: bool = False
     entries: tuple[tuple[datetime, float], ...] = ()
@@ -380,7 +380,7 @@ def leaders_over_time(
     return Chart(drawing, f"{measure} of each team over time", description)
 
 
-def _thinned(steps: Steps, most: int) -> Steps:
+def _thinned(steps: _Steps, most: int) -> _Steps:
     """At most `most` of the steps, two at least, with the first and the last."""
     most = max(2, most)
     if len(steps) <= most:
@@ -390,7 +390,7 @@ def _thinned(steps: Steps, most: int) -> Steps:
 
 def _leaders_panel(
     lines: Sequence[History],
-    best: Steps,
+    best: _Steps,
     led: Sequence[tuple[str, Lead]],
     span: Span | None,
     count: int,
@@ -399,7 +399,7 @@ def _leaders_panel(
 ) -> Panel:
     teams = [line for line in lines if not line.is_baseline]
     baselines = [line for line in lines if line.is_baseline]
-    named = [line for line in (*teams[:NAMED], *baselines) if line.counted[-1][1] is not None]
+    named = [line for line in (*teams[:_NAMED], *baselines) if line.counted[-1][1] is not None]
     scores = [score for line in lines for _, score in (*line.counted, *line.entries) if score is not None]
     down = score_ticks(min(scores, default=0.0), max(scores, default=1.0))
     is_wide = width >= BREAK
@@ -428,7 +428,7 @@ def _leaders_panel(
         below(panel, first_of(len(teams), count))
     levels = [score for line in baselines if (score := line.counted[-1][1]) is not None]
     panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
-    for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
+    for some, stroke in ((teams[_NAMED:], HAIR), (teams[:_NAMED], REFERENCE)):
         panel.lines([piece for line in some for piece in _pieces(line.counted, last)], stroke, steps=True)
     rings = [(when.timestamp(), score) for line in teams for when, score in line.entries]
     panel.dots(rings, 2.5, PAPER, SOFT, stroke_width=1)
@@ -443,7 +443,7 @@ def _leaders_panel(
     return panel
 
 
-def _pieces(steps: Steps, last: float) -> list[list[Point]]:
+def _pieces(steps: _Steps, last: float) -> list[list[Point]]:
     """The corners of the pieces of a line, each while there is a score; the last one goes on to the right end."""
     pieces: list[list[Point]] = []
     before: float | None = None
@@ -498,7 +498,7 @@ def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
     return tuple(led)
 
 
-def best_of_all(teams: Sequence[History]) -> Steps:
+def best_of_all(teams: Sequence[History]) -> _Steps:
     """Return the best score of all teams, where it changes."""
     steps = [(when, max(scores.values(), default=None)) for when, scores in _scores_over_time(teams)]
     return tuple(step for number, step in enumerate(steps) if not number or step[1] != steps[number - 1][1])

@@ -120,7 +120,7 @@ SMALL = 11
 LINE = 14
 """The distance of labels, in pixels."""
 
-NAME = 40
+_NAME = 40
 """The number of characters of a name in a sentence."""
 
 WIDTHS = {
@@ -136,7 +136,7 @@ WIDTHS = {
 """Widths of characters as shares of the size, in the widest of the usual sans-serif fonts; others have `USUAL`."""
 
 USUAL = 0.64
-WIDE = 1.0
+_WIDE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,26 +160,26 @@ def text_width(text: str, size: float = SIZE) -> float:
 def _width(char: str) -> float:
     if combining(char):
         return 0.0
-    return WIDE if east_asian_width(char) in "WF" else WIDTHS.get(char, USUAL)
+    return _WIDE if east_asian_width(char) in "WF" else WIDTHS.get(char, USUAL)
 
 
 def fitted(name: str, width: float, size: float = SIZE, note: str = "", *, halo: bool = False) -> Label:
     """Return the label of a name, shortened to a width in pixels. Characters that do not show are escaped."""
     full = printable(name)
     if text_width(full, size) <= width:
-        return Label(isolated(full), isolated(full), note, halo)
+        return Label(_isolated(full), _isolated(full), note, halo)
     room, end = width - text_width("…", size), 0
     while end < len(full) and (room := room - text_width(full[end], size)) >= 0:
         end += 1
-    return Label(isolated(f"{full[:end].rstrip()}…"), full, note, halo)
+    return Label(_isolated(f"{full[:end].rstrip()}…"), full, note, halo)
 
 
 def spoken(name: str) -> str:
     """Return a name for a sentence: shortened and printable."""
-    return isolated(printable(shortened(name, NAME)))
+    return _isolated(printable(shortened(name, _NAME)))
 
 
-def isolated(text: str) -> str:
+def _isolated(text: str) -> str:
     """Return a text that does not move the words around it if it is written from right to left."""
     return f"\u2068{text}\u2069" if any(bidirectional(char) in ("R", "AL") for char in text) else text
 
@@ -242,10 +242,10 @@ JOIN = 11
 ROWS = 60
 """The number of rows that a chart with a row for each team has at most."""
 
-ROW = 18
+_ROW = 18
 """The height of such a row in pixels."""
 
-TOP, BOTTOM = 26, 6
+_TOP, _BOTTOM = 26, 6
 """The margins of such a chart."""
 
 Point = tuple[float, float]
@@ -469,7 +469,7 @@ def row_panel(
     *,
     what: str = "teams",
     right: float = 12.0,
-    row: float = ROW,
+    row: float = _ROW,
     ends: tuple[float, float] | None = None,
 ) -> Panel:
     """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
@@ -486,8 +486,8 @@ def row_panel(
         height=row * max(len(names), 1),
         left=left,
         right=right,
-        top=TOP,
-        bottom=BOTTOM + 18 * len(notes),
+        top=_TOP,
+        bottom=_BOTTOM + 18 * len(notes),
     )
     if not names:
         panel.y = (0.5, -0.5)

@@ -126,7 +126,7 @@ def _blob_panel(
     return panel
 
 
-MOST = 8
+_MOST = 8
 """The number of teams that a chart has at most. There are as many columns as the square of their number."""
 
 QUERIES = 60
@@ -150,7 +150,7 @@ def podium_plot(
     a tie take its ranks in turn. Queries in which a team of the chart has no score, NaN, are left out. Source: Eugster,
     Hothorn and Leisch 2008; Wiesenfarth et al. 2021.
     """
-    shown = scores[:MOST]
+    shown = scores[:_MOST]
     complete = shown[:, ~np.isnan(shown).any(axis=0)]
     better = -complete if smaller_is_better else complete
     ranks, counts = _ranks(better)
@@ -196,7 +196,7 @@ def _podium_panel(
     drawn: Sequence[Sequence[tuple[int, int, float]]],
     queries: int,
 ) -> Panel:
-    names, count = names[:MOST], len(names)
+    names, count = names[:_MOST], len(names)
     teams = max(1, len(names))
     scores = [score for line in drawn for _, _, score in line]
     ticks = score_ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
@@ -279,7 +279,7 @@ def _bars(panel: Panel, counts: Sequence[Sequence[float]], queries: int) -> None
     )
 
 
-DOTS = 600
+_DOTS = 600
 """The number of dots that a chart has at most."""
 
 BOX_ROW = 24
@@ -289,7 +289,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class _Summary:
     """The distribution of the scores of a team."""
 
     low: float
@@ -309,7 +309,7 @@ def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str)
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
     within 1.5 interquartile ranges. The height of a dot in its row has no meaning. Scores may be NaN.
     """
-    room = DOTS // max(1, min(len(names), ROWS))
+    room = _DOTS // max(1, min(len(names), ROWS))
     summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:ROWS]]
     most = max((int((~np.isnan(row)).sum()) for row in scores[:ROWS]), default=0)
     drawing = partial(_box_panel, names, summaries, most > room)
@@ -317,7 +317,7 @@ def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str)
     return Chart(drawing, f"{measure} of each query, for each team", description)
 
 
-def _summary(scores: NDArray[np.float64], room: int) -> Summary | None:
+def _summary(scores: NDArray[np.float64], room: int) -> _Summary | None:
     if not scores.size:
         return None
     ordered = np.sort(scores)
@@ -328,10 +328,10 @@ def _summary(scores: NDArray[np.float64], room: int) -> Summary | None:
     if ordered.size > room:
         places = ((np.arange(room) + 0.5) * ordered.size / room).astype(np.int64)
     dots = tuple(ordered[places].tolist())
-    return Summary(float(inside[0]), first, median, third, float(inside[-1]), float(ordered.mean()), dots)
+    return _Summary(float(inside[0]), first, median, third, float(inside[-1]), float(ordered.mean()), dots)
 
 
-def _box_description(names: Sequence[str], summaries: Sequence[Summary | None], scores: NDArray[np.float64]) -> str:
+def _box_description(names: Sequence[str], summaries: Sequence[_Summary | None], scores: NDArray[np.float64]) -> str:
     summarised = [(name, summary) for name, summary in zip(names, summaries, strict=False) if summary is not None]
     if not summarised:
         return "No query has a score."
@@ -345,7 +345,7 @@ def _box_description(names: Sequence[str], summaries: Sequence[Summary | None], 
     return " ".join([words, *first_of(ROWS, len(names))])
 
 
-def _box_panel(names: Sequence[str], summaries: Sequence[Summary | None], is_sampled: bool) -> Panel:
+def _box_panel(names: Sequence[str], summaries: Sequence[_Summary | None], is_sampled: bool) -> Panel:
     boxes = [(float(place), box) for place, box in enumerate(summaries) if box is not None]
     values = [value for _, box in boxes for value in (box.dots[0], box.low, box.high, box.dots[-1])]
     ticks = score_ticks(min(values, default=0.0), max(values, default=1.0))
@@ -491,7 +491,7 @@ def _intervals_panel(names: Sequence[str], means: Sequence[float], intervals: In
     return panel
 
 
-NUMBERS = 9.0
+_NUMBERS = 9.0
 """The width of a cell from which each column has its number."""
 
 
@@ -557,7 +557,7 @@ def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, i
     panel.boxes([(place - 0.5, place - 0.5, place + 0.5, place + 0.5) for place in range(len(names))], BAND)
     panel.rules([(-0.5, -0.5, shown - 0.5, shown - 0.5)], SOFT)
     size = min(12.0, height - 0.5)
-    step = 1 if cell >= NUMBERS else 5
+    step = 1 if cell >= _NUMBERS else 5
     at, top = panel.x_at(-6), panel.y_at(-9)
     panel.texts([(at, place, str(place + 1)) for place in range(len(names))], SOFT, "end", min(SMALL, size))
     panel.texts(
@@ -574,7 +574,7 @@ def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, i
     return panel
 
 
-BINS = 50
+_BINS = 50
 """The number of parts of the axis, from -1, 0 or 0.5 to 1, in each of which the rankings are counted."""
 
 VIOLIN_ROW = 56
@@ -589,7 +589,7 @@ def tau_violin(task: str, taus: NDArray[np.float64]) -> Chart:
     """
     lowest = float(taus.min()) if taus.size else 0.0
     low = next(end for end in (0.5, 0.0, -1.0) if lowest >= end)
-    shape = (np.histogram(np.clip(taus, low, 1.0), BINS, (low, 1.0))[0] / max(1, taus.size)).tolist()
+    shape = (np.histogram(np.clip(taus, low, 1.0), _BINS, (low, 1.0))[0] / max(1, taus.size)).tolist()
     quartiles = np.quantile(taus, (0.25, 0.5, 0.75)).tolist() if taus.size else None
     return Chart(
         partial(_violin_panel, task, shape, quartiles, low),
@@ -609,7 +609,7 @@ def _violin_panel(task: str, shape: Sequence[float], quartiles: Sequence[float] 
     panel = row_panel([task], ticks(low, 1.0), row=VIOLIN_ROW, right=88)
     if quartiles is None:
         return panel
-    step, tallest = (1.0 - low) / BINS, max(shape)
+    step, tallest = (1.0 - low) / _BINS, max(shape)
     half = [(low + step * edge, 0.44 * share / tallest) for edge, share in _edges(shape)]
     outline = [*((x, -y) for x, y in half), *((x, y) for x, y in reversed(half))]
     panel.lines([outline], INTERVAL, fill=INTERVAL, fill_opacity=0.35)

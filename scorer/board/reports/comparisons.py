@@ -15,24 +15,24 @@ from scorer.scoring.analysis.analysis import TaskAnalysis, defined, json_text
 from scorer.scoring.analysis.compare import Comparison, Pair
 from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of
 
-NAME = 60
+_NAME = 60
 """The characters of a name that a sentence has."""
 
-LISTED = 6
+_LISTED = 6
 """The names that a sentence has at most; others are counted."""
 
 
 def name(text: str) -> str:
     """Return a name from the data for a sentence."""
-    return shortened(printable(text), NAME)
+    return shortened(printable(text), _NAME)
 
 
 def names(texts: Sequence[str], singular: str, plural: str) -> str:
     """Return names for a sentence, as `joined`; of many, the number of those that are left out."""
-    if len(texts) <= LISTED:
+    if len(texts) <= _LISTED:
         return joined([name(text) for text in texts])
-    more = counted(len(texts) - LISTED + 1, f"other {singular}", f"other {plural}")
-    return joined([*(name(text) for text in texts[: LISTED - 1]), more])
+    more = counted(len(texts) - _LISTED + 1, f"other {singular}", f"other {plural}")
+    return joined([*(name(text) for text in texts[: _LISTED - 1]), more])
 
 
 def share(value: float) -> str:

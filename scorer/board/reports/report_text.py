@@ -48,7 +48,7 @@ class Figure:
     """States the finding."""
 
 
-Block = str | Captioned | Figure
+_Block = str | Captioned | Figure
 """A paragraph, a table or a chart. A paragraph is plain text that does not begin with a name from the data."""
 
 
@@ -57,7 +57,7 @@ class Section:
     """A part of a document."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[_Block]
 
 
 def markdown(title: str, sections: Sequence[tuple[int, Section]]) -> str:
@@ -90,7 +90,7 @@ def task_sections(analysis: TaskAnalysis) -> list[Section]:
     return [*sections, Section("Undefined results", undefined)] if undefined else sections
 
 
-def _ranking(analysis: TaskAnalysis) -> Iterator[Block]:
+def _ranking(analysis: TaskAnalysis) -> Iterator[_Block]:
     task, words = analysis.task, analysis.task.words
     algorithms = counted(len(analysis.names), words.algorithm, words.algorithms)
     cases = counted(len(task.cases), words.case, words.cases)
@@ -171,7 +171,7 @@ def _certainty_sentence(analysis: TaskAnalysis) -> str:
     return f"{count:,} {words.algorithms} are in {len(analysis.tiers):,} tiers; {neighbours} separable."
 
 
-def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
+def _certainty(analysis: TaskAnalysis) -> Iterator[_Block]:
     task, words = analysis.task, analysis.task.words
     yield _certainty_sentence(analysis)
     if len(analysis.names) == 1:
@@ -205,7 +205,7 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
     yield Figure("significance", f"Of {pairs}, {separable:,} {verb} separable, all pairs tested at once.")
 
 
-def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
+def _stability(analysis: TaskAnalysis) -> Iterator[_Block]:
     task, resampling = analysis.task, analysis.resampling
     if len(task.cases) < 2:
         yield f"Nothing is known about the stability, because there is one {task.words.case} only."
@@ -258,7 +258,7 @@ def first_sentence(analysis: TaskAnalysis) -> str:
     return f"{sentence}, more often than {first}, which is first on all {analysis.task.words.cases}."
 
 
-def _undefined(analysis: TaskAnalysis) -> Iterator[Block]:
+def _undefined(analysis: TaskAnalysis) -> Iterator[_Block]:
     """A sentence for each kind of result that is undefined, with the reason."""
     words, count = analysis.task.words, len(analysis.names)
     if len(analysis.task.cases) < 2:
@@ -294,7 +294,7 @@ MOST_COLUMNS = 20
 """A table with a row and a column for each algorithm has at most so many."""
 
 
-def rules_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
+def rules_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield how far the ranking rules agree."""
     words = analysis.task.words
     defined = {rule: ranking for rule, ranking in analysis.rules.items() if ranking.is_defined}
@@ -352,7 +352,7 @@ def _agreement_sentence(same: list[str], differ: list[str], analysis: TaskAnalys
     return f"{begin}{joined(parts)}."
 
 
-def pairs_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
+def pairs_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield what the tests of pairs find."""
     yield from tests_sentences(analysis)
     if len(analysis.names) <= MOST_COLUMNS:
@@ -410,7 +410,7 @@ def _p_values(analysis: TaskAnalysis) -> Table:
     )
 
 
-def values_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
+def values_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield how the values on the cases are distributed."""
     task, words = analysis.task, analysis.task.words
     scores = task.scores
@@ -453,7 +453,7 @@ def task_title(analysis: TaskAnalysis) -> str:
 def introduction(report: Report) -> Section:
     """Return what is analysed, and how."""
     count, words = len(report.tasks), report.tasks[0].task.words
-    blocks: list[Block] = [f"The report is about {counted(count, words.task, words.tasks)}.", *report.notes]
+    blocks: list[_Block] = [f"The report is about {counted(count, words.task, words.tasks)}.", *report.notes]
     if count > 1:
         blocks.append(
             Captioned(
@@ -483,7 +483,7 @@ def consensus(report: Report) -> Section | None:
     return Section("Consensus", list(_consensus(report)))
 
 
-def _consensus(report: Report) -> Iterator[Block]:
+def _consensus(report: Report) -> Iterator[_Block]:
     words = report.tasks[0].task.words
     by_mean = report.consensus["mean"]
     if by_mean is None:

@@ -103,14 +103,14 @@ def tabulated(report: ScoreReport) -> Table:
         heads, numbers = ("measure",), tuple(names)
         rows = [
             [Cell(text) for text in (measure, *query)]
-            + [submission[row][1].get(measure, NO_SCORE) for submission in scores]
+            + [submission[row][1].get(measure, _NO_SCORE) for submission in scores]
             for measure in measures
             for row, (query, _) in enumerate(scores[0] if scores else ())
         ]
     else:
         heads, numbers = ("submission",), measures
         rows = [
-            [Cell(text) for text in (name, *query)] + [cells.get(measure, NO_SCORE) for measure in measures]
+            [Cell(text) for text in (name, *query)] + [cells.get(measure, _NO_SCORE) for measure in measures]
             for name, submission in zip(names, scores, strict=True)
             for query, cells in submission
         ]
@@ -120,7 +120,7 @@ def tabulated(report: ScoreReport) -> Table:
     return Table(columns, rows, blank="-", all_digits=True, note=_note(report))
 
 
-NO_SCORE = Cell(None)
+_NO_SCORE = Cell(None)
 
 
 def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:

@@ -113,13 +113,13 @@ class AnalysisView:
     """How the scores of the first team are distributed."""
 
 
-RARE = 0.005
+_RARE = 0.005
 """The share of resamples below which a rank has no dot."""
 
-LARGEST = 9.0
+_LARGEST = 9.0
 """The radius of the dot of a rank that a team has in all resamples, in pixels."""
 
-LISTED = 2
+_LISTED = 2
 """How many pairs on which two tests differ are named."""
 
 
@@ -168,9 +168,9 @@ def _ranks(analysis: TaskAnalysis, at: int) -> RankMarks | None:
         return None
     count, frequencies = len(analysis.names), analysis.resampling.frequencies[at].tolist()
     dots = [
-        (_rank_at(rank, count), round(LARGEST * math.sqrt(often), 1))
+        (_rank_at(rank, count), round(_LARGEST * math.sqrt(often), 1))
         for rank, often in enumerate(frequencies, start=1)
-        if often >= RARE and count <= ROWS
+        if often >= _RARE and count <= ROWS
     ]
     middle = range_of_ranks(round(low), round(high)) if low == round(low) and high == round(high) else ""
     return RankMarks(
@@ -226,8 +226,8 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
     alone, together = (test <= LEVEL) | (test.T <= LEVEL), analysis.better | analysis.better.T
     pairs = np.argwhere(np.triu(analysis.tested & (alone != together), 1)).tolist()
     if pairs:
-        which = [f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs[:LISTED]]
-        listed = f": {'; '.join(which)}" if len(pairs) <= LISTED else ""
+        which = [f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs[:_LISTED]]
+        listed = f": {'; '.join(which)}" if len(pairs) <= _LISTED else ""
         yield f"The map and the tests of single pairs differ on {counted(len(pairs), 'pair')}{listed}."
 
 

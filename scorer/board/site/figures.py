@@ -41,7 +41,7 @@ LONG_ROWS = 100
 NEARLY = 0.01
 """Values that differ by a smaller share of the highest one are nearly equal."""
 
-STEPS = (1, 2, 5, 10)
+_STEPS = (1, 2, 5, 10)
 """Steps between the ticks of an axis, times a power of ten."""
 
 
@@ -96,12 +96,12 @@ def axis_for(values: Iterable[float], *, near: bool = False) -> Axis:
     rough = (high - low) / MOST_STEPS
     power = 10.0 ** math.floor(math.log10(rough))
     # 1e-9 lets a value that equals a tick, but for rounding, be the last one.
-    for factor in STEPS:
+    for factor in _STEPS:
         step = factor * power
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         if last - first <= MOST_STEPS:
             return Axis(step, first, last)
-    return Axis(10 * STEPS[-1] * power, -1, 1)
+    return Axis(10 * _STEPS[-1] * power, -1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,10 +233,10 @@ def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
 SPARK_WIDTH, SPARK_HEIGHT = 64, 16
-MARGIN = 2
+_MARGIN = 2
 """The distance of a sparkline from the edges of its picture."""
 
-RIGHT = SPARK_WIDTH - MARGIN
+_RIGHT = SPARK_WIDTH - _MARGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,8 +306,8 @@ def _sparkline(
     start, end, low, high = ends
     steps = [
         (
-            scaled(when.timestamp(), start, end, MARGIN, RIGHT, single=1.0),
-            scaled(score, low, high, SPARK_HEIGHT - MARGIN, MARGIN, single=1.0),
+            scaled(when.timestamp(), start, end, _MARGIN, _RIGHT, single=1.0),
+            scaled(score, low, high, SPARK_HEIGHT - _MARGIN, _MARGIN, single=1.0),
         )
         for when, score in records
     ]
@@ -316,7 +316,7 @@ def _sparkline(
     path += "".join(f"H{coordinate(right)}V{coordinate(below)}" for right, below in others)
     scores = [f"{score:.{decimals}f}" for _, score in records]
     label = f"{scores[0]} at first" if len(scores) == 1 else f"{scores[0]} at first, {scores[-1]} at last"
-    return Mark(f"{path}H{coordinate(RIGHT)}", label, records[-1][0].timestamp(), (RIGHT, steps[-1][1]))
+    return Mark(f"{path}H{coordinate(_RIGHT)}", label, records[-1][0].timestamp(), (_RIGHT, steps[-1][1]))
 
 
 @dataclass(frozen=True, slots=True)

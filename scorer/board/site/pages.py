@@ -87,7 +87,7 @@ MOST_OF_SAMPLE, MOST_OF_KIT = 20_000, 10_000_000
 EXTRA = "extra.css"
 """The organiser's style sheet, which comes after the shipped ones."""
 
-ACCENT = "accent.css"
+_ACCENT = "accent.css"
 """The style sheet that sets the organiser's accent. The content policy allows no inline style."""
 
 BAR_CONTRAST = 4.0
@@ -365,7 +365,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
             site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, counting)
     site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
     site |= {LOG_TEXTS: "\n".join([*log.texts, ""])} if log.texts else {}
-    add("", _further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
+    add("", _further_pages(content, own, sheets.get(_ACCENT, "") + source(environment, "404.css")))
     return site
 
 
@@ -441,7 +441,7 @@ def _style_sheets(challenge: Challenge, environment: Environment) -> dict[str, s
     """The style sheets that the organiser adds, in their order on the pages."""
     sheets = {}
     if challenge.branding.accents:
-        sheets[ACCENT] = _accent_sheet(*challenge.branding.accents)
+        sheets[_ACCENT] = _accent_sheet(*challenge.branding.accents)
     with suppress(TemplateNotFound):  # none is shipped
         sheets[EXTRA] = source(environment, EXTRA)
     return sheets

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-DEEPEST = 6
+_DEEPEST = 6
 """The lowest level of a heading in HTML."""
 
 SUMMARY = 200
@@ -165,7 +165,7 @@ def _adapt(token: Token, root: str, shift: int) -> None:
         if address and not address.startswith("#") and _is_relative(address):
             token.attrs[name] = root + address
     if token.type in ("heading_open", "heading_close"):
-        token.tag = f"h{min(int(token.tag[1:]) + shift, DEEPEST)}"
+        token.tag = f"h{min(int(token.tag[1:]) + shift, _DEEPEST)}"
     if token.type in ("th_open", "td_open"):
         side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
         if side:
@@ -195,7 +195,7 @@ def _is_relative(address: str) -> bool:
     return ":" not in parts.path.partition("/")[0] and not path.startswith("/") and path.split("/")[0] != ".."
 
 
-MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000
 """How large a page may be."""
 
 TAKEN = frozenset({"404", "index", "measures", "timeline", "verification"})
@@ -266,11 +266,11 @@ def _page(file: Path) -> tuple[tuple[float, str], MarkdownPage]:
 def _text(file: Path) -> str:
     try:
         with file.open("rb") as stream:
-            content = stream.read(MOST_BYTES + 1)
+            content = stream.read(_MOST_BYTES + 1)
     except OSError as error:
         raise ScorerError(f"{file}: cannot be read ({error.strerror or error})") from error
-    if len(content) > MOST_BYTES:
-        raise ScorerError(f"{file}: has more than {MOST_BYTES:,} bytes, which no page may have")
+    if len(content) > _MOST_BYTES:
+        raise ScorerError(f"{file}: has more than {_MOST_BYTES:,} bytes, which no page may have")
     try:
         # Some editors write a byte order mark. Markdown knows no other line ends than these.
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -362,7 +362,7 @@ class Navigation:
         return f"{STATIC_FOLDER}/{logo}" if logo else ""
 
 
-NO_SCORE = "–"
+_NO_SCORE = "–"
 
 
 class TemplateFolder(FileSystemLoader):
@@ -467,7 +467,7 @@ def source(environment: Environment, name: str) -> str:
 def _number(score: float | None, decimals: int) -> str:
     """A score with this many decimals; a dash for None."""
     # + 0.0 turns -0.0 into 0.0.
-    return NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
+    return _NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
 
 
 def _signed(difference: float, decimals: int) -> str:

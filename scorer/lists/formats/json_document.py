@@ -30,15 +30,15 @@ SOLUTION = '{"query": {"item": grade}}'
 SUBMISSION = '{"query": {"item": score}} or {"query": ["item"]}'
 OPTIONS = jsonl.OPTIONS
 
-BEGINNING = re.compile(r'(\[\s*([{\]]|$)|\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$)))')
+_BEGINNING = re.compile(r'(\[\s*([{\]]|$)|\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$)))')
 """The beginning of an array of objects, or of an object whose first value is a list or an object; or of its sample."""
 
-WHITE = re.compile(r"[ \t\r\n]*")
+_WHITE = re.compile(r"[ \t\r\n]*")
 
 
 def recognises(lines: list[str]) -> bool:
     """Whether the file begins as an array of objects, or as an object of lists or objects that is not JSON Lines."""
-    return BEGINNING.match("\n".join(lines).strip()) is not None and not jsonl.recognises(lines)
+    return _BEGINNING.match("\n".join(lines).strip()) is not None and not jsonl.recognises(lines)
 
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
@@ -165,7 +165,7 @@ def _decoded(text: str) -> Iterator[tuple[int, str, Any]]:
 
 
 def _skip(text: str, at: int) -> int:
-    white = WHITE.match(text, at)
+    white = _WHITE.match(text, at)
     return white.end() if white else at
 
 

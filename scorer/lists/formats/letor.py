@@ -26,7 +26,7 @@ OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, to 
 TABLE = "query<tab>item<tab>value value ...<tab>label"
 """The form of LETOR's first collections."""
 
-NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
 VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
 ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
 """The item at the beginning of a comment; in LETOR 4.0, more follows."""
@@ -58,7 +58,7 @@ def _is_table_row(line: str) -> bool:
 
 def are_predictions(lines: Sequence[str]) -> bool:
     """Whether each line is a number, as LightGBM and XGBoost write their predictions."""
-    return bool(lines) and all(NUMBER.fullmatch(line.strip()) for line in lines)
+    return bool(lines) and all(_NUMBER.fullmatch(line.strip()) for line in lines)
 
 
 def predicted(rows: Sequence[Graded] | None) -> Reader[Ranked]:

@@ -28,7 +28,7 @@ OPTIONS: Mapping[str, str] = tables.OPTIONS
 MAGIC = "PAR1"
 """The first and the last bytes of a file."""
 
-ROWS = 1 << 13
+_ROWS = 1 << 13
 """The most rows that are read at a time."""
 
 BATCH = 512 * MB
@@ -165,7 +165,7 @@ def _rows_at_once(file: Any, names: Sequence[str], block: Block) -> int:
                 most = max(most, longest * chunk.num_values // max(1, group.num_rows))
     if values > block.limits.items:
         raise LimitError(block.limits, "items", f"the lists of the table have {values:,} values")
-    return max(1, min(ROWS, BATCH // most))
+    return max(1, min(_ROWS, BATCH // most))
 
 
 def _longest_text(chunk: Any, block: Block) -> int:

@@ -35,7 +35,7 @@ Python's `re` and Arrow's RE2 read these patterns alike.
 UNFIT_QUERY = re.compile(f"^$|{NOT_IN_QUERY}")
 UNFIT_ITEM = re.compile(f"^$|,|{NOT_IN_ITEM}")
 
-RARE = (b" ", b"\t", b"\v", b"\f", b";", b"[", b"]", b"{", b"}", b'"', b"'", b"(")
+_RARE = (b" ", b"\t", b"\v", b"\f", b";", b"[", b"]", b"{", b"}", b'"', b"'", b"(")
 """The ASCII characters of these patterns, except those that separate parts in this format."""
 
 
@@ -127,7 +127,7 @@ def _ranked(block: Block, findings: Findings) -> Ranked:
 
 def _is_plain(block: Block, colons: int) -> bool:
     """Whether the block has so many colons, and no other characters that ids cannot hold, except commas and bars."""
-    has_mark = block.holds(*RARE) or (block.holds(b"_") and block.holds(b",_"))
+    has_mark = block.holds(*_RARE) or (block.holds(b"_") and block.holds(b",_"))
     return block.content.isascii() and not has_mark and _count(block, ":") == colons
 
 

@@ -47,7 +47,7 @@ def _called(name: str, *arrays: pa.Array) -> Any:
 
 pc: Any = _Compute()
 
-NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def texts(values: Iterable[str]) -> pa.StringArray:
@@ -152,7 +152,7 @@ def numbers(values: pa.StringArray) -> Floats:
     try:
         parsed = pc.cast(values, pa.float64())
     except pa.ArrowInvalid:
-        plain = pc.match_substring_regex(values, NUMBER)
+        plain = pc.match_substring_regex(values, _NUMBER)
         parsed = pc.cast(pc.if_else(plain, values, pa.nulls(1, pa.string())[0]), pa.float64())
     read = floats(parsed)
     return np.where(np.isfinite(read), read, np.nan)

@@ -36,9 +36,9 @@ TAR, TAR_AT, TAR_BLOCK = b"ustar", 257, 512
 LEFT_OVER = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)|/$", re.IGNORECASE)
 """Folders, and files of macOS and Windows that are no content."""
 
-MOST = 1_000
+_MOST = 1_000
 """The files that an archive may have."""
-SHOWN = 5
+_SHOWN = 5
 
 
 class ArchiveError(Exception):
@@ -60,24 +60,24 @@ def _only(names: list[str]) -> int:
     if "[Content_Types].xml" in names:
         raise ArchiveError("found an Excel workbook; save it as CSV")
     files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
-    if len(files) == 1 and len(names) <= MOST:
+    if len(files) == 1 and len(names) <= _MOST:
         return files[0]
-    listed = ", ".join(quoted(names[at]) for at in files[:SHOWN]) + ", ..." * (len(files) > SHOWN)
-    count = counted(len(files), "file") if len(names) <= MOST else f"more than {MOST:,} files"
+    listed = ", ".join(quoted(names[at]) for at in files[:_SHOWN]) + ", ..." * (len(files) > _SHOWN)
+    count = counted(len(files), "file") if len(names) <= _MOST else f"more than {_MOST:,} files"
     raise ArchiveError(f"found an archive of {count}{': ' * bool(files)}{listed}; expected one")
 
 
 def _in_zip(content: bytes) -> IO[bytes]:
     import zipfile  # noqa: PLC0415 (few files need it)
 
-    if content.count(ZIP_ENTRY) > MOST:  # before an object is made of each
-        raise ArchiveError(f"found an archive of more than {MOST:,} files; expected one")
+    if content.count(ZIP_ENTRY) > _MOST:  # before an object is made of each
+        raise ArchiveError(f"found an archive of more than {_MOST:,} files; expected one")
     archive = zipfile.ZipFile(io.BytesIO(content))
     return archive.open(archive.infolist()[_only(archive.namelist())])
 
 
 def _in_tar(content: bytes) -> IO[bytes]:
-    files = list(islice(_tar_files(content), MOST + 1))
+    files = list(islice(_tar_files(content), _MOST + 1))
     _, start, end = files[_only([name for name, _, _ in files])]
     return io.BytesIO(content[start:end])
 
@@ -192,8 +192,8 @@ def open_bytes(
         except LimitError as error:
             error.line = 1
             raise
-        except (*DAMAGED, ArchiveError) as error:
-            raise UnreadableError(_reason(error), int(isinstance(error, DAMAGED))) from error
+        except (*_DAMAGED, ArchiveError) as error:
+            raise UnreadableError(_reason(error), int(isinstance(error, _DAMAGED))) from error
         except OSError as error:
             raise InaccessibleError(_reason(error)) from error
         try:
@@ -226,7 +226,7 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return (regular_size(path) or 0) > BLOCK // 4
 
 
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> bytes:
@@ -236,7 +236,7 @@ def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> byte
     except LimitError as error:
         error.line = line
         raise
-    except DAMAGED as error:
+    except _DAMAGED as error:
         raise UnreadableError(_reason(error), line) from error
     except OSError as error:
         raise InaccessibleError(_reason(error), line) from error

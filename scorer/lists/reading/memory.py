@@ -27,7 +27,7 @@ from scorer.wording import quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
+_EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
 
 ListsByQuery = Mapping[str, Any]
 """Query -> item -> grade (a solution); query -> item -> run score, or query -> items by rank (a submission)."""
@@ -58,7 +58,7 @@ class Frame(Protocol):
     def columns(self) -> Any: ...
 
 
-class ByQuery(Protocol):
+class _ByQuery(Protocol):
     """An object of lists by query that is no dict, as ranx' Qrels and Run."""
 
     def keys(self) -> Iterable[str]: ...
@@ -66,7 +66,7 @@ class ByQuery(Protocol):
     def to_dict(self) -> ListsByQuery: ...
 
 
-Source = ListsByQuery | ByQuery | Frame | ArrowTable | Iterable[Any]
+Source = ListsByQuery | _ByQuery | Frame | ArrowTable | Iterable[Any]
 """Everything in memory that can be a solution or a submission."""
 
 
@@ -135,17 +135,17 @@ def _by_query(source: Any) -> Any:
         return source
     listed = source.to_dict()
     if not isinstance(listed, Mapping):
-        raise UnreadableError(f"found a {type(source).__name__}; {EXPECTED}")
+        raise UnreadableError(f"found a {type(source).__name__}; {_EXPECTED}")
     return listed
 
 
-MOST_COLUMNS = 100
+_MOST_COLUMNS = 100
 """Dicts with more keys are by query."""
 
 
 def is_of_columns(source: Mapping[str, Any], wanted: tuple[str, ...] = tables.SUBMISSION) -> bool:
     """Whether this is a dict of columns, as Hugging Face gives it, and not one by query."""
-    columns = source.values() if len(source) <= MOST_COLUMNS else ()
+    columns = source.values() if len(source) <= _MOST_COLUMNS else ()
     if columns and all(isinstance(column, list | tuple) or getattr(column, "ndim", 0) == 1 for column in columns):
         with suppress(UnreadableError):
             return bool(tables.needed_places([*map(str, source)], wanted, {}))
@@ -181,7 +181,7 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
-        expected = "collect it first, with .collect()" if hasattr(source, "collect") else EXPECTED
+        expected = "collect it first, with .collect()" if hasattr(source, "collect") else _EXPECTED
         raise UnreadableError(f"found a {type(source).__name__}; {expected}")
     return _converted(_row_columns(source, wanted))
 
@@ -234,7 +234,7 @@ def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callabl
         usual = (name for name in dir(row) if name[0] != "_" and tables.plain(name) in tables.NAMES)
         names = list(fields) or [name for name in usual if not callable(getattr(row, name))]
     if not names:
-        raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}")
+        raise UnreadableError(f"found a row that is a {type(row).__name__}; {_EXPECTED}")
     try:
         places = tables.needed_places([*map(str, names)], wanted, {})
     except UnreadableError as error:

@@ -441,7 +441,7 @@ IN_BRACKETS, ONE_A_LINE = "[", "\n"
 TIGHT_COMMA = re.compile(r",[^\s,]")
 UNUSUAL = re.compile("[;|]")
 """Marks that no list has between items, as far as is known."""
-SEVERAL = re.compile(r"['\",\s]")
+_SEVERAL = re.compile(r"['\",\s]")
 """What is in lists of several ids, or of ids in quotes."""
 ONE_IN_BRACKETS = re.compile(r"^.(?![0-9]+.$).+.$")
 """What is in brackets, but no number."""
@@ -469,7 +469,7 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
     unusual = (text for text in plain if UNUSUAL.search(text))
     odd = odd or next((text for text in unusual if mark != "," or text.count(";") >= text.count(",")), None)
     bracketed = [text.strip() for text in texts if _is_bracketed(text)]
-    if not any(map(SEVERAL.search, bracketed)):
+    if not any(map(_SEVERAL.search, bracketed)):
         odd = odd or next(filter(ONE_IN_BRACKETS.search, bracketed), None)
     lists = [_parts(text, mark) for text in bare if mark in text]
     first, later = {parts[0] for parts in lists if parts}, {part for parts in lists for part in parts[1:]}
@@ -498,7 +498,7 @@ def _parts(text: str, mark: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if mark == "," else text.split() if mark == " " else [text]
 
 
-ODD: Mapping[str, str] = {",": LONE_BLANK.pattern, " ": r",\s", "": r"[\s,]"}
+_ODD: Mapping[str, str] = {",": LONE_BLANK.pattern, " ": r",\s", "": r"[\s,]"}
 """What is in no text with this mark between ids."""
 
 
@@ -519,7 +519,7 @@ def list_in(text: str | None, mark: str) -> list[str] | None:
         mark = mark if mark in (",", " ") else " " if LONE_BLANK.search(bare) else ","
     if mark == "," and len(bare.split(None, 1)) < 2:  # quicker than to search
         return bare.split(",")
-    return None if re.search(ODD[mark], bare) else _parts(bare, mark)
+    return None if re.search(_ODD[mark], bare) else _parts(bare, mark)
 
 
 def _row_numbers(table: pa.Table) -> Ints:

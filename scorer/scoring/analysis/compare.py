@@ -38,13 +38,13 @@ DECISIVE = 5
 """How many queries a comparison names in each direction."""
 
 
-HEADS = (
+_HEADS = (
     *("first", "second", "difference", "low", "high", "p_value", "adjusted", "is_significant"),
     *("effect_size", "wins", "ties", "losses"),
 )
 """`low` and `high` are the ends of the interval of the difference; the others are named as in `Pair`."""
 
-Value = str | float | bool
+_Value = str | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Comparison(Tabular):
         need("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
-        return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(HEADS))
+        return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(_HEADS))
 
     def _repr_html_(self) -> str:
         words, cases = self.analysis.task.words, len(self.analysis.task.cases)
@@ -173,7 +173,7 @@ class Comparison(Tabular):
             "first minus second, with the 95 % interval (Student's t, wider where few differ); two-sided paired "
             "randomisation test, adjusted by Holm's method"
         )
-        return HEADS, pairs, legend
+        return _HEADS, pairs, legend
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
@@ -194,8 +194,8 @@ def _difference(pair: Pair) -> Document:
     }
 
 
-def _row(pair: Pair) -> list[Value]:
-    """A value for each of `HEADS`; NaN where undefined."""
+def _row(pair: Pair) -> list[_Value]:
+    """A value for each of `_HEADS`; NaN where undefined."""
     low, high = pair.interval or (math.nan, math.nan)
     effect_size = math.nan if pair.effect_size is None else pair.effect_size
     return [
@@ -204,7 +204,7 @@ def _row(pair: Pair) -> list[Value]:
     ]
 
 
-def _shown(value: Value) -> str:
+def _shown(value: _Value) -> str:
     """A value with four decimals; "-" where it is undefined."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -213,7 +213,7 @@ def _shown(value: Value) -> str:
     return str(value)
 
 
-WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
+_WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
 
 
 @takes_options
@@ -364,7 +364,7 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
         values=values[:, defined],
         measure=measure.mean_name,
         bounded=measure.bounded,
-        words=WORDS,
+        words=_WORDS,
     )
 
 

@@ -24,11 +24,11 @@ from typing import Any, TypeVar
 
 from scorer.errors import need
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
     """Return the results of `work` for all items, in their order, with a thread for each processor."""
     items = list(items)
     threads = min(os.cpu_count() or 1, len(items))

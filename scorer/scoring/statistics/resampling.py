@@ -39,7 +39,7 @@ _COLUMNS_AT_ONCE = 64
 _KEPT = 1 << 26
 """The largest number of draws that remain in memory, where their counts take 128 MB."""
 
-Counts = npt.NDArray[np.unsignedinteger[Any]]
+_Counts = npt.NDArray[np.unsignedinteger[Any]]
 
 
 def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -86,12 +86,12 @@ def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 @lru_cache(maxsize=1)
-def _kept_counts(queries: int, resamples: int, seed: int) -> tuple[Counts, ...]:
+def _kept_counts(queries: int, resamples: int, seed: int) -> tuple[_Counts, ...]:
     """All blocks of `_counts`: the measures of a board, which have the same queries, draw once."""
     return tuple(_counts(queries, resamples, seed))
 
 
-def _counts(queries: int, resamples: int, seed: int) -> Iterator[Counts]:
+def _counts(queries: int, resamples: int, seed: int) -> Iterator[_Counts]:
     random = np.random.default_rng(seed)
     at_once = max(1, _CHUNK // max(1, queries))
     for start in range(0, resamples if queries else 0, at_once):
@@ -158,7 +158,7 @@ def _exponents(scores: Floats) -> Ints:
         return np.asarray(-np.frexp(np.nanmax(np.abs(scores), axis=1, initial=0.0))[1])
 
 
-RARE = 0.05
+_RARE = 0.05
 """Up to this share of scores in the upper half of [0, 1], or in the lower one, an interval allows for unseen ones."""
 
 _HALVINGS = 50
@@ -186,7 +186,7 @@ def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
         hits, misses, more, less = trials * mean, trials * (1 - mean), (1 + steps) / 2, (1 - steps) / 2
         shares = np.array([[level / 2], [1 - level / 2]])
         ends = special().betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
-    few_above, few_below = ((each >= 0.5).sum(axis=1) <= RARE * queries for each in (scores, 1 - scores))
+    few_above, few_below = ((each >= 0.5).sum(axis=1) <= _RARE * queries for each in (scores, 1 - scores))
     ends[few_above, 1] = np.maximum(ends[few_above, 1], gaffke_bounds(scores[few_above], level))
     ends[few_below, 0] = np.minimum(ends[few_below, 0], 1 - gaffke_bounds(1 - scores[few_below], level))
     return np.asarray(np.where(~np.isfinite(ends) | (queries < 2)[:, None], mean[:, None], ends))
