@@ -79,7 +79,7 @@ class Certainty:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RowPair:
     """The difference between two rows on the primary measure."""
 
     row: int
@@ -302,7 +302,7 @@ class Board:
     certainty: tuple[Certainty | None, ...] = ()
     """Of the ranking by each measure; None for a measure that is a sum or a geometric mean, and without two ranked
     teams."""
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RowPair, ...] = ()
     """All pairs of rows on the primary measure; on a long board the pairs with the first ranked row, with neighbours
     and with the best baselines."""
     query_ids: Sequence[str] = ()

@@ -209,7 +209,7 @@ def evaluate(
     if printed.significance is None:
         # Nothing else here uses linear algebra, for which numpy starts threads when it is loaded.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from scorer.board.reports.scores import ScoreReport, written
+    from scorer.board.reports.scores import ScoreReport, scores_in_form
     from scorer.lists.detection import run_tag
     from scorer.lists.slices import read_slices
     from scorer.lists.solution import Solution, excluded
@@ -259,7 +259,7 @@ def evaluate(
             [part.within(inside) for part in slices],
             printed.judged_bounds,
         )
-        print_result(written(printed.form, report))
+        print_result(scores_in_form(printed.form, report))
     return 1 if len(results) < len(submissions) else 0
 
 

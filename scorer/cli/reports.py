@@ -120,7 +120,7 @@ def report(
     With --solution and --measure, it is about the scores of submissions, which are files.
     """
     need("scipy")
-    from scorer.board.site.report_page import written
+    from scorer.board.site.report_page import report_in_form
     from scorer.scoring.analysis.analysis import Settings
 
     settings = Settings(**vars(analysis), tukey=tukey)
@@ -146,7 +146,7 @@ def report(
             analysed, templates = _of_challenge(Path(source), track, settings)
         else:
             analysed = _of_table(source, track, table, settings)
-    text = written(analysed, form, templates)
+    text = report_in_form(analysed, form, templates)
     if output is None and form == "html":
         output = _default_output(source)
     if output is None or output == "-":

@@ -40,7 +40,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scorer.board.site.folder import listed_files
-from scorer.board.site.submit_page import ASSETS, asset
+from scorer.board.site.submit_page import SUBMIT_ASSETS, asset
 from scorer.errors import ScorerError, StoreError
 from scorer.limits import MB
 from scorer.live.teams import Token
@@ -236,7 +236,7 @@ def application(service: Service) -> Starlette:
         route("/submit", act, "POST", seconds=None),
         route("/submit/token", token_file, "GET"),
         route("/submit/receipts/{track}/{which}", receipt, "GET"),
-        *(route(f"/{name}", _script, "GET") for name in ASSETS),
+        *(route(f"/{name}", _script, "GET") for name in SUBMIT_ASSETS),
         route("/healthz", _health, "GET"),
         route("/readyz", _ready, "GET"),
         route("/metrics", _metrics, "GET"),
@@ -399,7 +399,7 @@ async def _token(service: Service, request: Request) -> Response:
 
 async def _script(service: Service, request: Request) -> Response:
     name = request.url.path.rpartition("/")[2]
-    return Response(asset(service.challenge, name), media_type=ASSETS[name])
+    return Response(asset(service.challenge, name), media_type=SUBMIT_ASSETS[name])
 
 
 # The organiser's view

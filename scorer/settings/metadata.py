@@ -26,7 +26,7 @@ MOST_BRACKETS = 100
 MOST_NODES, MOST_DEPTH = 1_000, 8
 """Keys, values, lists and mappings, and how deep they may be within each other."""
 
-_START, END = b"# ir_metadata.start", b"# ir_metadata.end"
+_START, _END = b"# ir_metadata.start", b"# ir_metadata.end"
 """The comments around the ir-metadata at the head of a run."""
 
 OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
@@ -69,7 +69,7 @@ def head_of_run(content: bytes) -> bytes:
     lines: list[bytes] = []
     is_inside = False
     for line in map(bytes.strip, content.split(b"\n")):
-        if line.startswith(END) and is_inside:
+        if line.startswith(_END) and is_inside:
             return b"\n".join(lines)
         if not line.startswith(b"#"):
             break

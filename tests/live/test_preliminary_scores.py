@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.board.board import Board, Pair
+from scorer.board.board import Board, RowPair
 from scorer.board.reports.leaderboard import entry_values, export_columns, to_csv, to_json
 from scorer.board.statistics import SHARE_DECIMALS
 from scorer.errors import ChallengeError, ScorerError
@@ -558,7 +558,7 @@ def test_the_pair_of_a_rounded_board_is_still_a_decision(tmp_path: Path) -> None
             live.put(f"{mark}/1", some(60, 0.2 + 0.3 * minute, mark), START + minute * MINUTE)
         live.run(START + HOUR)
         with live.store() as store:
-            pairs: tuple[Pair, ...] = store.read(lambda view: boards(view, [live.track], view.cache()))[0].pairs  # noqa: B023
+            pairs: tuple[RowPair, ...] = store.read(lambda view: boards(view, [live.track], view.cache()))[0].pairs  # noqa: B023
         decisions.append([pair.is_separable for pair in pairs])
 
     assert decisions[0] == decisions[1]

@@ -22,7 +22,7 @@ Tick = tuple[float, str]
 MINUS = "\u2212"
 
 
-def number(value: float, decimals: int) -> str:
+def number_text(value: float, decimals: int) -> str:
     """Return a number as text, with a true minus sign; never a negative zero."""
     text = f"{abs(value):.{decimals}f}"
     return f"{MINUS}{text}" if value < 0 and float(text) else text
@@ -44,7 +44,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[Tick]:
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     values = (place * step for place in range(first, last + 1))
     return [
-        (float(f"{value:.{decimals + 2}f}"), number(value, decimals) if float(f"{value:.{decimals}f}") else "0")
+        (float(f"{value:.{decimals + 2}f}"), number_text(value, decimals) if float(f"{value:.{decimals}f}") else "0")
         for value in values
     ]
 
@@ -114,7 +114,7 @@ def _full_day(when: datetime) -> str:
 SIZE = 12
 """The size of text, in pixels."""
 
-SMALL = 11
+SMALL_TEXT = 11
 """The size of the numbers on axes and of notes, in pixels."""
 
 LINE = 14
@@ -193,7 +193,7 @@ def wrapped(text: str, width: float) -> list[str]:
     """Return the lines of a small text, broken at spaces to a width in pixels; a long word has its own line."""
     lines: list[str] = []
     for word in text.split():
-        if lines and text_width(f"{lines[-1]} {word}", SMALL) <= width:
+        if lines and text_width(f"{lines[-1]} {word}", SMALL_TEXT) <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
@@ -228,7 +228,7 @@ BAND = "var(--band, #e9e3d2)"
 HAIR = "var(--hair, #ddd9ce)"
 """The colours of the page, with those of its light theme for an image that has no page."""
 
-WIDTH = 420
+CHART_WIDTH = 420
 """The width of a chart in pixels: three fit into a wide page, and one is readable on a phone."""
 
 REPORT_WIDTH = 600
@@ -239,7 +239,7 @@ DOTTED = "1,3"
 JOIN = 11
 """The width in pixels of the lines that join labels to the ends of lines."""
 
-ROWS = 60
+MOST_ROWS = 60
 """The number of rows that a chart with a row for each team has at most."""
 
 _ROW = 18
@@ -413,13 +413,13 @@ class Panel:
         """Add a hairline from top to bottom at each value of the x axis, with its text above, or below, the area."""
         at = self.y_at(-9 if top else self.height + 12)
         self.rules([(x, self.y[0], x, self.y[1]) for x, _ in ticks], HAIR)
-        self.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL)
+        self.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL_TEXT)
 
     def grid_down(self, ticks: Sequence[Tick], right: bool = False) -> None:
         """Add a hairline from left to right at each value of the y axis, with its text left, or right, of the area."""
         at = self.x_at(self.width + 6 if right else -6)
         self.rules([(self.x[0], y, self.x[1], y) for y, _ in ticks], HAIR)
-        self.texts([(at, y, text) for y, text in ticks], SOFT, "start" if right else "end", SMALL)
+        self.texts([(at, y, text) for y, text in ticks], SOFT, "start" if right else "end", SMALL_TEXT)
 
     def _add(self, paint: Paint, tag: str, **attributes: str) -> Element:
         element = Element(tag, attributes)
@@ -474,10 +474,10 @@ def row_panel(
 ) -> Panel:
     """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
 
-    The names are on the left, shortened to a third of the width. Only the first `ROWS` have one, as a note below says.
-    The x axis goes from the first to the last tick, or has other ends.
+    The names are on the left, shortened to a third of the width. Only the first `MOST_ROWS` have one, as a note below
+    says. The x axis goes from the first to the last tick, or has other ends.
     """
-    names, notes = names[:ROWS], first_of(ROWS, len(names), what)
+    names, notes = names[:MOST_ROWS], first_of(MOST_ROWS, len(names), what)
     left = column_width(names, REPORT_WIDTH / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),
@@ -504,7 +504,7 @@ def below(panel: Panel, notes: Sequence[str]) -> None:
     panel.texts(
         [(panel.x_at(-panel.left), panel.y_at(first + 18 * line), text) for line, text in enumerate(notes)],
         SOFT,
-        size=SMALL,
+        size=SMALL_TEXT,
         font_style="italic",
     )
 
@@ -514,7 +514,7 @@ def first_of(shown: int, count: int, what: str = "teams") -> list[str]:
     return [f"The first {shown} of {count:,} {what}."] if count > shown else []
 
 
-Cache = MutableMapping[str, str]
+ChartCache = MutableMapping[str, str]
 """Charts by their keys."""
 
 FONT = "var(--sans, Helvetica, Arial, sans-serif)"
@@ -547,7 +547,7 @@ class Chart:
         """The picture that a notebook shows."""
         return self.svg().text
 
-    def svg(self, cache: Cache | None = None) -> Svg:
+    def svg(self, cache: ChartCache | None = None) -> Svg:
         """Draw the chart, or take it from the cache, to which it is then added. Its `text` is the picture."""
         title = printable(self.title)
         key = chart_key(self.draw, title, self.description)

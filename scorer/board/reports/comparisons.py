@@ -35,7 +35,7 @@ def names(texts: Sequence[str], singular: str, plural: str) -> str:
     return joined([*(name(text) for text in texts[: _LISTED - 1]), more])
 
 
-def share(value: float) -> str:
+def percentage(value: float) -> str:
     """Return a share in percent: ``83 %``. A share that is not 0 or 1 is not printed as one."""
     if 0 < value < 0.005:
         return "less than 1 %"
@@ -59,7 +59,7 @@ def decimals_of(analysis: TaskAnalysis) -> int:
     return min(max(3 - math.floor(math.log10(largest)), 0), 12) if largest else 4
 
 
-def number(value: float, decimals: int) -> str:
+def decimal_text(value: float, decimals: int) -> str:
     """Return a number with so many decimals; zero has no sign."""
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
@@ -67,7 +67,7 @@ def number(value: float, decimals: int) -> str:
 def interval(ends: Floats, decimals: int) -> str:
     """Return the ends of an interval: ``0.7914 to 0.8279``; ``undefined``."""
     low, high = ends.tolist()
-    return "undefined" if math.isnan(low) else f"{number(low, decimals)} to {number(high, decimals)}"
+    return "undefined" if math.isnan(low) else f"{decimal_text(low, decimals)} to {decimal_text(high, decimals)}"
 
 
 DETAILED = 3
@@ -119,7 +119,9 @@ def _heading(comparison: Comparison) -> str:
     words, analysis = comparison.analysis.task.words, comparison.analysis
     decimals = decimals_of(analysis)
     lines = [f"{printable(comparison.measure)} over {counted(len(analysis.task.cases), words.case, words.cases)}:"]
-    lines += [f"  {number(value, decimals)}  {printable(submission)}" for submission, value in comparison.means.items()]
+    lines += [
+        f"  {decimal_text(value, decimals)}  {printable(submission)}" for submission, value in comparison.means.items()
+    ]
     return "\n".join(lines)
 
 
@@ -143,8 +145,8 @@ def _decisive(comparison: Comparison, pair: Pair) -> str:
     for case in pair.decisive if len(comparison.pairs) <= DETAILED else ():
         better = pair.first if case.difference > 0 else pair.second
         lines.append(
-            f"  {number(case.difference, decimals):>{decimals + 4}}  {task.words.case} {printable(case.case)}: "
-            f"{number(case.first, decimals)} against {number(case.second, decimals)}, for {name(better)}"
+            f"  {decimal_text(case.difference, decimals):>{decimals + 4}}  {task.words.case} {printable(case.case)}: "
+            f"{decimal_text(case.first, decimals)} against {decimal_text(case.second, decimals)}, for {name(better)}"
         )
     return "\n".join(lines)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.board.reports.comparisons import decimals_of, interval, name, names, number, p_value, share
+from scorer.board.reports.comparisons import decimal_text, decimals_of, interval, name, names, p_value, percentage
 from scorer.options import LEVEL
 from scorer.scoring.analysis.analysis import Report, TaskAnalysis
 from scorer.scoring.analysis.scores import MOST_ALGORITHMS, ONE_SIDED, can_be_significant, sign_flips_for
@@ -121,7 +121,7 @@ def _leader(analysis: TaskAnalysis) -> str:
     """Who is first, and how far ahead."""
     decimals = decimals_of(analysis)
     leaders, words = _leaders(analysis), analysis.task.words
-    mean = number(float(analysis.means[0]), decimals)
+    mean = decimal_text(float(analysis.means[0]), decimals)
     if len(leaders) == len(analysis.names) > 1:
         return f"All {words.algorithms} have the same mean, {mean}, and share the first rank."
     listed = names([analysis.names[at] for at in leaders], words.algorithm, words.algorithms)
@@ -129,7 +129,7 @@ def _leader(analysis: TaskAnalysis) -> str:
         return f"The first rank is shared by {listed}, with a mean of {mean}."
     if len(analysis.names) == 1:
         return f"The only {words.algorithm}, {listed}, has a mean of {mean}."
-    ahead = number(abs(float(analysis.means[0] - analysis.means[1])), decimals)
+    ahead = decimal_text(abs(float(analysis.means[0] - analysis.means[1])), decimals)
     side = "above" if analysis.task.larger_is_better else "below"
     return f"First is {listed} with a mean of {mean}, {ahead} {side} {name(analysis.names[1])}."
 
@@ -146,7 +146,7 @@ def _table(analysis: TaskAnalysis) -> Table:
             algorithm,
             Cell(float(analysis.means[at]), decimals),
             interval(analysis.resampling.intervals[at], decimals),
-            "undefined" if math.isnan(first) else share(first),
+            "undefined" if math.isnan(first) else percentage(first),
         )
         for at, (algorithm, first) in enumerate(zip(analysis.names, analysis.resampling.first.tolist(), strict=True))
     ]
@@ -195,7 +195,7 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[_Block]:
             f"more: {joined([name(each) for each in apart])}."
         )
     if math.isfinite(analysis.smallest_difference):
-        smallest = number(analysis.smallest_difference, decimals_of(analysis))
+        smallest = decimal_text(analysis.smallest_difference, decimals_of(analysis))
         yield (
             f"With these {counted(len(task.cases), words.case, words.cases)}, a difference between two means is "
             f"significant from about {smallest} (the median over all pairs)."
@@ -251,7 +251,7 @@ def first_sentence(analysis: TaskAnalysis) -> str:
     leaders = _leaders(analysis)
     often = int(np.argmax(analysis.resampling.first))
     listed = name(analysis.names[often])
-    sentence = f"In {share(float(analysis.resampling.first[often]))} of the resamples, {listed} has the best mean"
+    sentence = f"In {percentage(float(analysis.resampling.first[often]))} of the resamples, {listed} has the best mean"
     if often in leaders:
         return f"{sentence}."
     first = name(analysis.names[leaders[0]])
@@ -433,10 +433,10 @@ def _medians_sentence(analysis: TaskAnalysis) -> str:
     medians, decimals = analysis.rules["median"].values, decimals_of(analysis)
     low, high = int(np.argmin(medians)), int(np.argmax(medians))
     if medians[low] == medians[high]:
-        return f"All medians are {number(float(medians[low]), decimals)}."
+        return f"All medians are {decimal_text(float(medians[low]), decimals)}."
     return (
-        f"Medians go from {number(float(medians[low]), decimals)} ({name(analysis.names[low])}) to "
-        f"{number(float(medians[high]), decimals)} ({name(analysis.names[high])})."
+        f"Medians go from {decimal_text(float(medians[low]), decimals)} ({name(analysis.names[low])}) to "
+        f"{decimal_text(float(medians[high]), decimals)} ({name(analysis.names[high])})."
     )
 
 
@@ -476,7 +476,7 @@ def _first(task: TaskAnalysis) -> str:
     return names(leaders, task.task.words.algorithm, task.task.words.algorithms)
 
 
-def consensus(report: Report) -> Section | None:
+def consensus_section(report: Report) -> Section | None:
     """Return the ranking over all tasks; None for one task."""
     if len(report.tasks) < 2:
         return None
@@ -546,5 +546,5 @@ def report_markdown(report: Report) -> str:
     for task in report.tasks:
         sections.append((2, Section(task_title(task), [])))
         sections += [(3, section) for section in task_sections(task)]
-    over_all = consensus(report)
+    over_all = consensus_section(report)
     return markdown(title(report), [*sections, *([(2, over_all)] if over_all else []), (2, methods(report))])

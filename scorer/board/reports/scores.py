@@ -73,7 +73,7 @@ Comparisons = Mapping[str, tuple["Comparison", ...]]
 """The comparisons of all pairs of submissions, by measure."""
 
 
-def written(form: str, report: ScoreReport) -> str:
+def scores_in_form(form: str, report: ScoreReport) -> str:
     """Return the report in a form of `TABLES` or `DOCUMENTS`, without a final line end."""
     return TABLES[form](tabulated(report)) if form in TABLES else DOCUMENTS[form](report)
 

@@ -15,10 +15,10 @@ from scorer.board.charts.over_time import (
     MEDIUM,
     NARROW,
     WIDE,
-    Curve,
     History,
     Moved,
     Spent,
+    TeamLine,
     leaders_over_time,
     leaders_sentence,
     precision_recall,
@@ -27,7 +27,7 @@ from scorer.board.charts.over_time import (
     scaled,
     score_by_amount,
 )
-from scorer.board.charts.panel import Cache, Svg, coordinate
+from scorer.board.charts.panel import ChartCache, Svg, coordinate
 from scorer.live.entry import ColumnScores
 from scorer.settings.rules import MetadataField
 from scorer.wording import counted, in_words
@@ -138,7 +138,7 @@ class Place:
     closes: bool
 
 
-def places(board: Board) -> tuple[Place, ...]:
+def places_of_rows(board: Board) -> tuple[Place, ...]:
     """The place of each row. A baseline between two teams of one tier is in that tier; other rows are single."""
     tiers = [row.primary_certainty.tier if row.primary_certainty else None for row in board.rows]
     around = [_around(tiers, position) if row.baseline else tiers[position] for position, row in enumerate(board.rows)]
@@ -320,7 +320,7 @@ def _sparkline(
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class CaptionedChart:
     """A chart with its caption."""
 
     svg: Svg
@@ -331,7 +331,7 @@ class Figure:
     """The same chart for a phone; None: it is the same."""
 
 
-def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+def board_figures(board: Board, cache: ChartCache | None = None) -> tuple[CaptionedChart, ...]:
     """The charts below the table of a board: who led, and since when. None without two scored entries."""
     teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
@@ -346,29 +346,29 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
         f"{board.track.shown_stage.capitalize()} {board.track.primary_measure.kind.name} of the entry that counted at "
         f"each time; a ring is {ring}{baselines}."
     )
-    return (Figure(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
+    return (CaptionedChart(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
 
 
-def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+def analysis_figures(board: Board, cache: ChartCache | None = None) -> tuple[CaptionedChart, ...]:
     """The charts of a board that need more than the scores on the primary measure."""
     figures = []
     if board.shake_up is not None:
         chart = preliminary_against_final(_moves(board), board.columns[0])
-        figures.append(Figure(chart.svg(cache), _moved(board.shake_up)))
+        figures.append(CaptionedChart(chart.svg(cache), _moved(board.shake_up)))
     if board.curves and board.curves[0].precisions:
         chart = precision_recall([_curve(board, curve.row, curve.precisions) for curve in board.curves])
         levels = in_words(len(RECALLS))
         caption = f"Interpolated precision at {levels} levels of recall, the mean over the queries."
-        figures.append(Figure(chart.svg(cache), caption))
+        figures.append(CaptionedChart(chart.svg(cache), caption))
     if board.curves and board.curves[0].r_precisions:
         curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
         chart = r_precision_by_cutoff(curves, cutoffs(board.track.list_length))
-        figures.append(Figure(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
+        figures.append(CaptionedChart(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
     figures += [figure for each in board.metadata_fields if (figure := _resource(board, each, cache))]
     return tuple(figures)
 
 
-def _resource(board: Board, field: MetadataField, cache: Cache | None) -> Figure | None:
+def _resource(board: Board, field: MetadataField, cache: ChartCache | None) -> CaptionedChart | None:
     """The scores of the ranked teams against a number that they state; None where fewer than two state it."""
     teams = []
     for row in board.rows if field.type == "number" else ():
@@ -385,7 +385,7 @@ def _resource(board: Board, field: MetadataField, cache: Cache | None) -> Figure
         f"{board.track.primary_measure.kind.name} against {field.label}, with 95 % intervals. The line joins the teams "
         f"than which none scores higher for less{others}."
     )
-    return Figure(score_by_amount(teams, field.label, board.columns[0]).svg(cache), caption)
+    return CaptionedChart(score_by_amount(teams, field.label, board.columns[0]).svg(cache), caption)
 
 
 def _history(board: Board, row: Row) -> History:
@@ -397,8 +397,8 @@ def _history(board: Board, row: Row) -> History:
     return History(row.name, counting_scores(board, row), row.baseline, entries)
 
 
-def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> Curve:
-    return Curve(board.rows[row].name, values, board.rows[row].baseline)
+def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> TeamLine:
+    return TeamLine(board.rows[row].name, values, board.rows[row].baseline)
 
 
 def _moves(board: Board) -> list[Moved]:

@@ -18,7 +18,7 @@ from scorer.files import digest
 from scorer.files.writing import LockedError, content_of, locked, part_of, replace_content
 from scorer.wording import quoted
 
-MANIFEST = ".manifest.json"
+SITE_MANIFEST = ".manifest.json"
 """Lists the files that renders wrote, and the snapshot that the last complete render shows."""
 
 LOCK = ".lock"
@@ -115,7 +115,7 @@ def write_first(
         before = _read_manifest(folder)
         if before.snapshot and not before.shows_later(snapshot, is_later) and _changed(folder, contents):
             _refuse_to_overwrite(folder, contents, before.files)
-            replace_content(folder / MANIFEST, _Manifest(before.files | contents.keys()).encoded())
+            replace_content(folder / SITE_MANIFEST, _Manifest(before.files | contents.keys()).encoded())
             for path in _in_order(contents, folder):
                 _replace(folder / path, contents[path])
     return missing
@@ -160,15 +160,15 @@ def _update(folder: Path, contents: Mapping[str, bytes], before: _Manifest, afte
     _refuse_to_overwrite(folder, contents, before.files)
     if before.files == after.files and before.snapshot and not _changed(folder, contents):
         return []
-    replace_content(folder / MANIFEST, _Manifest(before.files | after.files).encoded())
-    for path in {MANIFEST, *before.files, *after.files}:
+    replace_content(folder / SITE_MANIFEST, _Manifest(before.files | after.files).encoded())
+    for path in {SITE_MANIFEST, *before.files, *after.files}:
         with suppress(NotADirectoryError):  # what was a file becomes a folder
             part_of(folder / path).unlink(missing_ok=True)
     in_the_way = _in_the_way(before.files - after.files, after.files)
     deleted = [path for path in sorted(in_the_way) if _delete(folder, path)]
     written = [path for path in _in_order(contents, folder) if _replace(folder / path, contents[path])]
     deleted += [path for path in sorted(before.files - after.files - in_the_way) if _delete(folder, path)]
-    replace_content(folder / MANIFEST, after.encoded())
+    replace_content(folder / SITE_MANIFEST, after.encoded())
     return sorted(written + deleted)
 
 
@@ -186,15 +186,15 @@ def shows(folder: Path, manifest: str) -> bool:
 
 def manifest_of(folder: Path) -> str:
     """The SHA-256 of the manifest of a complete render, in hexadecimal; empty without one."""
-    if not (folder / MANIFEST).is_file() or not _read_manifest(folder).snapshot:
+    if not (folder / SITE_MANIFEST).is_file() or not _read_manifest(folder).snapshot:
         return ""
-    return digest(folder / MANIFEST)
+    return digest(folder / SITE_MANIFEST)
 
 
 def listed_files(folder: Path) -> frozenset[str]:
     """The paths of the files that renders wrote into the folder, which are read again only when they change."""
     try:
-        status = (folder / MANIFEST).stat()
+        status = (folder / SITE_MANIFEST).stat()
     except FileNotFoundError:
         return frozenset()
     return _listed_files(folder, status.st_mtime_ns, status.st_ino)
@@ -227,7 +227,7 @@ def _in_order(paths: Iterable[str], folder: Path) -> list[str]:
 
 def _read_manifest(folder: Path) -> _Manifest:
     """The manifest of the folder; an empty one if the folder has none. Its paths are inside the folder."""
-    file = folder / MANIFEST
+    file = folder / SITE_MANIFEST
     try:
         document = json.loads(file.read_bytes())
         files = frozenset(map(str, document["written by scorer"]))

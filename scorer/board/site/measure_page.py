@@ -38,7 +38,7 @@ class Symbol:
     """In words, with LaTeX between ``$``."""
 
 
-WORDS: Mapping[str, str] = texts_of(__file__, "symbols.toml")["words"]
+SYMBOL_WORDS: Mapping[str, str] = texts_of(__file__, "symbols.toml")["words"]
 SYMBOLS = tuple(Symbol(name, **texts) for name, texts in texts_of(__file__, "symbols.toml")["symbols"].items())
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$")
@@ -91,7 +91,7 @@ def definitions(kinds: Iterable[Kind]) -> tuple[tuple[Markup, Markup], ...]:
         symbols |= {symbol.name: symbol for symbol in more}
         used = _identifiers(symbol.meaning for symbol in more)
     return (
-        *((Markup(word), inline(meaning)) for word, meaning in WORDS.items()),  # noqa: S704  our own words
+        *((Markup(word), inline(meaning)) for word, meaning in SYMBOL_WORDS.items()),  # noqa: S704  our own words
         *((inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
     )
 

@@ -18,7 +18,7 @@ from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
 from scorer.board.board import Board, counting_rule, rules
-from scorer.board.charts.panel import Cache
+from scorer.board.charts.panel import ChartCache
 from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
     document_json,
@@ -68,7 +68,7 @@ from scorer.store.documents import CommitmentDocument
 from scorer.store.log import LOG, LOG_TEXTS, public_pem
 from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened
 
-ASSETS = (
+SITE_ASSETS = (
     *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
     *("board.js", "compare.js", "left.js", "own.js", "rows.js", "sort.js"),
 )
@@ -161,7 +161,7 @@ class SiteContent:
     """One for each track, in the order of the navigation."""
     analyses: Mapping[str, Callable[[], AnalysisView] | None] = field(default_factory=dict)
     """By the names of the tracks, computed when its page is rendered; None: the track has no page with an analysis."""
-    cache: Cache | None = None
+    cache: ChartCache | None = None
     """Has the pictures that were drawn before."""
     timeline: Timeline = NO_TIMELINE
     log: PublishedLog = NO_LOG
@@ -327,7 +327,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         has_timeline=bool(timeline.happenings),
         has_log=bool(log.lines),
     )
-    site = {asset: source(environment, asset) for asset in ASSETS} | sheets
+    site = {asset: source(environment, asset) for asset in SITE_ASSETS} | sheets
 
     def add(folder: str, made: Iterable[Page]) -> None:
         for page in content.each(folder, made):
@@ -434,7 +434,7 @@ def _check_markdown(challenge: Challenge) -> None:
     texts = {"description": challenge.description, "site.footer": challenge.branding.footer}
     texts |= {f"tracks.{track.name}.description": track.description for track in challenge.tracks}
     for key, text in texts.items():
-        templates.check(text, f"{challenge.root / FILE}: {key}")
+        templates.check_links(text, f"{challenge.root / FILE}: {key}")
 
 
 def _style_sheets(challenge: Challenge, environment: Environment) -> dict[str, str]:

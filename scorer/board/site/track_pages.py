@@ -19,7 +19,7 @@ from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge
 from scorer.wording import counted
 
-_RULES, LATE, COMPARE, _SLICES = "rules.html", "late.html", "compare.html", "slices.html"
+_RULES, _LATE, _COMPARE, _SLICES = "rules.html", "late.html", "compare.html", "slices.html"
 
 SHADES = 5
 """The shades of a column of the heat table."""
@@ -33,7 +33,7 @@ def track_links(board: Board) -> tuple[tuple[str, str], ...]:
     folder = board.track.name
     links = [("Rules", f"{folder}/{_RULES}")]
     if board.late:
-        links.append(("Late board", f"{folder}/{LATE}"))
+        links.append(("Late board", f"{folder}/{_LATE}"))
     links += [(f"Board of the phase {past.phase.name}", _past_path(board, past.phase)) for past in board.past]
     return tuple(links)
 
@@ -66,7 +66,7 @@ def compare_pages(view: BoardView) -> Iterator[Page]:
         "data": json.dumps(_compared(view, positions), separators=(",", ":"), ensure_ascii=False),
     }
     about = f"Any two teams of {board.track.title}: the difference of their scores, its interval, and tests."
-    yield Page(f"{board.track.name}/{COMPARE}", "compare.html", about, values)
+    yield Page(f"{board.track.name}/{_COMPARE}", "compare.html", about, values)
 
 
 def _compared(view: BoardView, positions: Sequence[int]) -> dict[str, object]:
@@ -120,7 +120,7 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
     if board.late:
         about = f"Entries of {title} that were received before the first phase or after the end of one. "
         about += "They have no rank."
-        yield Page(f"{folder}/{LATE}", "late.html", about, {**values, "entries": late_entries(board)})
+        yield Page(f"{folder}/{_LATE}", "late.html", about, {**values, "entries": late_entries(board)})
     slugs = {row.folder: row.team.slug for row in board.rows}
     for past in board.past:
         about = f"The board of {title} as it was when the phase {past.phase.name} closed."
