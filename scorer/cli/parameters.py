@@ -201,7 +201,7 @@ def of_challenge(place: str = "folder", *, sites: bool = False) -> Any:
     return OfChallenge(place, sites)
 
 
-def declared(function: Callable[..., object]) -> Iterable[Parameter]:
+def parameters_of(function: Callable[..., object]) -> Iterable[Parameter]:
     """The parameters of a function, or the fields of a dataclass; the default of each is its declaration."""
     return signature(function, eval_str=True).parameters.values()
 
@@ -209,7 +209,7 @@ def declared(function: Callable[..., object]) -> Iterable[Parameter]:
 def add_parameters(parser: Parser, function: Callable[..., object], into: _ActionsContainer | None = None) -> None:
     """Add the arguments and options that a function or a dataclass declares, by default without a title."""
     target = into or parser
-    for parameter in declared(function):
+    for parameter in parameters_of(function):
         match parameter.default:
             case Argument() as one:
                 one.add_to(target, parameter.name, parameter.annotation)
@@ -225,7 +225,7 @@ def _arguments(function: Callable[..., object], values: Mapping[str, Any]) -> di
         each.name: each.annotation(**_arguments(each.annotation, values))
         if isinstance(each.default, Group)
         else values[each.name]
-        for each in declared(function)
+        for each in parameters_of(function)
     }
 
 
@@ -343,7 +343,7 @@ AS_OF = option(
 REASON_HELP = "why; it is recorded, and visitors read it"
 REASON = option("--reason TEXT", REASON_HELP, type=stated)
 ENTRY_HELP = "an entry: its id, its file as messages show it, or the beginning of its SHA-256"
-NAMES = option(
+ROW_NAME_OPTION = option(
     f"--{ROW_NAME.name}",
     f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their paths. "
     f"Default: {ROW_NAME.default}",
@@ -476,8 +476,8 @@ def _of_measures(shell: str) -> dict[str, Any]:
 
 def measure_names() -> list[str]:
     """Return the names that complete a measure: the kinds, with a cut-off where they need one, and the groups."""
-    from scorer.measures import DEFAULT, KINDS, SETS
+    from scorer.measures import DEFAULT_MEASURES, KINDS, SETS
 
     cutoffs = {"required": "@10", "list": "@5,10", "level": "@0.5", "multiple": "@0.5"}
     names = [f"{kind.name}{cutoffs.get(kind.cutoff, '')}" for kind in KINDS]
-    return list(dict.fromkeys([*names, *DEFAULT, *SETS]))
+    return list(dict.fromkeys([*names, *DEFAULT_MEASURES, *SETS]))

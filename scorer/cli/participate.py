@@ -23,7 +23,6 @@ from scorer.cli.parameters import (
     WrongCallError,
     argument,
     check_format,
-    declared,
     form_of,
     format_of,
     group,
@@ -32,6 +31,7 @@ from scorer.cli.parameters import (
     only_track,
     open_challenge,
     option,
+    parameters_of,
 )
 from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need
 from scorer.files import digest, is_regular, is_standard_input, shown
@@ -115,7 +115,7 @@ def _check(
 ) -> int:
     """Check a file, and its metadata unless they are None."""
     from scorer.lists.solution import excluded, read_ids
-    from scorer.scoring.executors.base import checked
+    from scorer.scoring.executors.base import checked_in_child
     from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
     from scorer.settings.tracks import public_lists
 
@@ -126,7 +126,7 @@ def _check(
     queries = _queries(requested, no_solution=no_solution)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
     exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
-    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
+    outcome = checked_in_child(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
     path, whose = printable(shown(file)), f"for track {requested.name}"
     if submission_format not in (None, requested.submission_format):
         without = "reads the file without --tag and --submission-format"
@@ -196,7 +196,7 @@ def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Seq
 def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> dict[str, Fact]:
     """For which other track a file with few queries of this one seems to be, by public lists; empty if for none."""
     from scorer.lists.solution import Solution
-    from scorer.scoring.executors.base import checked
+    from scorer.scoring.executors.base import checked_in_child
     from scorer.scoring.outcomes import Rejected, Rules, Summary
 
     if isinstance(outcome, Rejected):
@@ -207,7 +207,7 @@ def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected |
         return {}
     for track in settings.tracks:
         if track.queries_path is not None and track is not requested:
-            there = checked(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
+            there = checked_in_child(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
             if isinstance(there, Summary) and 2 * there.counts.answered >= there.counts.queries:
                 title, counts = printable(track.title), there.counts
                 return {"title": title, "lists": counts.answered, "queries": counts.queries, "here": here}
@@ -560,7 +560,7 @@ class Evidence:
     def of(self, document: str) -> dict[str, Any]:
         """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
         taken = _DOCUMENTS[document].evidence
-        options = {each.name: each.default.flags[0] for each in declared(Evidence)}
+        options = {each.name: each.default.flags[0] for each in parameters_of(Evidence)}
         for name, value in vars(self).items():
             if value is not None and name not in taken:
                 known = ", ".join(options[each] for each in taken)

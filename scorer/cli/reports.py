@@ -12,9 +12,9 @@ from scorer.cli.evaluate import MEASURES_HELP, AnalysisOptions, FileOptions, che
 from scorer.cli.output import CHALLENGE_FILE, print_message, print_result
 from scorer.cli.parameters import (
     AS_OF,
-    NAMES,
     ONE_TRACK,
     REASON_HELP,
+    ROW_NAME_OPTION,
     OrChallenge,
     WrongCallError,
     argument,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scorer.store.snapshot import Snapshot
 
 
-LARGEST = 1e100
+LARGEST_VALUE = 1e100
 """As in `scoring.analysis.tables`, which a help text must not load."""
 
 
@@ -48,9 +48,9 @@ def _na(text: str) -> float | Literal["drop"]:
     if text == "drop":
         return "drop"
     try:
-        return number(-LARGEST, LARGEST)(text)
+        return number(-LARGEST_VALUE, LARGEST_VALUE)(text)
     except ArgumentTypeError:
-        raise ArgumentTypeError(f"found {quoted(text)}, expected drop or a number up to {LARGEST:g}") from None
+        raise ArgumentTypeError(f"found {quoted(text)}, expected drop or a number up to {LARGEST_VALUE:g}") from None
 
 
 def _column(name: str) -> Any:
@@ -109,7 +109,7 @@ def report(
     table: TableOptions = group(),
     analysis: AnalysisOptions = group(),
     tukey: bool = option("--tukey", "add the randomised Tukey HSD test, which takes longer"),
-    row_name: RowName | None = NAMES,
+    row_name: RowName | None = ROW_NAME_OPTION,
     options: FileOptions = group(),
 ) -> int:
     """Analyse the ranking of a challenge, of submissions, or of any table of values.

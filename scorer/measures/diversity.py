@@ -83,7 +83,7 @@ def coverage(matched: Matched, rel: Threshold) -> Coverage:
     return Coverage(np.append(0, np.cumsum(lengths)), subtopic, query, items, covered.astype(np.float64))
 
 
-def entries(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
+def entries_by_subtopic(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
     """Return the items of a list once for each subtopic that they are relevant to.
 
     With them: [item]: the subtopic; [item]: the index in `hits`, which are such as ``matched.found.top(k)``.
@@ -111,7 +111,7 @@ def novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> Ra
     An item gains (1 - alpha)^c for each of its subtopics, where c is the number of earlier items with that subtopic.
     """
     hits = matched.found.top(k)
-    _, subtopic, item = entries(matched, hits, rel)
+    _, subtopic, item = entries_by_subtopic(matched, hits, rel)
     earlier = count_so_far(subtopic) - 1
     gain = np.bincount(item, _powers(alpha, earlier)[earlier], minlength=len(hits))
     return RankValues(hits.query, hits.rank, np.asarray(gain, dtype=np.float64))
@@ -249,7 +249,7 @@ def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: _Patience = 0.5, r
 @kind(name="P-IA", subtopics=True)
 def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the precision at k."""
-    hits, _, _ = entries(matched, matched.found, rel)
+    hits, _, _ = entries_by_subtopic(matched, matched.found, rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.count(hits, k), np.maximum(covered, 1) * k, covered > 0)
 
@@ -257,7 +257,7 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
 @_diverse(name="AP-IA", aliases={"MAP-IA": {}}, mean_name="MAP-IA")
 def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the average precision."""
-    hits, subtopic, _ = entries(matched, matched.found, rel)
+    hits, subtopic, _ = entries_by_subtopic(matched, matched.found, rel)
     judged = coverage(matched, rel)
     shares = count_so_far(subtopic) / hits.rank / judged.items[subtopic]
     return ratio(matched.total(hits, shares), np.maximum(judged.covered, 1), judged.covered > 0)
@@ -266,7 +266,7 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
 @_diverse(name="StRecall", aliases={"strec": {}})
 def subtopic_recall(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The share of the subtopics that the list covers."""
-    hits, subtopic, _ = entries(matched, matched.found.top(k), rel)
+    hits, subtopic, _ = entries_by_subtopic(matched, matched.found.top(k), rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.total(hits.where(count_so_far(subtopic) == 1)), np.maximum(covered, 1), covered > 0)
 

@@ -45,7 +45,7 @@ def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Flo
     return quotients
 
 
-def rows_of(values: Floats, rows: Ints) -> Floats:
+def rows_at(values: Floats, rows: Ints) -> Floats:
     """Return the rows at some positions; the array itself, not a copy, if these are all of its rows in their order."""
     return values if np.array_equal(rows, np.arange(len(values))) else values[rows]
 
@@ -418,10 +418,10 @@ def once(
 GainMap = tuple[tuple[float, float], ...]
 """A gain for each grade: pairs of grade and gain, by ascending grade."""
 
-Value = float | str | GainMap
+ParameterValue = float | str | GainMap
 """The value of a parameter: a number, a word, or a gain for each grade."""
 
-Given = Value | Mapping[float, float]
+GivenValue = ParameterValue | Mapping[float, float]
 """A value as a caller may give it."""
 
 Cutoff = int | float | tuple[int, ...] | None
@@ -617,7 +617,7 @@ class Parameter:
         ]
         return " or ".join(values)
 
-    def value(self, given: Given) -> Value:
+    def value(self, given: GivenValue) -> ParameterValue:
         """Return the value that `given` means, as text or as a number; raise MeasureError if it is not allowed."""
         if self.mapped and isinstance(given, Mapping | tuple):
             return self._gains(given)
@@ -645,7 +645,7 @@ class Parameter:
     def _refusal(self, found: str) -> MeasureError:
         return MeasureError(f"takes {self.allowed} as {self.name}; found {quoted(found)}")
 
-    def spelled(self, value: Value) -> str:
+    def spelled(self, value: ParameterValue) -> str:
         """The parameter with this value as names have it: ``rel=2``, ``gain=exp``, ``gain={1:3.5,2:9}``."""
         if isinstance(value, tuple):
             gains = ",".join(f"{_spelled(grade)}:{_spelled(gain)}" for grade, gain in value)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from scorer.measures.gain import LOG_2, ROUNDING, Gains, best_grades, discounts, share_of_best
+from scorer.measures.gain import LOG_2, SUM_ROUNDING, Gains, best_grades, discounts, share_of_best
 from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import (
     About,
@@ -37,7 +37,7 @@ def highest_rbp(matched: Matched, k: int | None, *, p: _Persistence, gain: RbpGa
     best = replace(matched, found=matched.ideal, retrieved=matched.total(matched.ideal).astype(np.int64))
     scores = rank_biased_precision.function(best, k, p=p, gain=gain, rel=rel)
     with np.errstate(over="ignore"):
-        return np.where(np.isnan(scores), 0, scores) * (1 + ROUNDING)
+        return np.where(np.isnan(scores), 0, scores) * (1 + SUM_ROUNDING)
 
 
 def _binary_rbp(measure: Measure) -> Measure | None:
@@ -127,7 +127,7 @@ Extrapolated = Annotated[float, About(least=0.001, most=0.9999)]
     redirected={"depth": {"list": "Compat"}, "normalise": {"*": "Compat"}, "normalize": {"*": "Compat"}},
     closed_form=False,
 )
-def rank_biased_overlap(matched: Matched, *, p: Extrapolated = 0.95) -> Floats:
+def overlap_with_ideal(matched: Matched, *, p: Extrapolated = 0.95) -> Floats:
     """The overlap of the list with the ideal list, extrapolated to lists without an end."""
     found, wanted = matched.found.relevant(), matched.relevant_items()
     ranks = found.rank, _ideal_ranks(found)

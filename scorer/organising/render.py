@@ -39,7 +39,7 @@ from scorer.organising.restore import check_published
 from scorer.organising.rules import settings
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.scoring.analysis.compare import need_mean
-from scorer.scoring.analysis.kept import Task, Words, number_of
+from scorer.scoring.analysis.kept import Task, TaskWords, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
@@ -171,7 +171,7 @@ def _computed_analysis(task: Task) -> str:
     return _ANALYSIS.dump_json(analysis_view(analysed(task))).decode()
 
 
-_WORDS = Words("track", "tracks", "team", "teams", "query", "queries")
+_WORDS = TaskWords("track", "tracks", "team", "teams", "query", "queries")
 """What texts about a challenge call its algorithms and its cases."""
 
 HIDDEN = "its phase publishes no statistics"

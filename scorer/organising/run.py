@@ -383,7 +383,7 @@ def similar_entries(challenge: Challenge, store: Store, track: Track, most: int)
 
     Sketches of runs are kept next to the database. Raises ScorerError.
     """
-    from scorer.runs.similar import WIDTH, Alike, shared, similar, sketch  # noqa: PLC0415 (as above)
+    from scorer.runs.similar import SKETCH_WIDTH, Alike, shared, similar, sketch  # noqa: PLC0415 (as above)
 
     rules, states, runs = scored_runs(challenge, store, track)
     solution, depth = rules.read_solution(), rules.track.list_length
@@ -404,7 +404,7 @@ def similar_entries(challenge: Challenge, store: Store, track: Track, most: int)
     def computed(rows: Ints) -> Floats:
         return np.array([sketch(solution, runs[digests[row]], depth) for row in rows.tolist()])
 
-    sketches = kept.values("sketch", WIDTH, computed)
+    sketches = kept.values("sketch", SKETCH_WIDTH, computed)
     arrays.tidy()
     found = similar(sketches, [next(iter(by_digest[digest])) for digest in digests], most)
     of_lists = []

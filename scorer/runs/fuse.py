@@ -28,7 +28,7 @@ from scorer.lists.reading.memory import Table
 from scorer.measures.matched import Floats, Ints
 from scorer.runs import fusion
 from scorer.runs.aligned import AlignedRuns, Run, Runs, by_id_within_ties, for_each_part, runs_of
-from scorer.runs.fusion import Given, Method, Normalisation, Weights
+from scorer.runs.fusion import GivenParameter, Method, Normalisation, Weights
 from scorer.wording import counted, printable, quoted, suggestion
 
 _ROWS = 1 << 20
@@ -46,7 +46,7 @@ class Sink:
 
     def __init__(self, stream: BinaryIO, form: DetectedFormat) -> None:
         self._stream, self._form = stream, form
-        self.counts = Counts()
+        self.counts = FusedCounts()
         self._batches: list[Ranked] = []
 
     def prepared(self, lists: FusedLists) -> Any:
@@ -58,7 +58,7 @@ class Sink:
         """Write content after that which was written before."""
         self._batches.append(content)
 
-    def append(self, part: tuple[Any, Counts]) -> None:
+    def append(self, part: tuple[Any, FusedCounts]) -> None:
         """Write the content of a part of the lists, and count what it has."""
         content, counts = part
         self.write(content)
@@ -68,7 +68,7 @@ class Sink:
         """Forget everything that was written."""
         self._stream.seek(0)
         self._stream.truncate()
-        self.counts, self._batches = Counts(), []
+        self.counts, self._batches = FusedCounts(), []
 
     def finish(self) -> None:
         """Write what is still to be written."""
@@ -263,7 +263,7 @@ class Fusion:
     settings: Mapping[str, float | Weights]
 
     @classmethod
-    def named(cls, method: str, norm: str | None, parameters: Mapping[str, Given], runs: int) -> Fusion:
+    def named(cls, method: str, norm: str | None, parameters: Mapping[str, GivenParameter], runs: int) -> Fusion:
         """The fusion of these names for a number of runs. Raises FusionError."""
         if runs < 2:
             raise FusionError(f"found {counted(runs, 'run')}; expected two or more to fuse")
@@ -300,7 +300,7 @@ class FusedLists:
     """[row]"""
     rank: Ints
     """[row]: from 1."""
-    counts: Counts
+    counts: FusedCounts
 
     @classmethod
     def of(cls, runs: AlignedRuns, fusion: Fusion, depth: int | None) -> FusedLists:
@@ -316,7 +316,7 @@ class FusedLists:
             runs.item[order],
             score[order],
             rank,
-            Counts(
+            FusedCounts(
                 queries=len(runs.queries),
                 items=order.size,
                 lists=np.count_nonzero(runs.length.reshape(-1, runs.runs), axis=0),
@@ -337,7 +337,7 @@ class FusedLists:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class FusedCounts:
     """What was fused."""
 
     queries: int = 0
@@ -348,8 +348,8 @@ class Counts:
     repeated: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     """[run]: the number of items that were left out, because an earlier one of the same list has the same id."""
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+    def __add__(self, other: FusedCounts) -> FusedCounts:
+        return FusedCounts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 def best_first(runs: AlignedRuns, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
@@ -402,7 +402,7 @@ def fuse(
     to: None = ...,
     to_format: str | None = ...,
     submission_format: str | None = ...,
-    **parameters: Given,
+    **parameters: GivenParameter,
 ) -> Table: ...
 
 
@@ -416,7 +416,7 @@ def fuse(
     to: str | os.PathLike[str],
     to_format: str | None = ...,
     submission_format: str | None = ...,
-    **parameters: Given,
+    **parameters: GivenParameter,
 ) -> None: ...
 
 
@@ -429,7 +429,7 @@ def fuse(
     to: str | os.PathLike[str] | None = None,
     to_format: str | None = None,
     submission_format: str | None = None,
-    **parameters: Given,
+    **parameters: GivenParameter,
 ) -> Table | None:
     """Fuse two or more runs into one.
 
@@ -474,7 +474,7 @@ def fuse(
     fusion = Fusion.named(method, norm, parameters, len(named))
     check_depth(depth)
     if to is None:
-        tables: list[tuple[pa.Table, Counts]] = []
+        tables: list[tuple[pa.Table, FusedCounts]] = []
         for_each_part(named, partial(_fused, fusion, depth, FusedLists.table), tables)
         fused: Table = pa.concat_tables([table for table, _ in tables])
         return fused
@@ -501,7 +501,7 @@ def target_format(path: str, name: str | None) -> DetectedFormat:
 
 def _fused(
     fusion: Fusion, depth: int | None, prepared: Callable[[FusedLists], _Content], part: AlignedRuns
-) -> tuple[_Content, Counts]:
+) -> tuple[_Content, FusedCounts]:
     """Fuse the lists of some queries; return the content that they become, and what was fused."""
     lists = FusedLists.of(part, fusion, depth)
     return prepared(lists), lists.counts
@@ -509,7 +509,7 @@ def _fused(
 
 def fuse_to(
     runs: Sequence[Run], fusion: Fusion, depth: int | None, target: Path | BinaryIO, form: DetectedFormat
-) -> Counts:
+) -> FusedCounts:
     """Fuse runs into a file, which is complete or not written at all. Raises ScorerError where it cannot be written."""
     where = printable(str(target)) if isinstance(target, Path) else "standard output"
     try:

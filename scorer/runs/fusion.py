@@ -16,7 +16,7 @@ from scorer.wording import counted, quoted
 Weights = Floats
 """[run]: its weight."""
 
-Given = float | str | Sequence[float]
+GivenParameter = float | str | Sequence[float]
 """The value of a parameter as a caller may give it: a number, weights, or either as text."""
 
 STEP = 0.1
@@ -43,7 +43,7 @@ class Method(Declared[Floats]):
         ]
         return f"{self.name}({', '.join(settings)})" if settings else self.name
 
-    def settings(self, given: Mapping[str, Given], runs: int) -> dict[str, float | Weights]:
+    def settings(self, given: Mapping[str, GivenParameter], runs: int) -> dict[str, float | Weights]:
         """Return the values of the parameters, given by name, for a number of runs.
 
         Raises FusionError where the method has no such parameter or does not take this value, or a value is missing.
@@ -77,7 +77,7 @@ class Method(Declared[Floats]):
 method = declaration(Method)
 
 
-def value_of(parameter: Parameter, given: Given, runs: int) -> float | Weights:
+def value_of(parameter: Parameter, given: GivenParameter, runs: int) -> float | Weights:
     """Return the value of a parameter that `given` means. Raises FusionError where it is not allowed."""
     refusal = FusionError(f"{parameter.name}: expected {parameter.allowed}; found {quoted(str(given))}")
     parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
@@ -290,7 +290,7 @@ def mixed(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
 
 
 @method(name="rrf", uses="ranks")
-def reciprocal_rank(runs: AlignedRuns, *, k: Offset = 60.0) -> Floats:
+def reciprocal_rank_fusion(runs: AlignedRuns, *, k: Offset = 60.0) -> Floats:
     """The sum of the reciprocals of the item's ranks, each with an offset."""
     return total(runs, 1 / (k + runs.rank))
 

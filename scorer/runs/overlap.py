@@ -229,10 +229,10 @@ def _earlier_in_both(lists: PairedLists) -> Floats:
 
 SIMILARITIES = (rank_biased_overlap, average_overlap, jaccard, overlap_of_sets, kendall, ap_correlation)
 
-DEFAULT = ("RBO", "Jaccard@10", "tauAP")
+DEFAULT_SIMILARITIES = ("RBO", "Jaccard@10", "tauAP")
 """The measures that are computed if none is named."""
 
-registry = Registry(SIMILARITIES, listing="`scorer overlap --measures` lists all")
+similarity_registry = Registry(SIMILARITIES, listing="`scorer overlap --measures` lists all")
 
 
 def similarity(measure: Measure, lists: PairedLists) -> Floats:
@@ -241,7 +241,7 @@ def similarity(measure: Measure, lists: PairedLists) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class RunPair:
     """The similarity of two runs."""
 
     first: str
@@ -265,13 +265,13 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """The similarity of each pair of runs; ``overlaps["bm25", "dense"]`` is a `Pair`."""
+    """The similarity of each pair of runs; ``overlaps["bm25", "dense"]`` is a `RunPair`."""
 
     runs: tuple[str, ...]
     """The names of the runs."""
     measures: Mapping[str, Measure]
     """The measures by their requested names."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RunPair, ...]
     """First and second run, first and third, and so on."""
     queries: int
     """The number of queries that any of the runs has."""
@@ -280,7 +280,7 @@ class Overlaps:
     repeated: Mapping[str, int]
     """By run, the number of repeated items; each item counts once, at its first rank."""
 
-    def __getitem__(self, names: tuple[str, str]) -> Pair:
+    def __getitem__(self, names: tuple[str, str]) -> RunPair:
         pair = next((pair for pair in self.pairs if (pair.first, pair.second) == names), None)
         if pair is None:
             raise KeyError(names)
@@ -311,7 +311,7 @@ class Overlaps:
 
 def overlap(
     runs: Runs,
-    measures: str | Iterable[str] = DEFAULT,
+    measures: str | Iterable[str] = DEFAULT_SIMILARITIES,
     *,
     depth: int | None = None,
     submission_format: str | None = None,
@@ -372,8 +372,8 @@ def requested_measures(names: str | Iterable[str]) -> dict[str, Measure]:
     return {
         name: measure
         for text in texts
-        for listed in registry.listed(text)
-        for name, measure in registry.named(listed).items()
+        for listed in similarity_registry.listed(text)
+        for name, measure in similarity_registry.named(listed).items()
     }
 
 
@@ -410,7 +410,7 @@ def _overlaps(names: Sequence[str], measures: Mapping[str, Measure], parts: Sequ
     for number, (first, second) in enumerate(combinations(range(len(names)), 2)):
         both = answered[first] & answered[second]
         per_query = {name: scores[place, number, both] for place, name in enumerate(measures)}
-        pairs.append(Pair(names[first], names[second], tuple(queries[both]), per_query))
+        pairs.append(RunPair(names[first], names[second], tuple(queries[both]), per_query))
     missing = (~answered).sum(axis=1).tolist()
     repeated = np.sum([part.repeated for part in parts], axis=0).tolist()
     return Overlaps(
@@ -469,7 +469,7 @@ def _unjudged(solution: Solution, depth: int, run: AlignedRuns) -> list[tuple[in
     return list(zip(query[chosen].tolist(), take(item, chosen).to_pylist(), strict=True))
 
 
-def written(pairs: Iterable[tuple[str, str]]) -> str:
+def pool_text(pairs: Iterable[tuple[str, str]]) -> str:
     """The pool as text: columns with tabs between them, and an empty grade in each row."""
     text = io.StringIO()
     rows = csv.writer(text, delimiter="\t", lineterminator="\n")

@@ -38,7 +38,7 @@ RARITY = 2, 2, 2, 1, 1, 1
 SAMPLED, MOST_SAMPLED = 200, 300
 """How many traces a sample has where every list is full, and at most: those with the lowest hashes."""
 
-WIDTH = 2 + len(RARITY) * MOST_SAMPLED
+SKETCH_WIDTH = 2 + len(RARITY) * MOST_SAMPLED
 """How many numbers a sketch has: two halves of the digest of the lists, then the hashes of each sample."""
 
 _EMPTY = -1.0
@@ -101,7 +101,7 @@ class Alike:
 
 
 def sketch(solution: Solution, run: Run, depth: int) -> Floats:
-    """The sketch of a run, [value] with `WIDTH` values, by its first `depth` ranks. Raises SubmissionError."""
+    """The sketch of a run, [value] with `SKETCH_WIDTH` values, by its first `depth` ranks. Raises SubmissionError."""
     parts: list[tuple[np.uint64, list[Floats]]] = []
     for_each_part([run], partial(_sketched, solution, depth), parts)
     digest = np.array([own for own, _ in parts], dtype=np.uint64).sum(dtype=np.uint64)

@@ -20,7 +20,7 @@ from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Ints, JudgedItems, Matched, Parameter
 from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
 from scorer.runs.fuse import METHODS, Fusion, check_depth, method_named, normalisation_named
-from scorer.runs.fusion import STEP, Given, Method, Normalisation, Weights, value_of
+from scorer.runs.fusion import STEP, GivenParameter, Method, Normalisation, Weights, value_of
 from scorer.scoring.outcomes import aggregated, check_gains
 from scorer.wording import counted, html_table
 
@@ -100,7 +100,7 @@ def tune(
     method: str = "wsum",
     norm: str | None = None,
     *,
-    grid: Sequence[Given] | None = None,
+    grid: Sequence[GivenParameter] | None = None,
     step: float | None = None,
     depth: int | None = None,
     solution_format: str | None = None,
@@ -168,7 +168,9 @@ def parameter_of(method: Method) -> Parameter:
     return method.parameters[0]
 
 
-def _grid(parameter: Parameter, grid: Sequence[Given] | None, step: float | None, runs: int) -> list[float | Weights]:
+def _grid(
+    parameter: Parameter, grid: Sequence[GivenParameter] | None, step: float | None, runs: int
+) -> list[float | Weights]:
     """The values to try. Raises FusionError."""
     if grid is not None:
         values = [value_of(parameter, given, runs) for given in grid]

@@ -25,7 +25,7 @@ from scorer.lists.reading.arrow import take
 from scorer.lists.reading.blocks import reported
 from scorer.lists.slices import Listed, Slice, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
-from scorer.measures import DEFAULT, Measure, parse, registry
+from scorer.measures import DEFAULT_MEASURES, Measure, parse, registry
 from scorer.measures.matched import Bools, Floats
 from scorer.measures.names import MeasureNames
 from scorer.options import (
@@ -526,7 +526,7 @@ SubmissionsByName = (
 def evaluate(
     solution: Source | Solution,
     submission: SubmissionsByName,
-    measures: MeasureNames = DEFAULT,
+    measures: MeasureNames = DEFAULT_MEASURES,
     per_query: bool = False,
     *,
     tie_bounds: bool = False,
@@ -538,7 +538,7 @@ def evaluate(
 def evaluate(
     solution: Source | Solution,
     submission: Source,
-    measures: MeasureNames = DEFAULT,
+    measures: MeasureNames = DEFAULT_MEASURES,
     per_query: bool = False,
     *,
     tie_bounds: bool = False,
@@ -550,7 +550,7 @@ def evaluate(
 def evaluate(
     solution: Source | Solution,
     submission: Source | SubmissionsByName,
-    measures: MeasureNames = DEFAULT,
+    measures: MeasureNames = DEFAULT_MEASURES,
     per_query: bool = False,
     *,
     tie_bounds: bool = False,
@@ -661,7 +661,7 @@ def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bou
     policies = options.policies()
     named = registry.requested(dict(measures) if by_name else measures)
     if not named:
-        raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT[:2])}")
+        raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT_MEASURES[:2])}")
     names = {name: measure.at_threshold(options.rel) for name, measure in named.items()}
     return Request(names, options.rules(names.values(), tie_bounds=tie_bounds), options, policies)
 

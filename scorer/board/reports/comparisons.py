@@ -8,8 +8,7 @@ from dataclasses import replace
 
 from scorer.board.reports.scores import MEAN
 from scorer.measures.matched import Floats
-from scorer.runs.overlap import Overlaps
-from scorer.runs.overlap import Pair as RunPair
+from scorer.runs.overlap import Overlaps, RunPair
 from scorer.runs.similar import Alike
 from scorer.scoring.analysis.analysis import TaskAnalysis, defined, json_text
 from scorer.scoring.analysis.compare import Comparison, Pair

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from scorer.lists.solution import Solution
     from scorer.measures import Measure
     from scorer.measures.trec_eval import Printed
-    from scorer.scoring.statistics.paired_tests import Comparison
+    from scorer.scoring.statistics.paired_tests import PairedComparison
 
 
 MEAN = "all"
@@ -69,7 +69,7 @@ def is_count(measure: Measure) -> bool:
     return measure.kind.aggregation == "sum"
 
 
-Comparisons = Mapping[str, tuple["Comparison", ...]]
+Comparisons = Mapping[str, tuple["PairedComparison", ...]]
 """The comparisons of all pairs of submissions, by measure."""
 
 
@@ -163,7 +163,7 @@ def _is_best(report: ScoreReport, index: int, measure: str) -> bool:
     return len(printed) > 1 and printed[index] == max((mean for mean in printed if not math.isnan(mean)), default=None)
 
 
-def _letters_below(comparisons: tuple[Comparison, ...], index: int) -> str:
+def _letters_below(comparisons: tuple[PairedComparison, ...], index: int) -> str:
     """Return the letters of the submissions whose scores are significantly lower than those of submission `index`."""
     significant = [pair for pair in comparisons if pair.significant]
     below = [pair.second for pair in significant if pair.first == index and pair.difference > 0]

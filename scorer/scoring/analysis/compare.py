@@ -16,15 +16,15 @@ from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure, registry
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.analysis import (
-    VERSION,
-    Document,
+    ANALYSIS_VERSION,
+    AnalysisDocument,
     Settings,
     TaskAnalysis,
     analysed,
     defined,
     task_document,
 )
-from scorer.scoring.analysis.kept import Task, Words, without_missing
+from scorer.scoring.analysis.kept import Task, TaskWords, without_missing
 from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, takes_options
 from scorer.scoring.outcomes import aggregated
 from scorer.scoring.statistics.paired_tests import effect_sizes
@@ -136,13 +136,13 @@ class Comparison(Tabular):
 
     def to_dict(self) -> dict[str, object]:
         """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
-        differences: Document = {}
-        decisive: Document = {}
+        differences: AnalysisDocument = {}
+        decisive: AnalysisDocument = {}
         for pair in self.pairs:
             differences.setdefault(pair.first, {})[pair.second] = _difference(pair)
             decisive.setdefault(pair.first, {})[pair.second] = [asdict(case) for case in pair.decisive]
         return {
-            "version": VERSION,
+            "version": ANALYSIS_VERSION,
             **task_document(self.analysis),
             "differences": differences,
             "decisive": decisive,
@@ -180,7 +180,7 @@ class Comparison(Tabular):
         return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
 
 
-def _difference(pair: Pair) -> Document:
+def _difference(pair: Pair) -> AnalysisDocument:
     return {
         "difference": defined(pair.difference),
         "interval": None if pair.interval is None else list(pair.interval),
@@ -213,7 +213,7 @@ def _shown(value: _Value) -> str:
     return str(value)
 
 
-_WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
+_WORDS = TaskWords("measure", "measures", "submission", "submissions", "query", "queries")
 
 
 @takes_options
@@ -276,7 +276,7 @@ def compare(
     chosen = dict([one_measure(measure)]) if isinstance(measure, str | Measure) else registry.requested(measure)
     tasks, notes = run_tasks(solution, submissions, chosen, **options)
     names = {str(each): name for name, each in reversed(chosen.items())}
-    results = {names[task.name]: replace(compared(task, settings), notes=notes) for task in tasks}
+    results = {names[task.name]: replace(comparison_of(task, settings), notes=notes) for task in tasks}
     return replace(next(iter(results.values())), by_measure=results)
 
 
@@ -310,7 +310,7 @@ def run_tasks(
     }
 
 
-def with_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> list[Task]:
+def tasks_of_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> list[Task]:
     """Return the task, and a task for each slice of these queries on which all submissions have a score; the notes of
     the task name the others.
     """
@@ -368,10 +368,10 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
     )
 
 
-def compared(task: Task, settings: Settings, slices: Sequence[Task] = ()) -> Comparison:
+def comparison_of(task: Task, settings: Settings, slices: Sequence[Task] = ()) -> Comparison:
     """Return the comparison of the algorithms of a task, and on its slices; missing values are left out."""
     analysis = analysed(without_missing(task, "drop"), settings)
-    parts = {part.name.removeprefix(f"{task.name}, "): compared(part, settings) for part in slices}
+    parts = {part.name.removeprefix(f"{task.name}, "): comparison_of(part, settings) for part in slices}
     name = analysis.task.measure or analysis.task.name
     return Comparison(name, _pairs(analysis), analysis, settings, slices=parts)
 

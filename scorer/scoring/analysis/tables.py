@@ -33,7 +33,7 @@ _COLUMNS: Mapping[str, tuple[str, ...]] = {
 """The columns of a table and their names, compared as those of other tables; others are ignored."""
 _IDS = ("task", "algorithm", "case")
 
-MISSING = ("", "na", "nan", "n/a", "null", "none")
+MISSING_VALUES = ("", "na", "nan", "n/a", "null", "none")
 """What a missing value is written as, in lower case."""
 
 _LARGEST = 1e100
@@ -150,7 +150,7 @@ def _checked(held: tables.Columns, line: Ints, findings: Findings) -> _Rows:
     column = held["value"]
     if tables.is_text(column.type):
         column = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
-        missing = booleans(pc.is_in(pc.ascii_lower(column), value_set=texts(MISSING)))
+        missing = booleans(pc.is_in(pc.ascii_lower(column), value_set=texts(MISSING_VALUES)))
         value = numbers(column)
     else:
         value = floats(pc.cast(column, pa.float64(), safe=False))

@@ -16,7 +16,7 @@ import numpy as np
 from scorer.measures.matched import Bools, Floats, Ints, ratio
 from scorer.options import LEVEL, SEED, OverallRule
 from scorer.scoring.statistics import blocks, in_threads
-from scorer.scoring.statistics.all_pairs import ROUNDING, ExactSums
+from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, ExactSums
 from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
 from scorer.scoring.statistics.resampling import column_quantiles
 
@@ -82,14 +82,16 @@ def consensus(ranks_by_task: Ints) -> Floats:
 
 # Preliminary and final
 
-SETS = 1_000
+RANDOM_SETS = 1_000
 """The number of random sets of preliminary queries."""
 
 _CHUNK = 1 << 21
 """The number of random numbers that are in memory at a time."""
 
 
-def split_means(scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = SETS, seed: int = SEED) -> Floats:
+def split_means(
+    scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = RANDOM_SETS, seed: int = SEED
+) -> Floats:
     """Return the means over the preliminary queries and over the final ones, and over those of random sets.
 
     [submission, 2 * (1 + sets)]: the preliminary mean, those of the random sets of preliminary queries, and the final
@@ -175,7 +177,7 @@ def _ranked(values: Floats, decimals: int | None) -> Ints:
     position = np.zeros(values.shape, dtype=np.int64)
     if values.shape[-1] > 1:
         with np.errstate(invalid="ignore"):
-            opens = before - after > ROUNDING * np.maximum(np.abs(before), np.abs(after))
+            opens = before - after > EQUAL_WITHIN * np.maximum(np.abs(before), np.abs(after))
         at = np.arange(1, values.shape[-1])
         position[..., 1:] = np.maximum.accumulate(np.where(opens, at, 0), axis=-1)
     undefined = np.isnan(ordered)
@@ -256,7 +258,7 @@ def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
     return ranking(((p_values <= level) & others).sum(axis=1) / (count - 1))
 
 
-RULES: Mapping[str, Callable[[Floats], Ranking]] = {
+RANKING_RULES: Mapping[str, Callable[[Floats], Ranking]] = {
     "mean": lambda scores: ranking(means(scores)),
     "median": lambda scores: ranking(_medians(scores)),
     "mean-rank": lambda scores: ranking(means(_query_ranks(scores)), higher_is_better=False),
