@@ -41,8 +41,8 @@ from scorer.lists.reading.blocks import (
     Reader,
     UnreadableError,
     beginning,
-    blocks,
-    checked,
+    blocks_of,
+    checked_utf8,
     open_bytes,
     read_chunk,
     sample,
@@ -215,10 +215,10 @@ def opened(
             if _is_blank(head.content):
                 raise UnreadableError("the file is empty")
             if detected.is_predicted:
-                checked(head.content, 1)
+                checked_utf8(head.content, 1)
             yield detected, head, iter([head])
             return
-        rest = blocks(stream, start, limits)
+        rest = blocks_of(stream, start, limits)
         first = next((block for block in rest if not _is_blank(block.content)), None)
         if first is None:
             raise UnreadableError("the file is empty")
@@ -361,7 +361,7 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
             return "the file is empty" if whole else ""
         lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:
-            checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
+            checked_utf8(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
             return "" if recognised(lines, "submission_format") else _foreign(lines)
     except InaccessibleError:
         return ""

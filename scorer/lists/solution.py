@@ -25,7 +25,7 @@ from scorer.lists.reading.arrow import (
     fingerprints,
     id_order,
     integers,
-    joined,
+    one_array,
     pc,
     plain_spelling,
     take,
@@ -37,7 +37,7 @@ from scorer.lists.reading.blocks import (
     Lines,
     Ranked,
     UnreadableError,
-    blocks,
+    blocks_of,
     findings_about,
     open_bytes,
     reported,
@@ -353,9 +353,9 @@ def excluded_pairs(listed: _Listed, limits: Limits = OWN_FILES) -> ExcludedPairs
         else:
             if isinstance(listed, Mapping):
                 listed = {query: [*ids] if isinstance(ids, Set) else ids for query, ids in listed.items()}
-            batches = [memory.ranked(listed, findings)]
-    query = joined(take(batch.query, batch.row_of_item) for batch in batches)
-    return ExcludedPairs(query, joined(batch.item for batch in batches))
+            batches = [memory.ranked_of(listed, findings)]
+    query = one_array(take(batch.query, batch.row_of_item) for batch in batches)
+    return ExcludedPairs(query, one_array(batch.item for batch in batches))
 
 
 def is_excluded(excluded: Excluded, query: pa.StringArray, item: pa.StringArray) -> Bools:
@@ -368,7 +368,7 @@ def is_excluded(excluded: Excluded, query: pa.StringArray, item: pa.StringArray)
     return np.isin(pair[listed:], pair[:listed])
 
 
-Source = str | os.PathLike[str] | memory.Source
+Source = str | os.PathLike[str] | memory.MemorySource
 """A path or a URL, or an object that `lists.reading.memory` reads."""
 
 
@@ -490,7 +490,7 @@ class Solution:
         if (parts := graded_dicts(source, copied=copied)) is not None:
             return cls(**parts)
         with findings_about("the solution", SolutionError) as findings:
-            return cls.of([memory.graded(source, findings)], findings)
+            return cls.of([memory.graded_of(source, findings)], findings)
 
     @classmethod
     def of_file(
@@ -639,7 +639,7 @@ class Solution:
 def read_ids(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> pa.StringArray:
     """The ids in a file with one id a line, each once, in the order of the file. Raises SolutionError."""
     with findings_about(shown(path), SolutionError), open_bytes(path, limits=limits) as stream:
-        parts = [Lines.of(block).text for block in blocks(stream, limits=limits)]
+        parts = [Lines.of(block).text for block in blocks_of(stream, limits=limits)]
         if not any(map(len, parts)):
             raise UnreadableError("the file is empty; expected one id a line")
     return coded(parts)[1]

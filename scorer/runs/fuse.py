@@ -19,12 +19,12 @@ import pyarrow as pa
 
 from scorer.errors import Findings, FusionError, ScorerError
 from scorer.files.writing import temporary_folder
-from scorer.lists.conversion import format_of
+from scorer.lists.conversion import format_by_suffix
 from scorer.lists.detection import DetectedFormat, format_named
 from scorer.lists.formats import SubmissionContent, UnwritableError, fitting, parquet, trec
 from scorer.lists.reading.arrow import from_numpy, pc, take, text_buffers, texts
 from scorer.lists.reading.blocks import Ranked, UnreadableError
-from scorer.lists.reading.memory import Table
+from scorer.lists.reading.memory import PyarrowTable
 from scorer.measures.matched import Floats, Ints
 from scorer.runs import fusion
 from scorer.runs.aligned import AlignedRuns, Run, Runs, by_id_within_ties, for_each_part, runs_of
@@ -403,7 +403,7 @@ def fuse(
     to_format: str | None = ...,
     submission_format: str | None = ...,
     **parameters: GivenParameter,
-) -> Table: ...
+) -> PyarrowTable: ...
 
 
 @overload
@@ -430,7 +430,7 @@ def fuse(
     to_format: str | None = None,
     submission_format: str | None = None,
     **parameters: GivenParameter,
-) -> Table | None:
+) -> PyarrowTable | None:
     """Fuse two or more runs into one.
 
     Parameters
@@ -476,7 +476,7 @@ def fuse(
     if to is None:
         tables: list[tuple[pa.Table, FusedCounts]] = []
         for_each_part(named, partial(_fused, fusion, depth, FusedLists.table), tables)
-        fused: Table = pa.concat_tables([table for table, _ in tables])
+        fused: PyarrowTable = pa.concat_tables([table for table, _ in tables])
         return fused
     fuse_to(named, fusion, depth, Path(to), target_format(os.fspath(to), to_format))
     return None
@@ -493,7 +493,7 @@ def target_format(path: str, name: str | None) -> DetectedFormat:
     try:
         if name is not None:
             return format_named(name)
-        detected = format_of(path)
+        detected = format_by_suffix(path)
         return format_named(trec.NAME) if detected is None else detected
     except UnreadableError as error:
         raise FusionError(str(error)) from error

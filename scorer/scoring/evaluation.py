@@ -23,7 +23,7 @@ from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
 from scorer.lists.reading.blocks import reported
-from scorer.lists.slices import Listed, Slice, read_slices
+from scorer.lists.slices import Slice, SliceSource, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
 from scorer.measures import DEFAULT_MEASURES, Measure, parse, registry
 from scorer.measures.matched import Bools, Floats
@@ -342,7 +342,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         ids = take(self._queries, inside).to_pylist()
         return {query: {name: column[at] for name, column in columns.items()} for at, query in enumerate(ids)}
 
-    def by_slice(self, slices: Listed | Sequence[Slice]) -> dict[str, dict[str, float]]:
+    def by_slice(self, slices: SliceSource | Sequence[Slice]) -> dict[str, dict[str, float]]:
         """Label -> measure -> mean over the queries of the split with this label; `slices`: a file, or label -> ids."""
         if isinstance(slices, str | os.PathLike | Mapping):
             slices = read_slices(slices, self._queries.to_pylist())
@@ -685,7 +685,7 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
     return outcome
 
 
-def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Outcome:
+def _score_table(solution: Solution, source: memory.MemorySource, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
     problems, notes, outcome, order = Findings(), Findings(), None, Order()
     with reported(problems):
@@ -694,6 +694,6 @@ def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Out
         dicts = None if needs_ids else RankedDicts.of(source, solution)
         if dicts is not None:
             order.look(dicts)
-        part = dicts or [*order.of([memory.ranked(source, problems)], "*")]
+        part = dicts or [*order.of([memory.ranked_of(source, problems)], "*")]
         outcome = score_parts(solution, [part], rules, problems, notes, order)
     return Rejected(problems) if problems or outcome is None else outcome

@@ -27,7 +27,7 @@ from scorer.lists.reading.blocks import (
     ZSTD,
     LimitError,
     UnreadableError,
-    checked,
+    checked_utf8,
     open_bytes,
 )
 from scorer.lists.reading.tables import DECIDE
@@ -165,7 +165,7 @@ def check(case: Case, folder: Path) -> dict[str, str]:
 def solution_of(model: Model) -> Solution:
     """Return the solution of a model, without a file."""
     findings = Findings()
-    made = Solution.of([memory.graded(model.grades, findings)], findings)
+    made = Solution.of([memory.graded_of(model.grades, findings)], findings)
     assert not findings
     return made
 
@@ -324,7 +324,7 @@ def _detected(readings: Readings) -> str | None:
 def _is_sound(content: bytes) -> bool:
     """Whether the bytes are text."""
     try:
-        checked(content, 1)
+        checked_utf8(content, 1)
     except UnreadableError:
         return False
     return True

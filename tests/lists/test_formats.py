@@ -194,7 +194,7 @@ def test_nearly_regular_columns_are_read_the_same(
 ) -> None:
     """The fast reader refuses a block that it would read differently."""
     found = rows(content, tmp_path, name="trec")
-    monkeypatch.setattr("scorer.lists.reading.tables.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.lists.reading.tables.split_columns", lambda *_, **__: None)
     monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
 
     assert rows(content, tmp_path, name="trec") == found

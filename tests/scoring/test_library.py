@@ -27,7 +27,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.lists.reading.memory import Table
+from scorer.lists.reading.memory import PyarrowTable
 from scorer.measures import DEFAULT_MEASURES
 from scorer.scoring.evaluation import several
 from tests.commands import command, here
@@ -200,7 +200,7 @@ def test_types_distinguish_one_submission_and_several(file: Path) -> None:
     assert_type(scorer.evaluate(SOLUTION, {"a": str(file)}), scorer.Evaluations)
     assert_type(scorer.evaluate(SOLUTION, {"a": LISTS, "b": by_query}), scorer.Evaluations)
     assert_type(scorer.evaluate(SOLUTION, {"a": frame(), "b": file}), scorer.Evaluations)
-    assert_type(scorer.fuse([SCORES, SCORES]), Table)
+    assert_type(scorer.fuse([SCORES, SCORES]), PyarrowTable)
     assert_type(scorer.Solution.read(SOLUTION), scorer.Solution)
 
 

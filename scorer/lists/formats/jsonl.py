@@ -160,7 +160,7 @@ def negated(value: object) -> object:
     return value if number is None else -number
 
 
-def dumped(value: str | list[str] | Mapping[str, Any]) -> str:
+def json_line(value: str | list[str] | Mapping[str, Any]) -> str:
     """Return a value as JSON on one line; numbers are the shortest that are read as the same float64."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -174,14 +174,14 @@ SOLUTION = '{"query": "q", "item": "a", "grade": 2}'
 SUBMISSION = '{"query": "q", "items": ["a", "b"]} or {"query": "q", "item": "a", "score": 1.5}'
 
 ITEMS = "items"
-OPTIONS = tables.OPTIONS
+OPTIONS = tables.COLUMN_OPTIONS
 
 _LISTED = "list"
 """What rows order items by, other than score and rank: the order of the list."""
 
 
 @dataclass(slots=True)
-class Row:
+class JsonRow:
     """A query and the items of one object."""
 
     line: int
@@ -203,7 +203,7 @@ class Members:
     """The meaning of members by their names, found once for all objects with the same names."""
 
     wanted: tuple[str, ...]
-    """`tables.SOLUTION` or `tables.SUBMISSION`."""
+    """`tables.SOLUTION_COLUMNS` or `tables.SUBMISSION_COLUMNS`."""
     options: Mapping[str, str]
     format: str
     """Its name, for messages."""
@@ -259,7 +259,7 @@ class Members:
         columns = dict.fromkeys(column for meaning in meanings for column in meaning)
         return {column: " or ".join({each[column]: 0 for each in meanings if column in each}) for column in columns}
 
-    def rows(self, objects: Iterable[tuple[int, object]], findings: Findings) -> Iterator[Row]:
+    def rows(self, objects: Iterable[tuple[int, object]], findings: Findings) -> Iterator[JsonRow]:
         """Read objects with their lines; what is wrong with one becomes a finding, and it is left out."""
         for line, value in objects:
             if not isinstance(value, Pairs):
@@ -289,7 +289,7 @@ class Members:
         is_plain = tables.plain(name) in relevant and not isinstance(items, Pairs)
         return Pairs((_identity(item) or "", 1) for item in items) if is_plain else items
 
-    def _row(self, values: Mapping[str, Any], line: int, findings: Findings) -> Row | None:
+    def _row(self, values: Mapping[str, Any], line: int, findings: Findings) -> JsonRow | None:
         query = _identity(values.get("query"))
         if query is None:
             found = f"found {_shown(values['query'])} as the query" if "query" in values else "no query"
@@ -316,17 +316,17 @@ class Members:
             expected = tables.A_RANK if by == "rank" else "a finite number"
             findings.add(line, f"found {_shown(values[by])} as the {by}; expected {expected}")
             return None
-        return Row(line, query, [item], [number], by, flag, subtopic, is_iteration)
+        return JsonRow(line, query, [item], [number], by, flag, subtopic, is_iteration)
 
     def row_of_items(
         self, query: str, items: object, line: int, findings: Findings, flag: bool | None = None
-    ) -> Row | None:
+    ) -> JsonRow | None:
         """Return all items of a query as a row; a value that is neither a list nor an object is reported."""
         if isinstance(items, Pairs):
             by = "grade" if "grade" in self.wanted else "score"
-            return Row(line, query, *numbered(items, by, line, findings), by, flag)
+            return JsonRow(line, query, *numbered(items, by, line, findings), by, flag)
         if isinstance(items, list):
-            return Row(line, query, identities(items, line, findings), [], _LISTED, flag)
+            return JsonRow(line, query, identities(items, line, findings), [], _LISTED, flag)
         both = "an object from items to grades"
         if "grade" not in self.wanted:
             both = "a list of items, or an object from items to scores"
@@ -350,7 +350,7 @@ def _subtopic(value: object, line: int, findings: Findings) -> str | None:
     return found
 
 
-def graded_rows(rows: Iterable[Row], findings: Findings) -> Graded:
+def graded_objects(rows: Iterable[JsonRow], findings: Findings) -> Graded:
     """Return the rows of a solution as a batch; lists without grades are reported and left out."""
     sound = []
     for row in rows:
@@ -372,12 +372,12 @@ def graded_rows(rows: Iterable[Row], findings: Findings) -> Graded:
     )
 
 
-def ordered_by(rows: Iterable[Row]) -> str:
+def ordered_by(rows: Iterable[JsonRow]) -> str:
     """What the first row that has items orders them by."""
     return next((row.by for row in rows if row.items), _LISTED)
 
 
-def ranked_rows(rows: Iterable[Row], by: str, findings: Findings) -> Ranked:
+def ranked_objects(rows: Iterable[JsonRow], by: str, findings: Findings) -> Ranked:
     """Return the rows of a submission as a batch; rows that order items by anything but `by` are reported."""
     sound = []
     for row in rows:
@@ -430,7 +430,7 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a line for each item with its grade, or for each query with an object from items to grades; and flags."""
-    return partial(_graded, Members(tables.SOLUTION, options, NAME))
+    return partial(_graded, Members(tables.SOLUTION_COLUMNS, options, NAME))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -438,13 +438,13 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
     All lines order items as the first one does. Lines of one query add to one list.
     """
-    members = Members(tables.SUBMISSION, options, NAME)
+    members = Members(tables.SUBMISSION_COLUMNS, options, NAME)
     return partial(_ranked, members, ordered_by(members.rows(_objects(head, Findings()), Findings())))
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the members that are read from a submission, by what they are for."""
-    return Members(tables.SUBMISSION, options, NAME).read(_objects(head, Findings()))
+    return Members(tables.SUBMISSION_COLUMNS, options, NAME).read(_objects(head, Findings()))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
@@ -453,13 +453,13 @@ def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> by
     for query, items in solution.grades.items():
         flag = {"flag": query in solution.flagged} if solution.flagged else {}
         if not items:
-            lines.append(dumped({"query": query, **flag, ITEMS: []}))
+            lines.append(json_line({"query": query, **flag, ITEMS: []}))
         for item, grade in items.items():
             row = {"query": query, **flag, "item": item}
             if not solution.subtopics:
-                lines.append(dumped({**row, "grade": whole(grade)}))
+                lines.append(json_line({**row, "grade": whole(grade)}))
             for subtopic, each in solution.subtopics.get((query, item), {}).items():
-                lines.append(dumped({**row, "subtopic": subtopic, "grade": whole(each)}))
+                lines.append(json_line({**row, "subtopic": subtopic, "grade": whole(each)}))
         _check(query, *items)
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -470,10 +470,10 @@ def write_submission(submission: SubmissionContent, _options: Mapping[str, str])
     for query, items in submission.items.items():
         _check(query, *items)
         if submission.scores is None or not items:
-            lines.append(dumped({"query": query, ITEMS: list(items)}))
+            lines.append(json_line({"query": query, ITEMS: list(items)}))
             continue
         for item, score in zip(items, submission.scores[query], strict=True):
-            lines.append(dumped({"query": query, "item": item, "score": whole(score)}))
+            lines.append(json_line({"query": query, "item": item, "score": whole(score)}))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -486,7 +486,7 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     fast = _regular(members, block)
     if fast is None:
         check_nesting(block, by_line=True)
-        return graded_rows(members.rows(_objects(block, findings), findings), findings)
+        return graded_objects(members.rows(_objects(block, findings), findings), findings)
     grade = floats(fast["grade"])
     flag = booleans(fast["flag"]) if "flag" in fast else None
     line = block.first_line + np.arange(grade.size)
@@ -498,7 +498,7 @@ def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Rank
     fast = _regular(members, block) if by == "score" else None
     if fast is None:
         check_nesting(block, by_line=True)
-        return ranked_rows(members.rows(_objects(block, findings), findings), by, findings)
+        return ranked_objects(members.rows(_objects(block, findings), findings), by, findings)
     score = floats(fast["score"])
     return Ranked(fast["query"], block.first_line + np.arange(score.size), None, fast["item"], score)
 

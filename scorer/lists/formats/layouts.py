@@ -14,7 +14,7 @@ from typing import Generic
 
 from scorer.errors import Findings
 from scorer.lists.reading.blocks import Batch, Block, Reader, UnreadableError, sample
-from scorer.lists.reading.tables import IN_BRACKETS, NAMES, mark_between, plain
+from scorer.lists.reading.tables import IN_BRACKETS, USUAL_NAMES, mark_between, plain
 from scorer.wording import quoted
 
 WHITE = " "
@@ -91,7 +91,7 @@ def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
     words = rows_of_words(lines)
     if not words or _is_header(lines[0]):
         return None
-    columns, found = in_words(words), _lists(lines)
+    columns, found = layout_of_words(words), _lists(lines)
     if found is None or (columns is not None and (_are_certain(words) or _repeat(row[0] for row in found[1]))):
         return _between_tabs(lines) or columns
     mark, rows = found
@@ -142,10 +142,10 @@ def rows_of_words(lines: Sequence[str]) -> list[list[str]]:
 
 def _is_header(line: str) -> bool:
     mark = next((mark for mark in "\t," if mark in line), None)
-    return any(plain(name.strip('"')) in NAMES for name in line.split(mark))
+    return any(plain(name.strip('"')) in USUAL_NAMES for name in line.split(mark))
 
 
-def in_words(words: Sequence[Sequence[str]]) -> Layout | None:
+def layout_of_words(words: Sequence[Sequence[str]]) -> Layout | None:
     """Return the layout of rows of words, with any white space between them; None for lists and other rows."""
     lengths, several = {*map(len, words)}, len(words) > 1
     same = len({row[1] for row in words if len(row) > 1}) == 1

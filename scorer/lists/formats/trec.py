@@ -61,7 +61,7 @@ def recognises(lines: list[str]) -> bool:
     With six, the second is Q0 or the same in most lines: other lines may be lists of items.
     """
     rows = layouts.rows_of_words(lines)
-    if not rows or (len(rows) == 1 and len(rows[0]) >= RUN_COLUMNS and layouts.in_words(rows) is None):
+    if not rows or (len(rows) == 1 and len(rows[0]) >= RUN_COLUMNS and layouts.layout_of_words(rows) is None):
         return False
     second, count = Counter(row[1] for row in rows if len(row) > 1).most_common(1)[0] if len(rows[0]) > 1 else ("", 0)
     return 2 * sum(_is_row(row, second if 2 * count > len(rows) else "Q0") for row in rows) >= len(rows)
@@ -92,7 +92,7 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
-    found = None if options else layouts.in_words(layouts.rows_of_words(sample(head.content)))
+    found = None if options else layouts.layout_of_words(layouts.rows_of_words(sample(head.content)))
     columns = layouts.RUN if found is None else found.columns
     if columns == layouts.RANKS_AND_SCORES:
         return delimited.ranked(head, {})
@@ -116,7 +116,7 @@ def _check_header(head: Block) -> None:
         if (
             len(names) > place
             and not is_number(names[place])
-            and sum(tables.plain(name) in tables.NAMES for name in names) > 1
+            and sum(tables.plain(name) in tables.USUAL_NAMES for name in names) > 1
         ):
             number = head.first_line + at
             found = quoted(line.rstrip())
@@ -266,7 +266,7 @@ def _regular(block: Block, count: int, places: Mapping[str, int]) -> _Rows | Non
         return None
     if tables.has_empty_column(block):
         return None
-    read = tables.columns(block, "\t" if tabs else " ", count, places, "value")
+    read = tables.split_columns(block, "\t" if tabs else " ", count, places, "value")
     return None if read is None else (*read, block.first_line + np.arange(read[1].size))
 
 

@@ -12,7 +12,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, rows_of
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, row_of_items
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -179,7 +179,7 @@ def _items(tails: pa.StringArray, plain: bool, number: Ints, findings: Findings)
     split = pc.split_pattern(tails, ",")
     lengths = list_lengths(split)
     tokens = _trimmed(pc.list_flatten(split), plain)
-    row = rows_of(lengths, len(tails))
+    row = row_of_items(lengths, len(tails))
     empty = text_lengths(tokens) == 0
     if not empty.any():
         return lengths, tokens, row

@@ -69,7 +69,7 @@ def strings(offsets: Ints, content: bytes) -> pa.StringArray:
     return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(content))
 
 
-def joined(parts: Iterable[pa.StringArray]) -> pa.StringArray:
+def one_array(parts: Iterable[pa.StringArray]) -> pa.StringArray:
     """Return the parts as one array; a single part is not copied."""
     whole = list(parts) or [strings(np.zeros(1, dtype=np.int64), b"")]  # Arrow would import pandas to make an empty one
     return whole[0] if len(whole) == 1 else pa.chunked_array(whole, pa.string()).combine_chunks()
@@ -187,7 +187,7 @@ def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
     Arrow does the same, but takes quadratic time for texts with the same hash, which anybody can choose. A run of equal
     texts, as a query's rows in a file, is looked up once.
     """
-    whole = joined(parts)
+    whole = one_array(parts)
     start = run_starts(whole)
     heads = take(whole, start)
     first = _first_by_fingerprint(heads)

@@ -18,7 +18,7 @@ from scorer.lists.formats.delimited import DELIMITERS, Header, head_names
 from scorer.lists.formats.parquet import MAGIC, errors_in_words, read_columns
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, coded, floats, numbers, pc, texts
-from scorer.lists.reading.blocks import Block, UnreadableError, blocks, open_bytes, read_chunk, reported
+from scorer.lists.reading.blocks import Block, UnreadableError, blocks_of, open_bytes, read_chunk, reported
 from scorer.lists.reading.tables import AmbiguousError, place, places
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.analysis.kept import Task
@@ -96,7 +96,7 @@ def _parts(path: str | os.PathLike[str], options: Mapping[str, str], findings: F
                 yield _parquet(Block(b"".join(rest), 1), options, findings)
             return
         header = None
-        for block in blocks(stream, start):
+        for block in blocks_of(stream, start):
             if header is None and block.content.strip():
                 header = Header.of(block, partial(_delimiter, options), partial(_places, options))
             if header is not None:
@@ -137,7 +137,7 @@ def _parquet(block: Block, options: Mapping[str, str], findings: Findings) -> _R
     for name, column in held.items():
         found = f"the column {name} is of type {column.type}"
         if name == "value":
-            if not (tables.is_number(column.type) or tables.is_text(column.type) or pa.types.is_null(column.type)):
+            if not (tables.is_numeric(column.type) or tables.is_text(column.type) or pa.types.is_null(column.type)):
                 raise UnreadableError(f"{found}; expected numbers")
         elif not (tables.is_text(column.type) or pa.types.is_integer(column.type)):
             raise UnreadableError(f"{found}; expected text or whole numbers")
