@@ -254,7 +254,7 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str
     )
 
 
-DECIMALS = 4
+SCORE_DECIMALS = 4
 """The decimals of a score, as the field prints it."""
 
 CellValue = str | int | float | bool | None
@@ -275,7 +275,7 @@ class Cell:
     """A cell of a table: text, a number, or a score with its marks."""
 
     value: CellValue
-    decimals: int = DECIMALS
+    decimals: int = SCORE_DECIMALS
     """The decimals with which a floating-point number is printed."""
     best: bool = False
     """Whether to mark the number as the best of several."""

@@ -10,7 +10,7 @@ import numpy as np
 from scorer.board.board import BINS, Board, Certainty, Interval, QueryScores, RowCertainty, RowPair, Tier
 from scorer.measures.matched import Floats
 from scorer.scoring.analysis.kept import ExtremeQuery
-from scorer.scoring.statistics.rankings import rank_ranges, ranked, separable_from_leaders, tiers
+from scorer.scoring.statistics.rankings import rank_ranges, ranks_of, separable_from_leaders, tiers
 from scorer.scoring.statistics.resampling import (
     SignFlips,
     pair_p_values,
@@ -61,7 +61,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
     groups = tiers(np.arange(len(scores)), better)
     ranges = rank_ranges(better)
     intervals = percentile_intervals(resampled_means(every, RESAMPLES))
-    first = (ranked(resampled_means(scores, RESAMPLES)) == 1).mean(axis=0)
+    first = (ranks_of(resampled_means(scores, RESAMPLES)) == 1).mean(axis=0)
     reach = smallest_differences(tests, queries)
     rows = list(board.rows)
     for index, position in enumerate(scored):

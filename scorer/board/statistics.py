@@ -37,7 +37,7 @@ from scorer.scoring.statistics.rankings import (
     RANDOM_SETS,
     mean_moves,
     rank_ranges,
-    ranked,
+    ranks_of,
     separable_from_leaders,
     split_means,
     tau_b,
@@ -491,7 +491,7 @@ def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
     places = [int(np.searchsorted(task.ranked, row)) for row in order]
     return Certainty(
         queries=task.queries,
-        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(ranked(task.means[task.ranked]), task.better)),
+        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(ranks_of(task.means[task.ranked]), task.better)),
         separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
         smallest_difference=typical if math.isfinite(typical) else None,
     )

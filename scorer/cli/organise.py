@@ -125,14 +125,14 @@ def erratum(
     scores all entries by the changed files and prints every team's score and rank before and after. Apply changes the
     whole board in one step. Entries that arrive in between are scored by both.
     """
-    from scorer.organising.errata import apply, cancel, preview, track_of_erratum
+    from scorer.organising.errata import apply, cancel, preview_erratum, track_of_erratum
 
     if (action == "apply") != (reason is not None):
         raise WrongCallError("apply needs --reason TEXT" if reason is None else "--reason belongs to apply")
     with open_store(challenge, track) as (settings, _, store):
         chosen = track_of_erratum(settings, store, track)
         if action == "preview":
-            print_result(_table(preview(settings, store, chosen)))
+            print_result(_table(preview_erratum(settings, store, chosen)))
             print_result(f"{chosen.name}: `scorer erratum apply --reason TEXT` publishes it, `cancel` discards it")
         elif reason is not None:
             applied, changes = apply(settings, store, chosen, reason, without_missing=without_missing)
@@ -443,7 +443,7 @@ def _tokens(
         raise WrongCallError(f"expected {action}{' and one value' if OF_TOKENS[action] else ''}")
     with open_store(challenge, create=action in ("token", "invite")) as (settings, _, store):
         if action == "tokens":
-            _print_tokens(*issuing.listed(store), used=issuing.last_used(store, settings.root), form=form)
+            _print_tokens(*issuing.list_tokens(store), used=issuing.last_used(store, settings.root), form=form)
         elif action == "revoke":
             revoked = issuing.revoke(store, values[0])
             print_result(f"{printable_name(revoked.team)}: {revoked.use} {revoked.name} is revoked")

@@ -33,7 +33,7 @@ from scorer.cli.parameters import (
     option,
     parameters_of,
 )
-from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need
+from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need_libraries
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
 from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
@@ -181,13 +181,13 @@ def _findings(
 
 def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
     """What is wrong with the metadata that are stated of a file, by line; empty if nothing is."""
-    from scorer.settings.metadata import MetadataError, checked, of_head, read_all
+    from scorer.settings.metadata import MetadataError, checked_fields, of_head, read_all
 
     if not track.metadata:
         return "this track requests none; leave out --meta" if meta else ""
     try:
         head = {} if is_standard_input(file) else of_head(file, settings.limits)
-        checked(track.metadata, {**head, **read_all(_documents(file, meta))})
+        checked_fields(track.metadata, {**head, **read_all(_documents(file, meta))})
     except MetadataError as error:
         return str(error)
     return ""
@@ -474,7 +474,7 @@ class _Document:
     @property
     def verified(self) -> Callable[..., Iterator[Verified]]:
         """The function. Raises MissingError."""
-        need(*self.needs)
+        need_libraries(*self.needs)
         verified: Callable[..., Iterator[Verified]] = resolve_name(f"scorer.{self.address}")
         return verified
 

@@ -28,7 +28,7 @@ from scorer.cli.parameters import (
     option,
     selected,
 )
-from scorer.errors import ScorerError, need, os_errors_as
+from scorer.errors import ScorerError, need_libraries, os_errors_as
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
 from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc_moment
@@ -119,7 +119,7 @@ def report(
 
     With --solution and --measure, it is about the scores of submissions, which are files.
     """
-    need("scipy")
+    need_libraries("scipy")
     from scorer.board.site.report_page import report_in_form
     from scorer.scoring.analysis.analysis import Settings
 

@@ -120,7 +120,7 @@ def replace_content(path: Path, content: bytes, *, is_private: bool = False) -> 
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return True
-    if content_of(path) == content:
+    if bytes_of(path) == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
@@ -139,7 +139,7 @@ def replace_content(path: Path, content: bytes, *, is_private: bool = False) -> 
     return True
 
 
-def content_of(path: Path) -> bytes | None:
+def bytes_of(path: Path) -> bytes | None:
     """The bytes of a file; None if there is no such file. Raises OSError."""
     try:
         return path.read_bytes()

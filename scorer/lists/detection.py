@@ -41,8 +41,8 @@ from scorer.lists.reading.blocks import (
     Reader,
     UnreadableError,
     beginning,
-    blocks_of,
     checked_utf8,
+    line_blocks,
     open_bytes,
     read_chunk,
     sample,
@@ -218,7 +218,7 @@ def opened(
                 checked_utf8(head.content, 1)
             yield detected, head, iter([head])
             return
-        rest = blocks_of(stream, start, limits)
+        rest = line_blocks(stream, start, limits)
         first = next((block for block in rest if not _is_blank(block.content)), None)
         if first is None:
             raise UnreadableError("the file is empty")

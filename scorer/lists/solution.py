@@ -37,8 +37,8 @@ from scorer.lists.reading.blocks import (
     Lines,
     Ranked,
     UnreadableError,
-    blocks_of,
     findings_about,
+    line_blocks,
     open_bytes,
     reported,
     subtopics,
@@ -639,7 +639,7 @@ class Solution:
 def read_ids(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> pa.StringArray:
     """The ids in a file with one id a line, each once, in the order of the file. Raises SolutionError."""
     with findings_about(shown(path), SolutionError), open_bytes(path, limits=limits) as stream:
-        parts = [Lines.of(block).text for block in blocks_of(stream, limits=limits)]
+        parts = [Lines.of(block).text for block in line_blocks(stream, limits=limits)]
         if not any(map(len, parts)):
             raise UnreadableError("the file is empty; expected one id a line")
     return coded(parts)[1]

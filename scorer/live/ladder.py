@@ -24,7 +24,7 @@ from scorer.measures.matched import Bools, Floats
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.rules import check_ladder, share_text
 from scorer.store.events import Basis
-from scorer.store.snapshot import Cache, Snapshot, digest_of
+from scorer.store.snapshot import Cache, Snapshot, cache_key
 
 TOLERANCE = 1e-12
 """An improvement that exceeds the least one by less than this equals it. Without it, the errors of floating-point
@@ -113,7 +113,7 @@ def _released(
     flagged = view.flags(basis)
     rules = [basis.solution, basis.matching, code_digest(), QueryMask(flagged).digest]
     keys = [
-        digest_of(["ladder", rules, track.primary_measure.full, str(track.ladder_step), list(sequence)])
+        cache_key(["ladder", rules, track.primary_measure.full, str(track.ladder_step), list(sequence)])
         for sequence in sequences
     ]
     absent = [sequence for sequence, key in zip(sequences, keys, strict=True) if sequence and key not in known]

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from scorer.live.rules import sentences
 from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
 from scorer.settings.tracks import Track
-from scorer.store.documents import VERSION, SplitDocument, SplitQueries
+from scorer.store.documents import DOCUMENT_VERSION, SplitDocument, SplitQueries
 from scorer.store.events import Basis, Event, FolderScan
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
@@ -20,7 +20,7 @@ from scorer.wording import counted, exact_time, utc_moment
 _Place = Literal["ok", "early", "late"]
 """Whether an entry was received in a phase, before the first one, or after one."""
 
-State = Literal["not started", "open", "in its grace", "between phases", "over"]
+PhaseState = Literal["not started", "open", "in its grace", "between phases", "over"]
 """Where a track is in its phases. In its grace: the phase has ended, and still receives what is a little late."""
 
 
@@ -92,7 +92,7 @@ class Phases:
         """The phase that receives entries now, or else the next one; None once the last one has closed."""
         return self.current(now) or self.upcoming(now)
 
-    def state(self, now: datetime) -> State:
+    def state(self, now: datetime) -> PhaseState:
         """The state of a track that has phases."""
         phase = self.current(now)
         if phase is not None:
@@ -348,7 +348,10 @@ def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
     if split is None:
         return None
     document = SplitDocument(
-        version=VERSION, track=split.track, preliminary=share_text(split.preliminary), key_sha256=split.key_sha256
+        version=DOCUMENT_VERSION,
+        track=split.track,
+        preliminary=share_text(split.preliminary),
+        key_sha256=split.key_sha256,
     )
     if not is_revealed(view, split):
         return document

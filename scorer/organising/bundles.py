@@ -42,10 +42,11 @@ from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
-from scorer.store.transfer import TABLES as TABLE_NAMES
+from scorer.store.transfer import BUNDLED_TABLES as TABLE_NAMES
 from scorer.store.transfer import VERSIONS, InvalidRowsError, dumped, load, unload
 from scorer.verification.bundle import (
     _LONGEST_NAME,
+    BUNDLE_VERSION,
     CHALLENGE,
     COMMENT,
     COMMENT_BYTES,
@@ -56,8 +57,7 @@ from scorer.verification.bundle import (
     NO_BUNDLE,
     SOLUTIONS,
     SUBMISSIONS,
-    TABLES,
-    VERSION,
+    TABLES_FOLDER,
     Bundle,
     is_safe,
     opened_bundle,
@@ -196,7 +196,7 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
                         hasher.update(chunk)
                         member.write(chunk)
                 digests[name] = hasher.hexdigest()
-            manifest = Manifest(format=FORMAT, version=VERSION, **facts, members=digests)
+            manifest = Manifest(format=FORMAT, version=BUNDLE_VERSION, **facts, members=digests)
             with archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
                 member.write(manifest_text(manifest).encode("ascii"))
             archive.comment = bytes(COMMENT_BYTES)
@@ -253,7 +253,7 @@ def export(
         members |= challenge_files(challenge, moved, solutions=solutions)
         members |= solution_files(archive) if solutions else {}
         members |= submitted_files(view, challenge, archive, kept, everything=files)
-        return members | {f"{TABLES}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
+        return members | {f"{TABLES_FOLDER}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
 
     return write_members(challenge, store, target, members, tuple(_notes(challenge, solutions, files)))
 
@@ -415,7 +415,7 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
 def _load(bundle: Bundle, database: str | Path) -> bool:
     with opened_database(database) as opened:
         schema, most = bundle.manifest.tables, most_expanded(bundle.size)
-        return load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), schema, most)
+        return load(opened, lambda table: bundle.rows(f"{TABLES_FOLDER}{table}.jsonl"), schema, most)
 
 
 def opened_database(database: str | Path) -> closing[Database]:

@@ -49,7 +49,7 @@ from scorer.store.transfer import dumped
 from scorer.verification.bundle import CHALLENGE, PUBLIC, SOLUTIONS, SUBMISSIONS
 from scorer.verification.log import listed
 
-EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
+PUBLIC_EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
 
 RESULT_TABLE = "result"
 RESULTS = f"tables/{RESULT_TABLE}.jsonl"
@@ -127,7 +127,7 @@ def public_texts(view: Snapshot, challenge: Challenge, settings: str, proof: Pro
     texts = {f"{PUBLIC}{name}": text for name, text in _documents(view, challenge, proof).items()}
     events = [event for event in view.all_events if event.index in proof.nonces]
     rows = ((event.index, event_text(event).decode("ascii")) for event in events)
-    texts[EVENTS] = table_text({"event": row, "index": at, "nonce": proof.nonces[at]} for at, row in rows)
+    texts[PUBLIC_EVENTS] = table_text({"event": row, "index": at, "nonce": proof.nonces[at]} for at, row in rows)
     texts[SIGNED] = table_text({"receipt": proof.receipts[index]} for index in sorted(proof.receipts))
     texts[RESULTS] = table_text(_results(view, challenge, events))
     return texts | {f"{CHALLENGE}{FILE}": public_settings(settings, {})}

@@ -44,7 +44,7 @@ from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.log import RESOLUTION
-from scorer.store.snapshot import Cache, Snapshot, digest_of
+from scorer.store.snapshot import Cache, Snapshot, cache_key
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
 
@@ -158,7 +158,7 @@ def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], Analysi
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
     shown = [track.stage, track.final, track.shown_decimals]
     parts = ["analysis", code_digest(), results, shown, track.name, rows]
-    if digest_of(parts) in cache:
+    if cache_key(parts) in cache:
         return lambda: _ANALYSIS.validate_json(cache.value(parts, str))
 
     task = track_task(now, board, cache=cache)

@@ -29,7 +29,7 @@ from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
-from scorer.organising.watch import Queue, Sources, score
+from scorer.organising.watch import Queue, Sources, score_queue
 from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
 from scorer.settings.loading import TEAMS_FILE as TEAMS
@@ -328,7 +328,7 @@ def carry_out(
     if work.solution is not None:
         queue = Queue(store, rules, leaves_fresh and rules.is_stored(store))
         first = queue.without_fresh(work.entries.unscored, store.now())
-        yield from score(queue, first, work.sources, work.solution, executor, go_on)
+        yield from score_queue(queue, first, work.sources, work.solution, executor, go_on)
     complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     record_basis(
@@ -339,7 +339,7 @@ def carry_out(
         queue = Queue(store, by_erratum)
         first = queue.unscored()
         if work.sources.pending(first) or not by_erratum.is_stored(store):
-            for _ in score(queue, first, work.sources, by_erratum.read_solution(), executor):
+            for _ in score_queue(queue, first, work.sources, by_erratum.read_solution(), executor):
                 pass
         complete_means(store, by_erratum)
     store.note_run(rules.track.name)

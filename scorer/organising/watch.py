@@ -31,7 +31,7 @@ from scorer.scoring.outcomes import Failed
 from scorer.settings.tracks import Challenge
 from scorer.store.database import ReplacedError
 from scorer.store.events import Event, Submission
-from scorer.store.sidecar import Archive, SourceError, content_of
+from scorer.store.sidecar import Archive, SourceError, chunks_up_to
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable_name
@@ -110,7 +110,7 @@ class Sources:
             return
         pool, most = ThreadPoolExecutor(os.cpu_count() or 1), self.limits.file_mb * MB
         with self.kept.adding() as add:
-            copies = {digest: pool.submit(add, content_of(file.path, most), digest) for digest, file in new.items()}
+            copies = {digest: pool.submit(add, chunks_up_to(file.path, most), digest) for digest, file in new.items()}
 
             def why_not(digest: str) -> str:
                 try:
@@ -165,7 +165,7 @@ class Queue:
         return [state for state in states if not self.leaves_fresh or not is_fresh(state, now)]
 
 
-def score(
+def score_queue(
     queue: Queue,
     first: Iterable[SubmissionState],
     sources: Sources,

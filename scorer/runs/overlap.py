@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from scorer.errors import ScorerError, need
+from scorer.errors import ScorerError, need_libraries
 from scorer.lists.reading.arrow import take
 from scorer.lists.solution import UNKNOWN, Solution, is_excluded
 from scorer.measures.kinds import Measure, kind
@@ -288,7 +288,7 @@ class Overlaps:
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
         """Return a row for each pair, or for each query of each pair, and a column for each measure."""
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load)
 
         heads = ["first", "second", *(["query"] if per_query else []), *self.measures]

@@ -18,7 +18,7 @@ from typing import Literal
 
 import numpy as np
 
-from scorer.errors import need
+from scorer.errors import need_libraries
 from scorer.lists.reading.arrow import fingerprints
 from scorer.lists.solution import UNKNOWN, Solution
 from scorer.measures.matched import Bools, Floats, Ints
@@ -169,7 +169,7 @@ def similar(sketches: Floats, teams: Sequence[str], most: int = 20) -> list[Simi
     The p-value is the lowest of all samples, times the number of samples and of pairs of runs. Returned are the first
     `most` pairs, and all with the same lists or a p-value of at most `LEVEL`.
     """
-    need("scipy")
+    need_libraries("scipy")
     team = np.unique(np.array(teams), return_inverse=True)[1]
     has_field = team.max(initial=-1) + 1 >= LEAST_TEAMS
     other = team[:, None] != team

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorer.errors import FusionError, need
+from scorer.errors import FusionError, need_libraries
 from scorer.lists.match import AHEAD, ordered
 from scorer.lists.reading.arrow import id_order
 from scorer.lists.solution import UNKNOWN, Solution, Source
@@ -71,7 +71,7 @@ class Tuning:
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each trial: the value of the parameter, and the score. Weights have a column for each run."""
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         return pd.DataFrame(self.rows(), columns=self.columns())

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
-from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need
+from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need_libraries
 from scorer.files import is_regular, shown
 from scorer.lists import EQUAL_SCORES, Counts
 from scorer.lists.formats import shortest
@@ -44,7 +44,7 @@ from scorer.options import (
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains, split_masks
 from scorer.scoring.submission import score, score_parts
 from scorer.scoring.unjudged import mean_bounds
-from scorer.wording import DECIMALS, Tabular, counted, quoted, suggestion
+from scorer.wording import SCORE_DECIMALS, Tabular, counted, quoted, suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -359,7 +359,7 @@ class Evaluation(Tabular, Mapping[str, float]):
             None: a row for each measure: score, and worst and best with the bounds of ties. "wide": a row for each
             query, a column for each measure. "long": a row for each score: query, measure and score.
         """
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:
@@ -390,7 +390,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         """Return a score of a measure as tables show it: four decimals, a count without, "-" where undefined."""
         if math.isnan(score):
             return "-"
-        return f"{score:.{0 if self._request.names[name].kind.aggregation == 'sum' else DECIMALS}f}"
+        return f"{score:.{0 if self._request.names[name].kind.aggregation == 'sum' else SCORE_DECIMALS}f}"
 
     def _row(self, name: object) -> int:
         """The row of a measure by its requested name or by any other spelling. Raises KeyError."""
@@ -469,7 +469,7 @@ class Evaluations(Tabular, Mapping[str, Evaluation]):
             None: a row for each submission, a column for each measure. "wide": a row for each query, a column for each
             measure of each submission (two levels). "long": a row for each score: submission, query, measure and score.
         """
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:

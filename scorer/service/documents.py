@@ -40,7 +40,7 @@ from scorer.wording import iso_time, printable
 _VERSION = 1
 """Of the interface."""
 
-Document = dict[str, Any]
+AnswerDocument = dict[str, Any]
 
 _SHOWN_EVENTS = ("phases", "extension", "commitment", "reveal")
 """The kinds of events that concern all teams and are public at any time."""
@@ -48,7 +48,7 @@ _SHOWN_EVENTS = ("phases", "extension", "commitment", "reveal")
 _OWN_EVENTS = ("arrival", "withdrawal", "return", "amendment", "metadata", "pick")
 
 
-def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
+def challenge_document(view: Snapshot, challenge: Challenge) -> AnswerDocument:
     """The challenge, its tracks, and where they are in their phases."""
     return {
         "version": _VERSION,
@@ -58,7 +58,7 @@ def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
     }
 
 
-def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Document:
+def track_document(view: Snapshot, track: Track, challenge: Challenge) -> AnswerDocument:
     """A track, and where it is in its phases."""
     phases = Now.of(view, track).phases
     return {
@@ -73,7 +73,7 @@ def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Docume
     }
 
 
-def accepted_document(accepted: Accepted, same_as: int | None) -> Document:
+def accepted_document(accepted: Accepted, same_as: int | None) -> AnswerDocument:
     """A delivery that is in the record; `same_as` is an earlier entry of the team with the same bytes."""
     body = accepted.event.body
     return {
@@ -114,7 +114,7 @@ def same_entry(
 
 def entry_documents(
     view: Snapshot, challenge: Challenge, followed: Followed, track: Track, team: str
-) -> Mapping[int, Document]:
+) -> Mapping[int, AnswerDocument]:
     """The entries of a team by their indexes, as it may see them.
 
     Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
@@ -165,7 +165,7 @@ def entry_documents(
     return listed
 
 
-def _entry_document(entry: Entry, names: Sequence[str]) -> Document:
+def _entry_document(entry: Entry, names: Sequence[str]) -> AnswerDocument:
     scores: dict[str, Mapping[str, float | None]] = {}
     if entry.state in ("scored", "early", "late"):
         for stage, values in (("preliminary", entry.preliminary), ("final", entry.final)):
@@ -206,10 +206,10 @@ class PublishedBoard:
     stage: str = ""
     """Which scores it has: "preliminary" or "final"; empty if there is no board yet."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    rows: Mapping[str, Document] = field(default_factory=dict)
+    rows: Mapping[str, AnswerDocument] = field(default_factory=dict)
     """As leaderboard.json has them."""
 
-    def of_team(self, slug: str) -> Mapping[str, Document]:
+    def of_team(self, slug: str) -> Mapping[str, AnswerDocument]:
         """The rows of a team by their ids: the slug of the team, or with the index of an entry after a dot."""
         return {name: row for name, row in self.rows.items() if name.partition(".")[0] == slug}
 
@@ -254,7 +254,7 @@ def _published_board(board: Path, *_status: int) -> PublishedBoard:
     return PublishedBoard(stage, {team: row[column] for team, row in rows.items() if row.get(column) is not None}, rows)
 
 
-def quota_document(view: Snapshot, followed: Followed, track: Track, team: str, digest: str = "") -> Document:
+def quota_document(view: Snapshot, followed: Followed, track: Track, team: str, digest: str = "") -> AnswerDocument:
     """What a team has left of its quota, and when it begins again; given the digest of a file, also which entry it is
     the same as.
     """
@@ -275,7 +275,7 @@ def quota_document(view: Snapshot, followed: Followed, track: Track, team: str, 
 
 def event_documents(
     view: Snapshot, challenge: Challenge, followed: Followed, team: str, since: int
-) -> Iterator[Document]:
+) -> Iterator[AnswerDocument]:
     """The events after one with an index that a team may see: its own, and those that are public."""
     visible: list[Event] = []
     for track in challenge.tracks:
@@ -339,7 +339,7 @@ class Verdict:
     summary: str
     """How much the file has, or how many errors."""
 
-    def document(self) -> Document:
+    def document(self) -> AnswerDocument:
         """The verdict as the interface has it."""
         return {"valid": self.is_valid, "messages": [*self.findings.lines(), self.summary]}
 

@@ -22,7 +22,7 @@ from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
 from scorer.live.entries import Followed
 from scorer.live.entry import SERVICE, SubmissionState, key_of
-from scorer.live.teams import Token, sha256_of
+from scorer.live.teams import Token, token_digest
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
 from scorer.organising.restore import check_published
@@ -31,7 +31,7 @@ from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, Refus
 from scorer.service.documents import Checks
 from scorer.service.uploads import in_thread
 from scorer.settings.loading import read_challenge
-from scorer.settings.metadata import Stated
+from scorer.settings.metadata import StatedMetadata
 from scorer.settings.tracks import FILE, Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -94,24 +94,24 @@ class Sessions:
         text, end = secrets.token_urlsafe(32), (now + LASTS).timestamp()
         self._open = {cookie: one for cookie, one in self._open.items() if now.timestamp() < one[1]}
         self._new = {cookie: token for cookie, token in self._new.items() if cookie in self._open}
-        self._open[sha256_of(text)] = sha256, end
+        self._open[token_digest(text)] = sha256, end
         if new:
-            self._new[sha256_of(text)] = new
+            self._new[token_digest(text)] = new
         self._keep()
         _set(response, text, int(LASTS.total_seconds()))
 
     def token_of(self, request: Request, now: datetime) -> str | None:
         """The SHA-256 of the token of a request's session; None without a valid one."""
-        token, end = self._open.get(sha256_of(request.cookies.get(COOKIE, "")), (None, 0.0))
+        token, end = self._open.get(token_digest(request.cookies.get(COOKIE, "")), (None, 0.0))
         return token if now.timestamp() < end else None
 
     def new_token(self, request: Request) -> str:
         """The token that the session has taken by an invitation; empty if it has taken none."""
-        return self._new.get(sha256_of(request.cookies.get(COOKIE, "")), "")
+        return self._new.get(token_digest(request.cookies.get(COOKIE, "")), "")
 
     def end(self, request: Request, response: Response) -> None:
         """Sign out: the cookie is removed, and a copy of it is worth nothing."""
-        cookie = sha256_of(request.cookies.get(COOKIE, ""))
+        cookie = token_digest(request.cookies.get(COOKIE, ""))
         self._new.pop(cookie, None)
         if self._open.pop(cookie, None):
             self._keep()
@@ -273,7 +273,7 @@ class Service:
             await self.write(lambda: withdraw_entry(self.store, track, key_of(state.submission)))
         return state
 
-    async def correct(self, track: Track, team: str, name: str, stated: Stated) -> None:
+    async def correct(self, track: Track, team: str, name: str, stated: StatedMetadata) -> None:
         """Record other metadata of an entry of a team. Raises RefusedError."""
         key = key_of(self.own_entry(track, team, name).submission)
         with refusing("too-late"):
@@ -301,7 +301,7 @@ class Service:
     async def authenticated(self, authorization: str | None, sender: str) -> Token:
         """The token of a request, given the header. Raises RefusedError without a valid one."""
         scheme, _, text = (authorization or "").partition(" ")
-        sha256 = sha256_of(text.strip())
+        sha256 = token_digest(text.strip())
         token = await self.read(lambda _: self.followed.tokens.get(sha256))
         now = self.store.now()
         if scheme.lower() != "bearer" or token is None or token.use != "token" or not token.is_valid(now):

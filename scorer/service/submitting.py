@@ -28,12 +28,12 @@ from scorer.live.now import Now
 from scorer.live.phases import closing, with_grace
 from scorer.live.quotas import entry_rule, pick_rules
 from scorer.live.rules import shown_from
-from scorer.live.teams import PREFIXES, Token, sha256_of
+from scorer.live.teams import PREFIXES, Token, token_digest
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
 from scorer.service.accepting import Delivery, RefusedError, Upload, check_open, examined
 from scorer.service.documents import (
-    Document,
+    AnswerDocument,
     entry_documents,
     published_board,
     quota_document,
@@ -41,8 +41,8 @@ from scorer.service.documents import (
     track_document,
 )
 from scorer.service.state import Service, check_same_origin
-from scorer.service.uploads import blocks_of, file_form, in_thread, name_of, received, small_body
-from scorer.settings.metadata import Given, MetadataError, Stated, checked, given_of, of_head
+from scorer.service.uploads import blocks_of, file_form, file_name_of, in_thread, received, small_body
+from scorer.settings.metadata import MetadataError, StatedMetadata, WrittenValue, checked_fields, given_of, of_head
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, printable, sentence
@@ -137,11 +137,11 @@ async def _page(
     return _html(service_page(service.challenge, "submit.html", **values), refusal.status if refusal else 200)
 
 
-def _replaced(now: Now, documents: Iterable[Document], chosen: Sequence[Document]) -> Document | None:
+def _replaced(now: Now, documents: Iterable[AnswerDocument], chosen: Sequence[AnswerDocument]) -> AnswerDocument | None:
     """The entry that counts now and has a better score than all that are picked instead; None without one."""
     track = now.seen_by("team").track
 
-    def score(document: Document) -> float:
+    def score(document: AnswerDocument) -> float:
         shown = document["scores"].get(track.shown_stage, {}).get(track.primary)
         return -math.inf if shown is None else shown
 
@@ -247,7 +247,7 @@ async def _sign_in(service: Service, request: Request, fields: _Fields) -> Respo
     if key.startswith(PREFIXES["invitation"]):
         _, new = await service.write(lambda: redeem(service.store, key))
         key = new
-    now, sha256 = service.store.now(), sha256_of(key)
+    now, sha256 = service.store.now(), token_digest(key)
     token = await service.read(lambda _: service.followed.tokens.get(sha256))
     if token is None or token.use != "token" or not token.is_valid(now):
         raise RefusedError("unauthorised", "this is no valid token and no invitation; ask the organisers for one")
@@ -274,7 +274,7 @@ async def _check(service: Service, request: Request, token: Token) -> Response:
         file_form(request, most) as sent,
         received(request, service.incoming(track), most, blocks_of(sent)) as upload,
     ):
-        held = await _held(service, token, track, upload, name_of(sent) or "your file")
+        held = await _held(service, token, track, upload, file_name_of(sent) or "your file")
     return _back(track.name, file=held.id)
 
 
@@ -310,13 +310,13 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
     return held
 
 
-def _of_head(track: Track, path: Path, limits: Limits) -> tuple[Stated, str]:
+def _of_head(track: Track, path: Path, limits: Limits) -> tuple[StatedMetadata, str]:
     """What the head of a file states, and what is wrong with it that no field of the page can mend."""
-    stated: Stated = {}
+    stated: StatedMetadata = {}
     try:
         if track.metadata:
             stated = of_head(path, limits)
-            checked(track.metadata, stated)
+            checked_fields(track.metadata, stated)
     except MetadataError as error:
         return stated, error.fields.get("", "")
     return stated, ""
@@ -324,9 +324,9 @@ def _of_head(track: Track, path: Path, limits: Limits) -> tuple[Stated, str]:
 
 def _wrong(track: Track, values: Mapping[str, str]) -> Mapping[str, str]:
     """What is wrong with metadata, by the names of fields; values that are missing are none of it."""
-    given = {name: Given(text) for name, text in values.items()}
+    given = {name: WrittenValue(text) for name, text in values.items()}
     try:
-        checked([each for each in track.metadata if values.get(each.name)], given)
+        checked_fields([each for each in track.metadata if values.get(each.name)], given)
     except MetadataError as error:
         return error.fields
     return {}
@@ -395,8 +395,8 @@ async def _check_answers(service: Service, token: Token, held: Held, fields: _Fi
         raise RefusedError("invalid", "the file scores 0 for certain; tick the box above the button")
 
 
-def _stated(track: Track, fields: _Fields) -> dict[str, Given]:
-    return {each.name: Given(_one(fields, f"meta.{each.name}")) for each in track.metadata}
+def _stated(track: Track, fields: _Fields) -> dict[str, WrittenValue]:
+    return {each.name: WrittenValue(_one(fields, f"meta.{each.name}")) for each in track.metadata}
 
 
 async def _describe(service: Service, _request: Request, token: Token, fields: _Fields) -> Response:

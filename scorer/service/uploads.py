@@ -226,7 +226,7 @@ async def file_form(request: Request, most: int) -> AsyncIterator[UploadFile]:
         if not isinstance(file, UploadFile) or not file.filename:
             raise RefusedError("invalid", "the form has no file; choose a file")
         if not file.size:
-            raise RefusedError("invalid", f"the file {quoted(name_of(file))} is empty; choose a file with lists")
+            raise RefusedError("invalid", f"the file {quoted(file_name_of(file))} is empty; choose a file with lists")
         yield file
     finally:
         for part in parser._files_to_close_on_error:
@@ -242,7 +242,7 @@ async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         yield block
 
 
-def name_of(file: UploadFile) -> str:
+def file_name_of(file: UploadFile) -> str:
     """The name of the file of a form, without folders; empty if it has none."""
     return printable((file.filename or "").rpartition("/")[2].rpartition("\\")[2])[:200]
 

@@ -21,7 +21,7 @@ from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
 from scorer.settings.rules import SettingsTable, located_in
 from scorer.settings.tables import Overall
-from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
+from scorer.settings.tracks import FILE, LIST_FILES, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
 from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
@@ -189,7 +189,7 @@ def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | N
 
 def _missing_files(table: object, where: _Key, root: Path, *, solutions: bool) -> Iterator[str]:
     """The errors for files that the table of a track names and that do not exist."""
-    for key in ("solution", *LISTS) if solutions else LISTS:
+    for key in ("solution", *LIST_FILES) if solutions else LIST_FILES:
         path = table.get(key) if isinstance(table, dict) else None
         if not isinstance(path, str) or not path.strip() or "\0" in path or not names_file(key, path):
             continue  # no path, or an invalid value, which is reported already
@@ -374,18 +374,18 @@ def final_team(targets: Mapping[str, str], team: str) -> str:
 
 def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
     """Two teams must not show the same name, and none the name of the folder of another team."""
-    folders = {compared(key): key for key in teams}
+    folders = {comparable_name(key): key for key in teams}
     shown: dict[str, list[str]] = defaultdict(list)
     for key, settings in teams.items():
         if settings.name is None:
             continue
-        other = folders.get(compared(settings.name), key)
+        other = folders.get(comparable_name(settings.name), key)
         if other != key:
             yield (
                 f"{key_text((key, 'name'))}: found {quoted(settings.name)}, which reads as the name of the folder of "
                 f"another team, {quoted(other)}; choose another name"
             )
-        shown[compared(settings.name)].append(key)
+        shown[comparable_name(settings.name)].append(key)
     for keys in shown.values():
         for key in keys[1:]:
             yield (
@@ -394,7 +394,7 @@ def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
             )
 
 
-def compared(name: str) -> str:
+def comparable_name(name: str) -> str:
     """A name as names are compared: equal for names that a reader takes for the same.
 
     That is NFKC with cases folded, without the characters that show nothing.

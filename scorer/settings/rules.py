@@ -117,7 +117,7 @@ IGNORED = (
 FILE_NAMES = "{team}"
 """The pattern of names of files that have a whole name for a team."""
 
-Stated = Annotated[str, valid(str.strip, "is blank")]
+NonBlank = Annotated[str, valid(str.strip, "is blank")]
 PathText = Annotated[str, valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
 FormatText = Annotated[str, valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
@@ -274,7 +274,7 @@ def split_of(track: Track) -> QuerySplit | None:
     settings, path = track.split, track.key_path
     if settings is None or path is None:
         return None
-    split = QuerySplit(track.name, settings.preliminary, read_key(path))
+    split = QuerySplit(track.name, settings.preliminary, read_split_key(path))
     if settings.key_sha256 not in ("", split.key_sha256):
         raise ChallengeError(
             f"{path}: has a key with the SHA-256 {split.key_sha256}; expected that with the SHA-256 "
@@ -283,7 +283,7 @@ def split_of(track: Track) -> QuerySplit | None:
     return split
 
 
-def read_key(path: Path) -> bytes:
+def read_split_key(path: Path) -> bytes:
     """The key in a key file, which messages never repeat. Raises ChallengeError if no key can be read."""
     try:
         with path.open("rb") as stream:
@@ -400,9 +400,9 @@ class MetadataField(SettingsTable):
     name: Annotated[str, valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
         description="a-z, 0-9, _ and -, at most 40 characters, beginning with a letter"
     )
-    title: Stated = Field(description=TEXT)
+    title: NonBlank = Field(description=TEXT)
     type: MetadataType = Field("text", description='"text", "choice", "number", "yes-no" or "url"')
-    choices: tuple[Stated, ...] = Field(
+    choices: tuple[NonBlank, ...] = Field(
         (), strict=False, validate_default=True, description='texts, each once, with type = "choice"'
     )
     unit: str = Field("", description='a text such as "s" or "kWh", with type = "number"')

@@ -26,7 +26,7 @@ FILES: Mapping[str, str] = {
 """The files of the challenge by their paths, but for the key of the split, which is another one each time."""
 
 
-def write_new(folder: str | Path) -> list[Path]:
+def write_challenge(folder: str | Path) -> list[Path]:
     """Write a small challenge, and return its files. Raises ChallengeError unless the folder is new or empty."""
     folder = Path(folder)
     try:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
-from scorer.settings.rules import OneMeasureName, SettingsTable, Stated
+from scorer.settings.rules import NonBlank, OneMeasureName, SettingsTable
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
     from scorer.settings.tracks import Track
 
-FOLDER = "overall"
+OVERALL_FOLDER = "overall"
 """The folder of the site with the overall ranking."""
 
 _MEASURE = "the name of a measure that all these tracks have"
@@ -30,7 +30,9 @@ _Weight = Annotated[
 class Overall(SettingsTable):
     """How several tracks are ranked as one."""
 
-    tracks: tuple[Stated, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
+    tracks: tuple[NonBlank, ...] = Field(
+        strict=False, description='names of two or more tracks, as in ["one", "other"]'
+    )
     rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
     weights: tuple[_Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
     measure: OneMeasureName = Field("", description=_MEASURE)
@@ -50,8 +52,8 @@ class Overall(SettingsTable):
     def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
         """What contradicts the tracks of the challenge, a line for each error."""
         known = {track.name: track for track in tracks}
-        if FOLDER in known:
-            yield f"tracks.{FOLDER}: is the folder of the overall ranking; give the track another name"
+        if OVERALL_FOLDER in known:
+            yield f"tracks.{OVERALL_FOLDER}: is the folder of the overall ranking; give the track another name"
         if len(self.tracks) < 2 or len(set(self.tracks)) < len(self.tracks):
             yield f"overall.tracks: found {', '.join(self.tracks) or 'none'}; allowed: two or more tracks, each once"
         if len(self.shares) != len(self.tracks):

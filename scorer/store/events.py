@@ -24,7 +24,7 @@ from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
 from scorer.settings.rules import SHA256, Phase, Publicity, QuerySplit, check_order
 from scorer.settings.tracks import Track
-from scorer.store.log import KINDS, LOST, Kind, OfEntries, content_of, encoded, iso, unescaped
+from scorer.store.log import EVENT_KINDS, LOST, EventKind, OfEntries, encoded, iso, opened_content, unescaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class Event:
 
     index: int
     track: str
-    kind: Kind
+    kind: EventKind
     at: datetime | None
     """When it was recorded, in UTC; None if schema 1 recorded it."""
     body: Mapping[str, Any]
@@ -378,7 +378,7 @@ class _AppliedErratum(_Erratum):
 
 class _Commitment(Body):
     sha256: _Digest
-    opening: Annotated[str, _checked(lambda opening: need(type(content_of(opening)["tracks"]) is dict))]
+    opening: Annotated[str, _checked(lambda opening: need(type(opened_content(opening)["tracks"]) is dict))]
 
 
 class _Reveal(Body):
@@ -400,7 +400,7 @@ class _Restored(Body):
 
 
 class _Lost(Body):
-    kind: Annotated[str, _checked(lambda kind: need(kind in KINDS[2]))]
+    kind: Annotated[str, _checked(lambda kind: need(kind in EVENT_KINDS[2]))]
     leaf: _Digest
 
 
@@ -474,7 +474,7 @@ def _declared(model: type[BaseModel], value: Any, path: str, unknown: list[str])
     return known
 
 
-def event_of(index: int, track: str, kind: Kind, at: str | None, body: str, log: int | None) -> Event:
+def event_of(index: int, track: str, kind: EventKind, at: str | None, body: str, log: int | None) -> Event:
     """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
     values = json.loads(body)
     check_body(kind, values)
@@ -491,7 +491,7 @@ def last_basis_event(events: Sequence[Event]) -> Event | None:
     return next((event for event in reversed(events) if event.kind == "basis"), None)
 
 
-def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[Kind, Mapping[str, Any]]]:
+def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[EventKind, Mapping[str, Any]]]:
     """The event that records a basis, given the events of its track; none if the last basis is the same."""
     last = last_basis_event(events)
     return [] if last is not None and encoded(last.body) == encoded(body) else [("basis", body)]

@@ -125,7 +125,7 @@ def sha256_of(opening: str) -> str:
     return hashlib.sha256(opening.encode("ascii")).hexdigest()
 
 
-def content_of(opening: str) -> Mapping[str, Any]:
+def opened_content(opening: str) -> Mapping[str, Any]:
     """The content of an opening. Raises ValueError if the text is no opening."""
     if not opening.startswith(_PREFIX):
         raise ValueError(f"does not begin with the line {_PREFIX.strip()}")
@@ -139,13 +139,13 @@ OfEntries = Literal["arrival", "withdrawal", "return", "amendment", "forgetting"
 Kind1 = Literal[OfEntries, "basis", "phases", "extension", "pick", "team", "erratum", "commitment", "reveal", "token"]
 """The kinds of events of version 1: those about an entry, and the others."""
 
-Kind = Literal[Kind1, "preview", "cancellation", "log", "restored", "lost"]
+EventKind = Literal[Kind1, "preview", "cancellation", "log", "restored", "lost"]
 """The kinds of events. The last three are about the record: from here on, its log has version 2; a backup was restored;
 and an event that is lost since then, whose kind and leaf the log still has."""
 
-LOST: Kind = "lost"
+LOST: EventKind = "lost"
 
-KINDS: Mapping[int, frozenset[str]] = {1: frozenset(get_args(Kind1)), 2: frozenset(get_args(Kind)) - {LOST}}
+EVENT_KINDS: Mapping[int, frozenset[str]] = {1: frozenset(get_args(Kind1)), 2: frozenset(get_args(EventKind)) - {LOST}}
 """The kinds that lines of the log have, by the version of the line."""
 
 UNPUBLISHED: Mapping[int, frozenset[str]] = {
@@ -155,7 +155,7 @@ UNPUBLISHED: Mapping[int, frozenset[str]] = {
 """The kinds of events whose texts may stay secret, by the version of the line. In version 1, an erratum that was
 previewed or cancelled has the kind of one that was applied."""
 
-ABOUT_RECORD: tuple[Kind, ...] = ("log", "restored")
+ABOUT_RECORD: tuple[EventKind, ...] = ("log", "restored")
 """The kinds of events about the record whose texts the site has."""
 
 LOG, LOG_TEXTS = "log.jsonl", "log-texts.jsonl"
@@ -236,7 +236,7 @@ def kinds_digest(kinds: Iterable[str]) -> str:
     return sha256_of("".join(f"{kind}\n" for kind in kinds))
 
 
-def opened(key: bytes, event: Event) -> str:
+def opening_text(key: bytes, event: Event) -> str:
     """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
     text = event_text(event)
     nonce = nonce_of(key, event.index, text).hex()

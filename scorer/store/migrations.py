@@ -74,7 +74,7 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
         rows = connection.execute(sa.text("SELECT * FROM scorer_schema")).mappings().all()
         versions = [row["version"] for row in rows]
         if any("checksum" in row for row in rows):  # one flipped bit makes another version
-            list(db.verified(db.schema_table, connection.execute(db.rows_of(db.schema_table)), database.where))
+            list(db.verified(db.schema_table, connection.execute(db.select_rows(db.schema_table)), database.where))
         writer = f"scorer {rows[0].get('scorer', '0.1.0')}" if rows else ""  # schema 1 has no such column
         if len(versions) == 1 and versions[0] in MIGRATED_BY_1_0:
             raise StoreError(

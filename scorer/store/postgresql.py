@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, create_engine, event, func, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from scorer.errors import StoreError
-from scorer.store.database import RETRY_EVERY, WORDS
+from scorer.store.database import ERROR_WORDS, RETRY_EVERY
 
 CONNECT_TIMEOUT = 10
 """Seconds that a server may take to answer, unless the URL sets another limit."""
@@ -102,13 +102,13 @@ class Server:
 
     def words(self, error: DBAPIError) -> str | None:
         """What an error means to the user, with a place for `wait`; None if only the server can tell."""
-        return WORDS["postgresql"].get(_state(error))
+        return ERROR_WORDS["postgresql"].get(_state(error))
 
     def is_lost(self, error: DBAPIError) -> bool:
         """Whether the server is gone or not up yet. It says so by SQLSTATE; an error without one means no answer."""
         state = _state(error)
         gone = isinstance(error, OperationalError) and (not state or state.startswith(("08", "57P")))
-        return state not in WORDS["postgresql"] and (gone or error.connection_invalidated)
+        return state not in ERROR_WORDS["postgresql"] and (gone or error.connection_invalidated)
 
     def _connected(self, _dialect: object, _record: object, _given: object, named: dict[str, Any]) -> LimitedConnection:
         """A new connection. Raises StoreError if the database is not encoded in UTF-8."""

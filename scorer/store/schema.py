@@ -206,7 +206,7 @@ def sealed(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "checksum": _checksum(tuple(covered), of_table)}
 
 
-def rows_of(table: sa.Table) -> sa.Select[Any]:
+def select_rows(table: sa.Table) -> sa.Select[Any]:
     """Selects the covered columns of a table and the checksum; on SQLite from the table itself, not from an index."""
     return sa.select(*layout(table).columns).with_hint(table, "NOT INDEXED", "sqlite")
 
@@ -218,7 +218,7 @@ def key_rows(table: sa.Table, index: str) -> sa.Select[Any]:
 
 
 def verified(table: sa.Table, rows: Iterable[sa.Row[Any]], where: str) -> Iterator[sa.Row[Any]]:
-    """The rows that `rows_of` selects. Raises StoreError at a row with the wrong checksum."""
+    """The rows that `select_rows` selects. Raises StoreError at a row with the wrong checksum."""
     of_table = layout(table)
     for row in rows:
         values = tuple(row)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from scorer.errors import ScorerError, os_errors_as
-from scorer.store.log import ABOUT_RECORD, KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
+from scorer.store.log import ABOUT_RECORD, EVENT_KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
 from scorer.wording import counted, quoted, shortened
 
 VERSION = 1
@@ -121,7 +121,7 @@ _EXPECTED = (
 
 _NEWLINE = b"\n"
 
-SHOWN = 120
+LONGEST_QUOTE = 120
 """Characters of a malformed line that a message has at most."""
 
 
@@ -184,10 +184,10 @@ def _parsed(data: bytes) -> tuple[list[LogLine], str]:
     for number, text in enumerate(texts, 1):
         match = _LINE.fullmatch(text)
         if match is None:
-            shown = quoted(shortened(text.decode("utf-8", "backslashreplace"), SHOWN))
+            shown = quoted(shortened(text.decode("utf-8", "backslashreplace"), LONGEST_QUOTE))
             return lines, f"line {number:,}: found {shown}, expected {_EXPECTED}"
         version, epoch, index, kind, leaf, head = (group.decode("ascii") for group in match.groups(b"1"))
-        if kind not in KINDS[int(version)]:
+        if kind not in EVENT_KINDS[int(version)]:
             return lines, f'line {number:,}: found the kind "{kind}", expected one that this version of scorer has'
         hashes = bytes.fromhex(leaf), bytes.fromhex(head)
         lines.append(LogLine(int(index), kind, *hashes, int(version), int(epoch)))

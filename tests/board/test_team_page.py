@@ -15,8 +15,7 @@ from scorer.board.board import BINS, Board, Certainty, QueryScores, Row, RowCert
 from scorer.board.site.folder import write
 from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
 from scorer.board.site.team_pages import summary
-from scorer.errors import LONGEST, Problem
-from scorer.errors import SHOWN as MOST_SHOWN
+from scorer.errors import LONGEST, MOST_SHOWN, Problem
 from scorer.lists import Counts
 from scorer.live.entry import State
 from scorer.live.teams import Team

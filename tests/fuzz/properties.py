@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from scorer.errors import LONGEST, SHOWN, Findings, SolutionError
+from scorer.errors import LONGEST, MOST_SHOWN, Findings, SolutionError
 from scorer.limits import Limits
 from scorer.lists.detection import opened
 from scorer.lists.reading import memory
@@ -109,7 +109,7 @@ class Readings:
         must(allowed, "a solution that can be read can be used", lambda: repr(outcome))
 
     def _findings(self, findings: Findings) -> Found:
-        must(len(findings.shown) <= SHOWN, "findings are bounded", lambda: f"{len(findings.shown)} are shown")
+        must(len(findings.shown) <= MOST_SHOWN, "findings are bounded", lambda: f"{len(findings.shown)} are shown")
         for problem in findings:
             shown = repr(problem)[:1000]
             must(0 <= problem.line <= self.lines, "lines are in the file", lambda: f"{shown} of {self.lines} lines")  # noqa: B023

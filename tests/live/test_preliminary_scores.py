@@ -23,7 +23,7 @@ from scorer.errors import ChallengeError, ScorerError
 from scorer.live import ladder
 from scorer.live.entry import key_of, rounded, submissions
 from scorer.live.phases import Phases
-from scorer.organising.errata import apply, preview
+from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.picks import forget_outcome, pick
 from scorer.organising.render import (
     archived_boards,
@@ -337,7 +337,7 @@ def test_an_erratum_releases_all_scores_again(tmp_path: Path) -> None:
     live.write_solution(changed)
     live.now = START + 2 * HOUR
     with live.store() as store:
-        preview(live.challenge, store, live.track, executor_named("serial"))
+        preview_erratum(live.challenge, store, live.track, executor_named("serial"))
         _, changes = apply(live.challenge, store, live.track, "three were wrong", executor_named("serial"))
 
     assert [(each.before.score, each.after.score) for each in changes.teams] == [(0.7, 0.1)]

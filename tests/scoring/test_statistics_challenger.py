@@ -18,7 +18,7 @@ from scorer.scoring.statistics.rankings import (
     footrule,
     rank_frequencies,
     rank_quantiles,
-    ranked,
+    ranks_of,
     resampled_taus,
     tau_b,
 )
@@ -93,10 +93,10 @@ def test_missing_values_rank_last_as_in_challenger() -> None:
 
     assert len(examples) == 3
     for each in examples:
-        assert ranked(np.array(each["x"], dtype=np.float64)).tolist() == each["rank"]
+        assert ranks_of(np.array(each["x"], dtype=np.float64)).tolist() == each["rank"]
     expected = reference()["D1_NA"]["no_na_treat"]["rankThenMean"]["c_random"]
     algorithms, scores = with_missing(np.nan)
-    assert ranked(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
+    assert ranks_of(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
 
 
 # Tests of pairs
@@ -164,7 +164,7 @@ def test_consensus_is_that_of_challenger(rule: str) -> None:
     found = consensus(np.array([ranking(task, rule).ranks for task in TASKS]))
 
     assert found == pytest.approx(listed(expected["value"], ALGORITHMS), rel=1e-14)
-    assert ranked(-found).tolist() == listed(expected["rank_min_of_value"], ALGORITHMS)
+    assert ranks_of(-found).tolist() == listed(expected["rank_min_of_value"], ALGORITHMS)
 
 
 # Bootstrap, with R's own draws
@@ -176,7 +176,7 @@ def replayed(task: str) -> tuple[Floats, Ints]:
     scores = table(task)[1]
     draws = drawn(f"challengeR_d1_{task}_seed1") - 1
     means = ExactSums(scores, most=scores.shape[1]).means(counts(draws, scores.shape[1]))
-    return means, ranked(means)
+    return means, ranks_of(means)
 
 
 def test_ranks_of_the_means_of_resamples_are_those_of_challenger() -> None:
@@ -254,7 +254,7 @@ def test_our_resamples_give_the_rank_frequencies_of_challenger() -> None:
     """Within four standard errors of both."""
     expected = reference()["bootstrap_ranks"]["D1"]["meanThenRank"]["c_random"]["challengeR_10000"]["algorithms"]
 
-    found = rank_frequencies(ranked(resampled_means(table("c_random")[1])))
+    found = rank_frequencies(ranks_of(resampled_means(table("c_random")[1])))
 
     for at, algorithm in enumerate(ALGORITHMS):
         error = 4 * 2**0.5 * (0.25 / 10_000) ** 0.5

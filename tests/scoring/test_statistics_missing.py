@@ -74,12 +74,12 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "median rank": rankings.RANKING_RULES["median-rank"],
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
-    "ranked": rankings.ranked,
+    "ranked": rankings.ranks_of,
     "values_of_track": lambda scores: [rankings.values_of_track(scores.T, rule) for rule in get_args(OverallRule)],
-    "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranked(scores.T)),
-    "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(resampling.resampled_means(scores, 9))),
+    "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranks_of(scores.T)),
+    "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranks_of(resampling.resampled_means(scores, 9))),
     "resampled_taus": lambda scores: rankings.resampled_taus(
-        rankings.ranked(resampling.resampled_means(scores, 9)), rankings.RANKING_RULES["mean"](scores).ranks
+        rankings.ranks_of(resampling.resampled_means(scores, 9)), rankings.RANKING_RULES["mean"](scores).ranks
     ),
     "tau_b": lambda scores: rankings.tau_b(
         rankings.RANKING_RULES["mean"](scores).ranks, rankings.RANKING_RULES["median"](scores).ranks
@@ -87,7 +87,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "footrule": lambda scores: rankings.footrule(
         rankings.RANKING_RULES["mean"](scores).ranks, rankings.RANKING_RULES["median"](scores).ranks
     ),
-    "consensus": lambda scores: rankings.consensus(rankings.ranked(scores.T)),
+    "consensus": lambda scores: rankings.consensus(rankings.ranks_of(scores.T)),
     "mean_moves": lambda scores: rankings.mean_moves(
         rankings.split_means(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9)
     ),

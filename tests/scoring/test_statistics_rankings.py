@@ -22,8 +22,8 @@ from scorer.scoring.statistics.rankings import (
     rank_frequencies,
     rank_quantiles,
     rank_ranges,
-    ranked,
     ranking,
+    ranks_of,
     resampled_taus,
     separable_from_leaders,
     split_means,
@@ -63,13 +63,13 @@ rankings_of_five = st.lists(st.integers(1, 5), min_size=5, max_size=5).map(np.ar
 )
 def test_the_highest_value_has_rank_1(values: list[float], ranks: list[int]) -> None:
     """Equal values share the best rank, also if they differ by rounding; NaN is one after the last."""
-    assert ranked(np.array(values, dtype=np.float64)).tolist() == ranks
+    assert ranks_of(np.array(values, dtype=np.float64)).tolist() == ranks
 
 
 @given(score_tables())
 def test_ranks_are_those_of_each_row(scores: Floats) -> None:
     """1 plus the number of higher values."""
-    found = ranked(scores)
+    found = ranks_of(scores)
 
     for row, ranks in zip(scores, found, strict=True):
         for value, rank in zip(row, ranks, strict=True):
@@ -99,7 +99,7 @@ def test_rules_rank_submissions_in_any_order_in_the_same_way(scores: Floats, rul
 
     assert reversed_.ranks.tolist() == found.ranks[::-1].tolist()
     sign = -1 if rule in ("mean-rank", "median-rank") else 1
-    assert found.ranks.tolist() == ranked(sign * found.values).tolist()
+    assert found.ranks.tolist() == ranks_of(sign * found.values).tolist()
 
 
 def test_rules_rank_by_their_values() -> None:

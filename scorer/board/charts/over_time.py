@@ -284,7 +284,7 @@ _MOST_LINES, _NAMED = 60, 18
 BASELINE_LINES = 6
 """The number of baselines that a chart has at most."""
 
-MOST_STEPS, RINGS = 800, 120
+LINE_STEPS, RINGS = 800, 120
 """The number of steps of all lines at most, and of the entries that have rings, if there are not more."""
 
 LEADS = 40
@@ -360,7 +360,7 @@ def leaders_over_time(
     has_rings = sum(len(team.entries) for team in shown) <= RINGS
     lines = tuple(
         replace(
-            team, counted=_thinned(team.counted, MOST_STEPS // len(shown)), entries=team.entries if has_rings else ()
+            team, counted=_thinned(team.counted, LINE_STEPS // len(shown)), entries=team.entries if has_rings else ()
         )
         for team in shown
     )
@@ -368,7 +368,7 @@ def leaders_over_time(
     drawing = partial(
         _leaders_panel,
         lines,
-        _thinned(best, MOST_STEPS),
+        _thinned(best, LINE_STEPS),
         tuple((scored[lead.team].name, lead) for lead in leads(scored)),
         (min(times), max(times)) if times else None,
         len(ranked),

@@ -239,7 +239,7 @@ DOTTED = "1,3"
 JOIN = 11
 """The width in pixels of the lines that join labels to the ends of lines."""
 
-MOST_ROWS = 60
+PANEL_ROWS = 60
 """The number of rows that a chart with a row for each team has at most."""
 
 _ROW = 18
@@ -474,10 +474,10 @@ def row_panel(
 ) -> Panel:
     """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
 
-    The names are on the left, shortened to a third of the width. Only the first `MOST_ROWS` have one, as a note below
+    The names are on the left, shortened to a third of the width. Only the first `PANEL_ROWS` have one, as a note below
     says. The x axis goes from the first to the last tick, or has other ends.
     """
-    names, notes = names[:MOST_ROWS], first_of(MOST_ROWS, len(names), what)
+    names, notes = names[:PANEL_ROWS], first_of(PANEL_ROWS, len(names), what)
     left = column_width(names, REPORT_WIDTH / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),

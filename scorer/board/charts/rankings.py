@@ -22,7 +22,7 @@ from scorer.board.charts.panel import (
     INTERVAL,
     JOIN,
     LINE,
-    MOST_ROWS,
+    PANEL_ROWS,
     PAPER,
     REFERENCE,
     REPORT_WIDTH,
@@ -69,12 +69,12 @@ def blob_plot(
     shares = np.asarray(shares, dtype=np.float64)
     blobs = [
         (share, place, rank)
-        for place, row in enumerate(shares[:MOST_ROWS].tolist())
+        for place, row in enumerate(shares[:PANEL_ROWS].tolist())
         for rank, share in enumerate(row, start=1)
         if share > 0
     ]
     kept = sorted(sorted(blobs, key=lambda blob: (-blob[0], *blob[1:]))[:BLOBS], key=lambda blob: blob[1:])
-    drawing = partial(_blob_panel, names, kept, quantiles[:MOST_ROWS], list(ranks[:MOST_ROWS]))
+    drawing = partial(_blob_panel, names, kept, quantiles[:PANEL_ROWS], list(ranks[:PANEL_ROWS]))
     return Chart(
         drawing, "Ranks of each team in the resamples", _blob_description(names, [row[0] for row in shares], quantiles)
     )
@@ -96,7 +96,7 @@ def _blob_description(
     words = f"Of the resamples, {', '.join(parts)}."
     if low != high:
         words += f" The rank of {spoken(names[widest])} varies most, from {low} to {high} in 95 % of them."
-    return " ".join([words, *first_of(MOST_ROWS, len(names))])
+    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
 
 
 def _percent(share: float) -> str:
@@ -309,9 +309,9 @@ def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str)
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
     within 1.5 interquartile ranges. The height of a dot in its row has no meaning. Scores may be NaN.
     """
-    room = _DOTS // max(1, min(len(names), MOST_ROWS))
-    summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:MOST_ROWS]]
-    most = max((int((~np.isnan(row)).sum()) for row in scores[:MOST_ROWS]), default=0)
+    room = _DOTS // max(1, min(len(names), PANEL_ROWS))
+    summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:PANEL_ROWS]]
+    most = max((int((~np.isnan(row)).sum()) for row in scores[:PANEL_ROWS]), default=0)
     drawing = partial(_box_panel, names, summaries, most > room)
     description = _box_description(names, summaries, scores)
     return Chart(drawing, f"{measure} of each query, for each team", description)
@@ -343,7 +343,7 @@ def _box_description(names: Sequence[str], summaries: Sequence[_Summary | None],
     )
     zeros = np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores))
     words += f" Of all scores of all teams, {100 * zeros:.0f} % are 0."
-    return " ".join([words, *first_of(MOST_ROWS, len(names))])
+    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
 
 
 def _box_panel(names: Sequence[str], summaries: Sequence[_Summary | None], is_sampled: bool) -> Panel:
@@ -380,7 +380,7 @@ def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> C
     Lines of teams whose rank changes are darker.
     """
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
-    drawing = partial(_rules_panel, names, tuple(ranks), lines[:MOST_ROWS])
+    drawing = partial(_rules_panel, names, tuple(ranks), lines[:PANEL_ROWS])
     return Chart(drawing, "Rank of each team under each ranking rule", _rules_description(names, tuple(ranks), lines))
 
 
@@ -401,11 +401,11 @@ def _rules_description(names: Sequence[str], rules: Sequence[str], lines: Sequen
     if _changes(lines[widest]):
         ends = f"from {min(lines[widest])} to {max(lines[widest])}"
         words += f" The rank of {spoken(names[widest])} changes most, {ends}."
-    return " ".join([words, *first_of(MOST_ROWS, len(names))])
+    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
 
 
 def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Sequence[int]]) -> Panel:
-    names, count = names[:MOST_ROWS], len(names)
+    names, count = names[:PANEL_ROWS], len(names)
     last = max((rank for line in lines for rank in line), default=1)
     left, right = column_width(names, REPORT_WIDTH / 3) + JOIN + 32, 30.0
     columns = max(1, len(rules) - 1)
@@ -415,7 +415,7 @@ def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
         x=(-0.25, columns + 0.25),
         y=(last + 0.5, 0.5),
         width=REPORT_WIDTH - left - right,
-        height=max(RANK_ROW * min(last, 2 * MOST_ROWS), LINE * len(names), 2 * RANK_ROW),
+        height=max(RANK_ROW * min(last, 2 * PANEL_ROWS), LINE * len(names), 2 * RANK_ROW),
         left=left,
         right=right,
         top=14 + 13 * max(map(len, heads), default=1),
@@ -433,7 +433,7 @@ def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
         SMALL_TEXT,
     )
     at = panel.x_at(-4)
-    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * MOST_ROWS)], SOFT, "end", SMALL_TEXT)
+    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * PANEL_ROWS)], SOFT, "end", SMALL_TEXT)
     points = [[(float(x), float(rank)) for x, rank in enumerate(line)] for line in lines]
     moved = [place for place, line in enumerate(lines) if _changes(line)]
     for places, stroke in (([place for place in range(len(lines)) if place not in moved], REFERENCE), (moved, INK)):
@@ -460,7 +460,7 @@ def scores_with_intervals(
     The ends of an interval are NaN where it is undefined.
     """
     return Chart(
-        partial(_intervals_panel, names, means[:MOST_ROWS], intervals[:MOST_ROWS], decimals),
+        partial(_intervals_panel, names, means[:PANEL_ROWS], intervals[:PANEL_ROWS], decimals),
         f"{measure} of each team with its 95 % interval",
         _intervals_description(names, means, intervals, decimals),
     )
@@ -477,7 +477,7 @@ def _intervals_description(names: Sequence[str], means: Sequence[float], interva
     words = f"First in the order of the board: {scores[0]}"
     words += f"; then {scores[1]}" if len(scores) > 2 else ""
     words += f"; last: {scores[-1]}" if len(scores) > 1 else ""
-    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(MOST_ROWS, len(names), "rows")])
+    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(PANEL_ROWS, len(names), "rows")])
 
 
 def _intervals_panel(names: Sequence[str], means: Sequence[float], intervals: Intervals, decimals: int) -> Panel:
@@ -503,8 +503,8 @@ def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "te
     have a line. Columns are numbered as the rows. `what` is the kind of the names: team or algorithm.
     """
     rows = np.asarray(better, dtype=bool)
-    shown = rows[:MOST_ROWS].tolist()
-    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in _runs(row[:MOST_ROWS])]
+    shown = rows[:PANEL_ROWS].tolist()
+    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in _runs(row[:PANEL_ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
     drawing = partial(_significance_panel, names, filled, what)
     return Chart(drawing, title, _significance_description(names, rows, what))
@@ -529,11 +529,11 @@ def _significance_description(names: Sequence[str], better: Bools, what: str) ->
     words = f"{decided:,} of {counted(pairs, 'pair')} {'is' if decided == 1 else 'are'} significantly different."
     wins = int(better[0].sum())
     words += f" {spoken(names[0])} is better than {wins} of {counted(count - 1, 'other')}."
-    return " ".join([words, *first_of(MOST_ROWS, count, f"{what}s")])
+    return " ".join([words, *first_of(PANEL_ROWS, count, f"{what}s")])
 
 
 def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, int]], what: str) -> Panel:
-    names, count = names[:MOST_ROWS], len(names)
+    names, count = names[:PANEL_ROWS], len(names)
     shown = max(1, len(names))
     numbers = 24.0
     left = column_width(names, REPORT_WIDTH / 3) + numbers + 8

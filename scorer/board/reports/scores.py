@@ -17,7 +17,7 @@ from scorer.measures.matched import Ints
 from scorer.options import UNJUDGED_ENDS, JudgedBounds
 from scorer.scoring.evaluation import Evaluation
 from scorer.scoring.outcomes import Scored, aggregated
-from scorer.wording import DECIMALS, TABLES, Cell, Column, Table, printable
+from scorer.wording import SCORE_DECIMALS, TABLES, Cell, Column, Table, printable
 
 if TYPE_CHECKING:
     from scorer.lists.slices import Slice
@@ -126,7 +126,7 @@ _NO_SCORE = Cell(None)
 def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
     """Return the rows of one submission, the means last: what is in the query's column, and the cells by measure."""
     _, evaluation = report.submissions[index]
-    decimals = {name: 0 if is_count(measure) else DECIMALS for name, measure in report.measures.items()}
+    decimals = {name: 0 if is_count(measure) else SCORE_DECIMALS for name, measure in report.measures.items()}
     bounds = evaluation.bounds() or {}
     unjudged = evaluation.unjudged_bounds(report.judged_bounds) if report.judged_bounds else {}
     means: dict[str, Cell] = {}
@@ -159,7 +159,7 @@ def _is_best(report: ScoreReport, index: int, measure: str) -> bool:
     """Whether the printed mean is the highest of several; a count never is, and NaN never is."""
     if is_count(report.measures[measure]):
         return False
-    printed = [round(evaluation[measure], DECIMALS) for _, evaluation in report.submissions]
+    printed = [round(evaluation[measure], SCORE_DECIMALS) for _, evaluation in report.submissions]
     return len(printed) > 1 and printed[index] == max((mean for mean in printed if not math.isnan(mean)), default=None)
 
 

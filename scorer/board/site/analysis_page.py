@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from scorer.board.charts.panel import MOST_ROWS, ChartCache, rank_ticks
+from scorer.board.charts.panel import PANEL_ROWS, ChartCache, rank_ticks
 from scorer.board.reports.comparisons import decimal_text, name, p_value, percentage
 from scorer.board.reports.report_text import (
     MOST_COLUMNS,
@@ -170,7 +170,7 @@ def _ranks(analysis: TaskAnalysis, at: int) -> RankMarks | None:
     dots = [
         (_rank_at(rank, count), round(_LARGEST * math.sqrt(often), 1))
         for rank, often in enumerate(frequencies, start=1)
-        if often >= _RARE and count <= MOST_ROWS
+        if often >= _RARE and count <= PANEL_ROWS
     ]
     middle = range_of_ranks(round(low), round(high)) if low == round(low) and high == round(high) else ""
     return RankMarks(
@@ -184,7 +184,7 @@ def _ranks(analysis: TaskAnalysis, at: int) -> RankMarks | None:
 
 def _pairs(analysis: TaskAnalysis, at: int) -> PairMarks | None:
     count = len(analysis.names)
-    shown = min(count, MOST_ROWS)
+    shown = min(count, PANEL_ROWS)
     if at >= shown:
         return None
     runs, place, better = [], 0, analysis.better[at, :shown].tolist()

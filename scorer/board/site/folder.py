@@ -15,7 +15,7 @@ from urllib.parse import unquote, urlsplit
 
 from scorer.errors import ScorerError
 from scorer.files import digest
-from scorer.files.writing import LockedError, content_of, locked, part_of, replace_content
+from scorer.files.writing import LockedError, bytes_of, locked, part_of, replace_content
 from scorer.wording import quoted
 
 SITE_MANIFEST = ".manifest.json"
@@ -175,7 +175,7 @@ def _update(folder: Path, contents: Mapping[str, bytes], before: _Manifest, afte
 def _changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
     """Whether any file has another content, or is not there."""
     with suppress(OSError):  # a file is where a folder is needed
-        return any(content_of(folder / path) != content for path, content in contents.items())
+        return any(bytes_of(folder / path) != content for path, content in contents.items())
     return True
 
 

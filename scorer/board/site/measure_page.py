@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from scorer.board.site.templates import Page
 from scorer.board.site.views import MeasureColumn
-from scorer.errors import need
+from scorer.errors import need_libraries
 from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
 from scorer.scoring.evaluation import evaluate
@@ -136,7 +136,7 @@ def _pieces(text: str) -> Iterator[Markup]:
 @cache
 def mathml(latex: str, alternative: str = "", *, is_displayed: bool = False) -> Markup:
     """Return a formula as a ``math`` element; its text alternative is `alternative`, or the LaTeX."""
-    need("latex2mathml")
+    need_libraries("latex2mathml")
     from latex2mathml.converter import convert  # noqa: PLC0415 (an optional extra)
 
     text = convert(latex, display="block" if is_displayed else "inline")

@@ -62,8 +62,19 @@ from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.published import published_settings
 from scorer.settings.rules import zone_text
-from scorer.settings.tables import FOLDER
-from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
+from scorer.settings.tables import OVERALL_FOLDER
+from scorer.settings.tracks import (
+    DARK,
+    FILE,
+    LIGHT,
+    LIST_FILES,
+    STATIC,
+    Challenge,
+    Track,
+    contrast,
+    public_lists,
+    softened,
+)
 from scorer.store.documents import CommitmentDocument
 from scorer.store.log import LOG, LOG_TEXTS, public_pem
 from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened
@@ -259,7 +270,7 @@ def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[st
                 lists[key] = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
             else:
                 lists[key] = read_ids(path).to_pylist()
-            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lists[key])
+            files[f"{folder}/{LIST_FILES[key]}"] = "".join(f"{line}\n" for line in lists[key])
         if sample := _sample(track, lists.get("queries", ()), lists.get("items", ())):
             files[f"{folder}/{SAMPLE}"] = sample
     return files
@@ -338,7 +349,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         add("", [front_page(challenge, timeline, views)])
     for view in views:
         add(view.board.track.name, map(board_page, [view]))
-    add(FOLDER, _overall_page(content.overall))
+    add(OVERALL_FOLDER, _overall_page(content.overall))
     missing = publish(site)
     compared = (content.each(view.board.track.name, compare_pages(view)) for view in views)
     teams = chain(*compared, content.each("teams", team_pages.team_pages(views, missing)))
@@ -354,8 +365,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     add("teams", teams)  # after the analyses, which take the most memory: there may be many pages
     add("teams", team_pages.merged_pages(content.boards))
     if content.overall is not None:
-        site |= {f"{FOLDER}/leaderboard.csv": overall_csv(content.overall)}
-        site |= {f"{FOLDER}/leaderboard.json": overall_json(content.overall, counting.head)}
+        site |= {f"{OVERALL_FOLDER}/leaderboard.csv": overall_csv(content.overall)}
+        site |= {f"{OVERALL_FOLDER}/leaderboard.json": overall_json(content.overall, counting.head)}
     site |= {"leaderboard-schema.json": schema(), **commitment_files(content.commitment)}
     for view in views:
         add(view.board.track.name, errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
@@ -379,7 +390,7 @@ def _track_pages(content: SiteContent, view: BoardView) -> Iterator[Page]:
 def _overall_page(board: OverallBoard | None) -> Iterator[Page]:
     if board is not None:
         about = f"The ranking of the teams over the tracks {joined([each.track.title for each in board.boards])}."
-        yield Page(f"{FOLDER}/index.html", "overall.html", about, {"board": board})
+        yield Page(f"{OVERALL_FOLDER}/index.html", "overall.html", about, {"board": board})
 
 
 READING = Page("reading.html", "reading.html", "What the tiers, ranges, intervals and p-values of the boards mean.")
@@ -434,7 +445,7 @@ def _check_markdown(challenge: Challenge) -> None:
     texts = {"description": challenge.description, "site.footer": challenge.branding.footer}
     texts |= {f"tracks.{track.name}.description": track.description for track in challenge.tracks}
     for key, text in texts.items():
-        templates.check_links(text, f"{challenge.root / FILE}: {key}")
+        templates.check_text(text, f"{challenge.root / FILE}: {key}")
 
 
 def _style_sheets(challenge: Challenge, environment: Environment) -> dict[str, str]:

@@ -13,7 +13,7 @@ from unicodedata import combining, normalize
 from scorer.board.charts.panel import ChartCache, chart_key
 from scorer.board.site.captions import counts, table_caption, track_status
 from scorer.board.site.views import BoardView
-from scorer.errors import need
+from scorer.errors import need_libraries
 from scorer.settings.tracks import LIGHT, Challenge, softened
 from scorer.wording import printable, sentence, shortened
 
@@ -67,7 +67,7 @@ def _plain(text: str) -> str:
 
 
 def _drawn(words: Sequence[str], rows: Sequence[Any], ticks: Sequence[Any], accent: str) -> bytes:
-    need("PIL")
+    need_libraries("PIL")
     from PIL import Image, ImageDraw, ImageFont  # noqa: PLC0415 (only a picture that changed needs it)
 
     right = _WIDTH - _MARGIN

@@ -29,7 +29,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from scorer.errors import ScorerError, need
+from scorer.errors import ScorerError, need_libraries
 from scorer.files import shipped_templates
 from scorer.files.writing import PART
 from scorer.settings.tracks import PAGES, SCHEMES, STATIC, Challenge, Track, split_url
@@ -59,7 +59,7 @@ SUMMARY = 200
 
 @cache
 def _parser() -> MarkdownIt:
-    need("markdown_it")
+    need_libraries("markdown_it")
     from markdown_it import MarkdownIt  # noqa: PLC0415 (an optional extra)
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
@@ -68,11 +68,11 @@ def _parser() -> MarkdownIt:
 
 
 def _is_parsed(url: str) -> bool:  # noqa: ARG001  the parser passes it
-    """True: by default the parser leaves links that it refuses as text, but here `check_links` reports them."""
+    """True: by default the parser leaves links that it refuses as text, but here `check_text` reports them."""
     return True
 
 
-def check_links(text: str, where: str, first_line: int = 0) -> None:
+def check_text(text: str, where: str, first_line: int = 0) -> None:
     """Check the links and the images of a text, which comes from the file or the key `where`.
 
     Raises ScorerError if one leads elsewhere than `SCHEMES` or a relative path in the site. The message has the line if
@@ -95,7 +95,7 @@ def check_links(text: str, where: str, first_line: int = 0) -> None:
 def to_html(text: str, root: str = "", top: int = 2) -> Markup:
     """Return a text as HTML. HTML in it is shown as text.
 
-    `check_links` accepts the text. Relative links start at `root`, the relative path from the page to the folder of the
+    `check_text` accepts the text. Relative links start at `root`, the relative path from the page to the folder of the
     site: "" or "../". The highest heading of the text gets the level `top`, from 1 to 6.
     """
     return _rendered(_parser().parse(text), root, top)
@@ -258,7 +258,7 @@ def _page(file: Path) -> tuple[tuple[float, str], MarkdownPage]:
     if split is None:
         raise ScorerError(f"{file}:1: found no heading; expected a page that begins with one, as in # Rules")
     title, rest, lines = split
-    check_links(rest, str(file), lines + 1)
+    check_text(rest, str(file), lines + 1)
     number = float(parts[1]) if parts[1] else float("inf")
     return (number, parts[2]), MarkdownPage(parts[2], title, rest)
 

@@ -481,7 +481,7 @@ def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
     return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t", b"\v", b"\f") else texts
 
 
-def blocks_of(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FILES) -> Iterator[Block]:
+def line_blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FILES) -> Iterator[Block]:
     """Yield the stream in blocks of whole lines; `start` has been read from it already.
 
     Raises UnreadableError where the bytes are not text in UTF-8 or a line is too long.

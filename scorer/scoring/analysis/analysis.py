@@ -26,8 +26,8 @@ from scorer.scoring.statistics.rankings import (
     rank_frequencies,
     rank_quantiles,
     rank_ranges,
-    ranked,
     ranking,
+    ranks_of,
     resampled_taus,
     separable_from_leaders,
     tau_b,
@@ -247,7 +247,7 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     if cases < 2:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
         return Resampling(intervals, intervals, intervals, quantiles, frequencies, np.zeros(0))
-    drawn = ranked(scores.resampled.T, task.decimals)
+    drawn = ranks_of(scores.resampled.T, task.decimals)
     taus = resampled_taus(drawn, ranks)
     return Resampling(
         intervals=_as_reported(scores.intervals, task),
@@ -310,7 +310,7 @@ def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
     ranks = np.array([[task.rules[rule].ranks[task.names.index(name)] for name in common] for task in tasks])
     values = consensus(ranks)
     order = np.argsort(values, kind="stable")
-    return Consensus(tuple(common[at] for at in order), values[order], ranked(-values[order]))
+    return Consensus(tuple(common[at] for at in order), values[order], ranks_of(-values[order]))
 
 
 ANALYSIS_VERSION = 3

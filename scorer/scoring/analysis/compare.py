@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from scorer.errors import MeasureError, ScorerError, need
+from scorer.errors import MeasureError, ScorerError, need_libraries
 from scorer.lists import READ_AS
 from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
@@ -156,7 +156,7 @@ class Comparison(Tabular):
 
         The columns low and high are the ends of `interval`; the others have the names of the attributes of `Pair`.
         """
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(_HEADS))
@@ -299,7 +299,7 @@ def run_tasks(
     is not a mean, and the errors of `evaluate`.
     """
     submissions = _several(runs)
-    need("scipy")  # before files are read
+    need_libraries("scipy")  # before files are read
     different = {str(measure): (name, measure) for name, measure in measures.items()}
     for _, measure in different.values():
         need_mean(measure)

@@ -18,7 +18,7 @@ from scorer.lists.formats.delimited import DELIMITERS, Header, head_names
 from scorer.lists.formats.parquet import MAGIC, errors_in_words, read_columns
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, coded, floats, numbers, pc, texts
-from scorer.lists.reading.blocks import Block, UnreadableError, blocks_of, open_bytes, read_chunk, reported
+from scorer.lists.reading.blocks import Block, UnreadableError, line_blocks, open_bytes, read_chunk, reported
 from scorer.lists.reading.tables import AmbiguousError, place, places
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.analysis.kept import Task
@@ -96,7 +96,7 @@ def _parts(path: str | os.PathLike[str], options: Mapping[str, str], findings: F
                 yield _parquet(Block(b"".join(rest), 1), options, findings)
             return
         header = None
-        for block in blocks_of(stream, start):
+        for block in line_blocks(stream, start):
             if header is None and block.content.strip():
                 header = Header.of(block, partial(_delimiter, options), partial(_places, options))
             if header is not None:

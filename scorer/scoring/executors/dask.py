@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 import scorer
-from scorer.errors import ExecutorError, need
+from scorer.errors import ExecutorError, need_libraries
 from scorer.files import Compressed, code_digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
@@ -76,7 +76,7 @@ class Dask:
     ) -> FileOutcomes:
         if not files:
             return
-        need("distributed")
+        need_libraries("distributed")
         from distributed import Client
 
         try:

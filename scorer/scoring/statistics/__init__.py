@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from scorer.errors import need
+from scorer.errors import need_libraries
 
 _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
@@ -40,7 +40,7 @@ def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list
 
 def special() -> Any:
     """Return `scipy.special`: only intervals, Wilcoxon's test and the t-test need it."""
-    need("scipy")
+    need_libraries("scipy")
     from scipy import special  # noqa: PLC0415 (an optional extra, and slow to load)
 
     return special

@@ -121,7 +121,7 @@ def mean_moves(means: Floats) -> Floats:
     """
     if not len(means):
         return np.full(means.shape[1] // 2, np.nan)
-    before, after = (ranked(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
+    before, after = (ranks_of(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
     return np.asarray(np.abs(after - before).mean(axis=1))
 
 
@@ -146,7 +146,7 @@ def rank_ranges(better: Bools, worse: Bools | None = None) -> Ints:
     return np.stack([1 + worse.sum(axis=1), len(better) - better.sum(axis=1)], axis=1)
 
 
-def ranked(values: Floats, decimals: int | None = None) -> Ints:
+def ranks_of(values: Floats, decimals: int | None = None) -> Ints:
     """Return the rank of each value along the last axis, the highest first; equal values share the best rank.
 
     `decimals` are those that the values are rounded to before; None: they are not rounded. Values that differ by
@@ -196,7 +196,7 @@ def values_of_track(scores: Floats, rule: OverallRule) -> Floats:
     has_score = ~np.isnan(scores)
     if rule == "mean":
         return np.where(has_score, scores, 0.0)
-    above, below = ranked(scores) - 1.0, ranked(-scores) - 1.0
+    above, below = ranks_of(scores) - 1.0, ranks_of(-scores) - 1.0
     better = above + (has_score.sum(axis=-1, keepdims=True) - 1 - above - below) / 2
     count = scores.shape[-1]
     return np.where(has_score, better + 1, count) if rule == "rank" else np.where(has_score, count - 1 - better, 0.0)
@@ -242,7 +242,7 @@ class Ranking:
 
 def ranking(values: Floats, higher_is_better: bool = True) -> Ranking:
     """Return the ranking by values, [submission], for example means that are rounded already."""
-    return Ranking(values, ranked(values if higher_is_better else -values))
+    return Ranking(values, ranks_of(values if higher_is_better else -values))
 
 
 def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
@@ -288,7 +288,7 @@ def _defined(scores: Floats) -> list[Floats]:
 
 def _query_ranks(scores: Floats) -> Floats:
     """[submission, query]: the ranks of the defined scores on each query; NaN where undefined."""
-    return np.where(np.isnan(scores), np.nan, ranked(np.ascontiguousarray(scores.T)).T)
+    return np.where(np.isnan(scores), np.nan, ranks_of(np.ascontiguousarray(scores.T)).T)
 
 
 # Decisions
