@@ -17,8 +17,8 @@ from scorer.live.phases import Phases, folded_phases
 from scorer.live.rules import rules_of_settings
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.documents import (
+    DOCUMENT_VERSION,
     OF_BODY,
-    VERSION,
     CommitmentDocument,
     CommittedTrack,
     ListedCommitment,
@@ -26,7 +26,7 @@ from scorer.store.documents import (
     Receipt,
 )
 from scorer.store.events import CommitmentBody, Event, RevealBody, bodies
-from scorer.store.log import LogLine, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
+from scorer.store.log import LogLine, encoded, event_text, log_lines, nonce_of, opened_content, public_key, signature
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
 
@@ -156,7 +156,7 @@ class Commitment:
     @property
     def content(self) -> Mapping[str, Any]:
         """The content of the opening."""
-        return content_of(self.opening)
+        return opened_content(self.opening)
 
 
 def commitments(events: Iterable[Event]) -> tuple[Commitment, ...]:
@@ -194,7 +194,7 @@ def published_commitment(
         facts["nonce"] = nonce_of(view.secret("log"), made[-1].index, text).hex()
         facts["opening"] = made[-1].opening
     return CommitmentDocument(
-        version=VERSION,
+        version=DOCUMENT_VERSION,
         challenge=challenge.name,
         commitments=[
             ListedCommitment(sha256=each.sha256, index=each.index, at=iso_time(each.at) if each.at else None)

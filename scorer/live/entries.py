@@ -18,7 +18,7 @@ from scorer.live.entry import (
     Admission,
     ColumnScores,
     Entry,
-    Outcome,
+    EntryOutcome,
     Presence,
     SubmissionState,
     column_scores,
@@ -295,7 +295,7 @@ def _cost(state: SubmissionState, earlier: Mapping[str, Cost]) -> Cost:
     return "open" if state.is_open else "none"
 
 
-def _outcome(state: SubmissionState) -> Outcome:
+def _outcome(state: SubmissionState) -> EntryOutcome:
     if state.result is not None:
         return state.result.status
     return "waiting" if state.failure is None else "failed"

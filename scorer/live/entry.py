@@ -8,14 +8,14 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, Literal, cast
 
-from scorer.errors import SHOWN, Problem, SolutionError
+from scorer.errors import MOST_SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import Counts
 from scorer.live.metadata import NO_METADATA, Correction, Metadata
 from scorer.live.phases import Phases, is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
-from scorer.settings.metadata import Value
+from scorer.settings.metadata import FieldValue
 from scorer.settings.tracks import Track
 from scorer.store.events import (
     AmendmentBody,
@@ -27,7 +27,7 @@ from scorer.store.events import (
     StoredResult,
     Submission,
 )
-from scorer.store.log import Kind, iso, unescaped
+from scorer.store.log import EventKind, iso, unescaped
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line, printable_name, texts_of
 
@@ -41,7 +41,7 @@ Admission = Literal["ok", "early", "late", "over-quota", "misdated"]
 """Early: received before the first phase. Late: received after the end of a phase. Misdated: its time of receipt is
 impossible, so it does not count until the organiser corrects the time."""
 
-Outcome = Literal["waiting", "scored", "rejected", "failed"]
+EntryOutcome = Literal["waiting", "scored", "rejected", "failed"]
 """Waiting: not scored yet. Failed: scoring it was tried, without a result."""
 
 State = Literal[
@@ -103,7 +103,7 @@ class Entry:
     """The phase that it was received in, or after; None before the first one, and without phases."""
     presence: Presence
     admission: Admission
-    outcome: Outcome
+    outcome: EntryOutcome
     is_counting: bool
     """Whether the rank of the team comes from this entry."""
     final: ColumnScores
@@ -129,7 +129,7 @@ class Entry:
     """When it was withdrawn or replaced; None while it is present, or if schema 1 recorded it."""
     picks: tuple[tuple[datetime, bool], ...] = ()
     """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
-    metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
+    metadata: Mapping[str, FieldValue] = field(default_factory=dict, hash=False)
     """What its team states, by the names of fields; on boards only what is public now."""
     corrections: tuple[Correction, ...] = ()
     """Of the metadata, as far as they are public, the latest first."""
@@ -250,7 +250,7 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     return replace(
         entry,
         counts=replace(counts, in_solution=None, few_known=False),
-        findings=tuple(kept[: SHOWN - 3]),  # the notes that are left out have the places of others
+        findings=tuple(kept[: MOST_SHOWN - 3]),  # the notes that are left out have the places of others
         findings_count=entry.findings_count - len(findings) + len(kept),
     )
 
@@ -476,7 +476,7 @@ def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submiss
 
 def import_changes(
     states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], recheck: Recheck | None
-) -> list[tuple[Kind, dict[str, Any]]]:
+) -> list[tuple[EventKind, dict[str, Any]]]:
     """The events that bring the record to the state of the folder.
 
     `recheck` decides on the files on which the scan and the record differ; None: the scan is the latest. A file on
@@ -497,7 +497,7 @@ def import_changes(
         (submission for key, submission in taken.items() if key not in states),
         key=lambda submission: submission.sort_key,
     )
-    events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(submission)) for submission in arrivals]
+    events: list[tuple[EventKind, dict[str, Any]]] = [("arrival", arrival(submission)) for submission in arrivals]
     present = {key: state.present for key, state in states.items() if state.source == FOLDER}
     present |= dict.fromkeys(map(key_of, arrivals), True)
     for (file, digest), was_present in sorted(present.items()):

@@ -16,7 +16,7 @@ from scorer.files import FileBelow
 from scorer.organising import run
 from scorer.organising import scan as organising_scan
 from scorer.organising.bundles import export, import_bundle
-from scorer.organising.errata import apply, preview
+from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend
 from scorer.organising.run import plan
@@ -149,7 +149,7 @@ def test_an_erratum_puts_trusted_times_into_force(tmp_path: Path) -> None:
     assert live.states()[BY_NAME] == "misdated"
 
     with live.store(END + 3 * HOUR) as store:
-        preview(live.challenge, store, live.track, executor_named("serial"))
+        preview_erratum(live.challenge, store, live.track, executor_named("serial"))
         apply(live.challenge, store, live.track, "Our server writes the names.", executor_named("serial"))
     live.run(END + 4 * HOUR)
     assert live.states()[BY_NAME] == "scored"
