@@ -79,8 +79,8 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
         if len(versions) == 1 and versions[0] in MIGRATED_BY_1_0:
             raise StoreError(
                 f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer "
-                f"{__version__}, which migrates versions from {min(MIGRATIONS)}; install scorer 1.0, run `scorer status` "
-                "to migrate the database, and install this version again"
+                f"{__version__}, which migrates versions from {min(MIGRATIONS)}; install scorer 1.0, run `scorer "
+                "status` to migrate the database, and install this version again"
             )
         if len(versions) == 1 and versions[0] > db.SCHEMA_VERSION:
             raise StoreError(
