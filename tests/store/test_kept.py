@@ -221,7 +221,7 @@ def test_kept_bytes_are_scored_as_their_file(pack: Callable[[bytes], bytes], tmp
     """A large file of several blocks, and a compressed one."""
     live = started(tmp_path / "live")
     file = live.put("fir/large.txt", "", day(26))
-    lists = "".join(f"x{number}:{','.join(f'i{item}' for item in range(50))}\n" for number in range(60_000))
+    lists = "".join(f"x{number}:{','.join(f'{item:0100}' for item in range(5))}\n" for number in range(20_000))
     file.write_bytes(pack((OTHER + lists).encode()))
     os.utime(file, (day(26).timestamp(),) * 2)
     live.run(day(26))
