@@ -17,7 +17,7 @@ from scorer.live.metadata import NO_METADATA, Correction, Metadata
 from scorer.live.phases import Phases, is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
-from scorer.settings.metadata import FieldValue
+from scorer.settings.metadata import Value
 from scorer.settings.tracks import Track
 from scorer.store.events import (
     AmendmentBody,
@@ -131,7 +131,7 @@ class Entry:
     """When it was withdrawn or replaced; None while it is present, or if schema 1 recorded it."""
     picks: tuple[tuple[datetime, bool], ...] = ()
     """Whether it is among the picks of its team, from each time on; empty without picks, or if they do not count."""
-    metadata: Mapping[str, FieldValue] = field(default_factory=dict, hash=False)
+    metadata: Mapping[str, Value] = field(default_factory=dict, hash=False)
     """What its team states, by the names of fields; on boards only what is public now."""
     corrections: tuple[Correction, ...] = ()
     """Of the metadata, as far as they are public, the latest first."""
