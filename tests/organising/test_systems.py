@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -61,15 +62,15 @@ def fewer_calls(tmp_path: Path) -> dict[str, str]:
 def test_a_challenge_runs_with_fewer_calls(tmp_path: Path, fewer_calls: dict[str, str]) -> None:
     """The board is the same; a run says once what is not limited, also if several children score."""
     boards = []
-    assert process("init", tmp_path / "all").code == 0
+    assert here("init", tmp_path / "all").code == 0
     shutil.copytree(tmp_path / "all", tmp_path / "fewer")
-    for name, environment in (("all", {}), ("fewer", fewer_calls)):
+    for name, call in (("all", here), ("fewer", partial(process, environment=fewer_calls))):
         folder = tmp_path / name
         (folder / "submissions" / "main" / "new.txt").write_bytes(b"q1:apple,pear\r\nq2:fig\r\nq3:lemon\r\nq4:pear\r\n")
-        ran = process("run", folder, "--executor", "processes", environment=environment)
+        ran = call("run", folder, "--executor", "processes")
         assert ran.code == 0, ran.err
         assert ran.err.count(UNLIMITED) == (name == "fewer"), ran.err
-        again = process("check", "-C", folder, folder / "submissions" / "main" / "new.txt", environment=environment)
+        again = call("check", "-C", folder, folder / "submissions" / "main" / "new.txt")
         assert again.code == 0, again.err
         rows = json.loads((folder / "site" / "main" / "leaderboard.json").read_bytes())["rows"]
         boards.append([{**row, "last entry": "", "changes": []} for row in rows])
@@ -108,16 +109,29 @@ def test_pages_of_teams_have_names_on_every_system() -> None:
     assert all(name == name.lower() and len(name) <= 60 for name in found)
 
 
+SEVERAL = """
+import sys
+from scorer.cli import main
+for line in sys.argv[1:]:
+    sys.argv = ["scorer", *line.split()]
+    try:
+        main()
+    except SystemExit as stop:
+        print("exit code", stop.code or 0)
+    else:
+        print("exit code", 0)
+"""
+
+
 def test_no_file_is_read_or_written_in_the_code_page_of_the_system(tmp_path: Path) -> None:
     """Python warns of each that is opened without an encoding; here the code page is ASCII."""
     environment = {"PYTHONWARNDEFAULTENCODING": "1", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    folder = tmp_path / "challenge"
-    file = folder / "submissions" / "main" / "new.txt"
-    for arguments in (("init", folder), ("run", folder), ("check", "-C", folder, file), ("doctor", "-C", folder)):
-        answer = process(*arguments, environment=environment)
-        own = [line for line in answer.err.splitlines() if "EncodingWarning" in line and "/scorer/" in line]
-        assert own == []
-        file.write_text("q1:apple,pear\nq2:fig\nq3:lemon\nq4:pear,é\n", encoding="utf-8")
+    folder, file = tmp_path / "challenge", tmp_path / "new.txt"
+    file.write_text("q1:apple,pear\nq2:fig\nq3:lemon\nq4:pear,é\n", encoding="utf-8")
+    lines = [f"init {folder}", f"run {folder}", f"check -C {folder} {file}", f"doctor -C {folder}"]
+    answer = process(*lines, environment=environment, program=SEVERAL)
+    assert answer.out.count("exit code 0") == len(lines), answer
+    assert [line for line in answer.err.splitlines() if "EncodingWarning" in line and "/scorer/" in line] == []
     assert "Main track" in (folder / "site" / "main" / "index.html").read_text(encoding="utf-8")
 
 
@@ -283,11 +297,11 @@ def test_long_paths_and_names(tmp_path: Path) -> None:
     folder = tmp_path / ("f" * 100) / ("g" * 100) / ("h" * 50) / "challenge"
     folder.parent.mkdir(parents=True)
     assert len(str(folder)) > 260
-    assert process("init", folder).code == 0
+    assert here("init", folder).code == 0
     team = "é" * 100
     (folder / "submissions" / "main" / team).mkdir()
     (folder / "submissions" / "main" / team / f"{'r' * 240}.txt").write_text("q1:apple\n", encoding="utf-8")
-    ran = process("run", folder, "--executor", "processes")
+    ran = here("run", folder, "--executor", "processes")
     assert ran.code == 0, ran.err
     rows = json.loads((folder / "site" / "main" / "leaderboard.json").read_bytes())["rows"]
     assert team in [row["team"] for row in rows]
