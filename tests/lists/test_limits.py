@@ -124,7 +124,7 @@ EXCEEDED: dict[str, tuple[Limits, bytes | Callable[[], bytes], str]] = {
     ),
     "a hidden dictionary": (
         Limits(),
-        lambda: table(query=["q"] * 40_000, item=["x" * 2_000] * 40_000, score=[1.0] * 40_000),
+        lambda: table(query=["q"] * 8_000, item=["x" * 2_000] * 8_000, score=[1.0] * 8_000),
         "the table has a text of 2,000 bytes; the limit is 1,000 (limits.id_bytes)",
     ),
     "a dictionary of queries": (

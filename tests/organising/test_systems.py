@@ -154,11 +154,16 @@ CODE_PAGE = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("pool", "łódź.run", "--solution", "qrels.txt"),
-        ("evaluate", "qrels.txt", "łódź.run", "-m", "RR", "-q", "--format", "csv", "--names", "path"),
         ("evaluate", "qrels.txt", "łódź.run", "-m", "RR", "-q", "--format", "json", "--names", "path"),
         ("convert", "łódź.run", "-", "--to", "delimited"),
-        ("fuse", "łódź.run", "other.run"),
+        *(
+            pytest.param(arguments, marks=pytest.mark.endurance)
+            for arguments in (
+                ("evaluate", "qrels.txt", "łódź.run", "-m", "RR", "-q", "--format", "csv", "--names", "path"),
+                ("pool", "łódź.run", "--solution", "qrels.txt"),
+                ("fuse", "łódź.run", "other.run"),
+            )
+        ),
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -191,9 +196,8 @@ def test_a_terminal_keeps_its_encoding(tmp_path: Path) -> None:
     assert b"caf\xe9\\u2728.run" in shown
 
 
-@pytest.mark.parametrize(("before", "after"), [(b"", b"\r\n"), (b"\xef\xbb\xbf", b"\n"), (b"\xef\xbb\xbf", b"\r\n")])
-def test_a_challenge_edited_on_windows_has_the_same_board(before: bytes, after: bytes, tmp_path: Path) -> None:
-    """Each file has lines that end as there, or begins with a mark of its encoding, also teams.toml and a page."""
+def test_a_challenge_edited_on_windows_has_the_same_board(tmp_path: Path) -> None:
+    """Each file has lines that end as there, and begins with a mark of its encoding, also teams.toml and a page."""
     boards = []
     assert here("init", tmp_path / "plain").code == 0
     (tmp_path / "plain" / "pages").mkdir()
@@ -202,8 +206,8 @@ def test_a_challenge_edited_on_windows_has_the_same_board(before: bytes, after: 
     shutil.copytree(tmp_path / "plain", tmp_path / "edited")
     for file in (tmp_path / "edited").rglob("*"):
         if file.is_file():
-            mark = before if file.suffix != ".key" else b""
-            file.write_bytes(mark + file.read_bytes().replace(b"\n", after))
+            mark = b"\xef\xbb\xbf" if file.suffix != ".key" else b""
+            file.write_bytes(mark + file.read_bytes().replace(b"\n", b"\r\n"))
     for name in ("plain", "edited"):
         ran = here("run", tmp_path / name)
         assert ran.code == 0, ran.err

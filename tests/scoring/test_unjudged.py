@@ -244,7 +244,7 @@ def only(runs: Mapping[str, Ranked], team: str, query: str, item: str) -> bool:
 
 
 @needs(ROBUST)
-@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("share", [0.1, pytest.param(0.5, marks=pytest.mark.endurance)])
 def test_true_scores_are_within_the_bounds_where_judgements_are_hidden_at_random(
     share: float, robust: tuple[Grades, dict[str, Ranked]]
 ) -> None:
