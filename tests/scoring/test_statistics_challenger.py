@@ -14,10 +14,10 @@ import pytest
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics.all_pairs import ExactSums
 from scorer.scoring.statistics.rankings import (
-    RULES,
+    RANKING_RULES,
     rank_frequencies,
     rank_quantiles,
-    ranked,
+    ranks_of,
     resampled_taus,
 )
 from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means
@@ -47,10 +47,10 @@ def test_missing_values_rank_last_as_in_challenger() -> None:
 
     assert len(examples) == 3
     for each in examples:
-        assert ranked(np.array(each["x"], dtype=np.float64)).tolist() == each["rank"]
+        assert ranks_of(np.array(each["x"], dtype=np.float64)).tolist() == each["rank"]
     expected = reference()["D1_NA"]["no_na_treat"]["rankThenMean"]["c_random"]
     algorithms, scores = with_missing(np.nan)
-    assert ranked(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
+    assert ranks_of(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
 
 
 # Bootstrap, with R's own draws
@@ -62,7 +62,7 @@ def replayed(task: str) -> tuple[Floats, Ints]:
     scores = table(task)[1]
     draws = drawn(f"challengeR_d1_{task}_seed1") - 1
     means = ExactSums(scores, most=scores.shape[1]).means(counts(draws, scores.shape[1]))
-    return means, ranked(means)
+    return means, ranks_of(means)
 
 
 def test_ranks_of_the_means_of_resamples_are_those_of_challenger() -> None:
@@ -90,8 +90,8 @@ def resampled_by(rule: str, cases: Ints, values: Floats) -> Ints:
     """Ranks by a rule in a resample, as challengeR computes them."""
     if rule.startswith("wins"):
         # Its tests see each case that is drawn once.
-        return RULES[rule](values[:, np.unique(cases)]).ranks
-    return RULES[rule](values[:, cases]).ranks
+        return RANKING_RULES[rule](values[:, np.unique(cases)]).ranks
+    return RANKING_RULES[rule](values[:, cases]).ranks
 
 
 @pytest.mark.parametrize(("rule", "resamples"), [("median", 1000), ("wins", 60), ("wins-holm", 60)])
@@ -128,7 +128,7 @@ def test_summaries_of_resampled_ranks_are_those_of_challenger(task: str) -> None
     quantiles = [[each["q025"], each["median"], each["q975"]] for each in summaries]
     assert rank_quantiles(ranks).tolist() == quantiles
     assert rank_frequencies(ranks)[:, 0] == pytest.approx([each["freq_rank1"] for each in summaries], abs=0.0021)
-    taus = resampled_taus(ranks, RULES["mean"](table(task)[1]).ranks)
+    taus = resampled_taus(ranks, RANKING_RULES["mean"](table(task)[1]).ranks)
     summary = expected["kendall_tau_b_with_whole"]
     assert np.isnan(taus).sum() == summary["n_undefined"]
     if summary["n_undefined"] < len(taus):
@@ -140,7 +140,7 @@ def test_our_resamples_give_the_rank_frequencies_of_challenger() -> None:
     """Within four standard errors of both."""
     expected = reference()["bootstrap_ranks"]["D1"]["meanThenRank"]["c_random"]["challengeR_10000"]["algorithms"]
 
-    found = rank_frequencies(ranked(resampled_means(table("c_random")[1])))
+    found = rank_frequencies(ranks_of(resampled_means(table("c_random")[1])))
 
     for at, algorithm in enumerate(ALGORITHMS):
         error = 4 * 2**0.5 * (0.25 / 10_000) ** 0.5
