@@ -24,7 +24,7 @@ from scorer.board import build
 from scorer.board.statistics import ScoredRows
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
-from scorer.organising.rules import settings
+from scorer.live.rules import recorded_settings as settings
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
 from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_key
