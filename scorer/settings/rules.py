@@ -56,7 +56,7 @@ class SettingsTable(BaseModel):
     always_recorded: ClassVar[frozenset[str]] = frozenset()
     """Fields that version 1 of the recorded form has with their defaults; each other one only where it differs."""
     never_recorded: ClassVar[frozenset[str]] = frozenset()
-    """Fields that change nothing which is recorded, or that events of their own have."""
+    """Fields that no score depends on, or that other events or other parts of this form have."""
     only_with: ClassVar[Mapping[str, tuple[str, str]]] = {}
     """By field: another one, and the value of it without which the field has no effect and is not recorded."""
     checks: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], object]]] = {}

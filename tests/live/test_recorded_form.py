@@ -89,6 +89,7 @@ def by_newer(code: Path, program: str, *arguments: Path) -> None:
 
 IMPORTS = """
 import json, sys
+from functools import partial
 from pathlib import Path
 from scorer.live.now import Now
 from scorer.organising.bundles import export
@@ -98,6 +99,7 @@ from tests.commands import here
 from tests.committed import Committed
 from tests.live_challenges import day
 from tests.public_archives import END, archived
+from tests.verification.test_published import Quiet, http
 assert "new_in_track" in Track.model_fields
 folder, *rest = map(Path, sys.argv[1:])
 live = Committed(folder, END)
@@ -155,6 +157,8 @@ for command in (
     ("check", run, "--challenge", site, "--track", "main"),
 ):
     assert here(*command).code == 0, here(*command)
+with http(partial(Quiet, directory=site)) as address:
+    assert here("check", run, "--challenge", address, "--track", "main").code == 0
 archived(live, target)
 live.do(END, lambda challenge, store: export(challenge, store, live.folder / FILE, bundle, solutions=True))
 """
