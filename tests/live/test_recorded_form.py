@@ -99,6 +99,7 @@ from tests.commands import here
 from tests.committed import Committed
 from tests.live_challenges import day
 from tests.public_archives import END, archived
+from tests.shared import undrawn
 from tests.verification.test_published import Quiet, http
 assert "new_in_track" in Track.model_fields
 folder, *rest = map(Path, sys.argv[1:])
@@ -147,7 +148,8 @@ assert live.kinds() == before, live.kinds()[len(before):]
 AT_THE_END = """
 live.do(END, import_teams)
 live.run(END)
-live.render(END)
+with undrawn():
+    live.render(END)
 assert live.kinds() == before, live.kinds()[len(before):]
 archive, site, run, (target, bundle) = rest[0], folder / "site", rest[1], rest[2:]
 public = (site / "commitment.json", "--opening", site / "commitment.txt", "--log", site / "log.jsonl")
@@ -186,6 +188,7 @@ def test_a_new_optional_key_commits_to_nothing_new(code: Path, tmp_path: Path) -
     by_newer(code, BEFORE_THE_START, live.folder)
 
 
+@pytest.mark.usefixtures("no_pictures")
 def test_a_new_optional_key_changes_nothing_that_was_recorded_or_published(code: Path, tmp_path: Path) -> None:
     """In any table: what was published verifies, nothing is recorded, and the same bytes are written again."""
     live = decided(tmp_path / "live", table=TABLES)
