@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scorer.lists.slices import Slice
     from scorer.lists.solution import Solution
     from scorer.measures import Measure
-    from scorer.measures.trec_eval import Printed
+    from scorer.measures.names import Printed
     from scorer.scoring.statistics.paired_tests import Comparison
 
 
