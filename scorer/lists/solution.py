@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scorer.errors import ContentError, Findings, SolutionError
 from scorer.files import shown
 from scorer.limits import OWN_FILES, Limits
-from scorer.lists.detection import opened, roles
+from scorer.lists.detection import opened
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import (
     booleans,
@@ -348,7 +348,7 @@ def excluded_pairs(listed: Listed, limits: Limits = OWN_FILES) -> ExcludedPairs:
     with findings_about(name, SolutionError) as findings:
         if isinstance(listed, str | os.PathLike):
             with opened(listed, None, "exclude", limits=limits) as (detected, head, content):
-                read = detected.graded(head) if roles(listed) == {"solution"} else detected.ranked(head)
+                read = detected.graded(head) if detected.is_solution(head) else detected.ranked(head)
                 batches = [read(block, findings) for block in content]
         else:
             if isinstance(listed, Mapping):
