@@ -251,17 +251,9 @@ def members(block: Block, types: Mapping[str, pa.DataType], needed: Collection[s
     read = {name: _whole(table.column(name)) for name in table.column_names}
     if table.num_rows != len(lines) or any(read[name].null_count for name in needed):
         return None
-    return read if all(_is_read_alike(read[name]) for name in read.keys() - set(needed)) else None
-
-
-def _is_read_alike(column: pa.Array) -> bool:
-    """Whether JSON's readers agree on what a member that is not used holds.
-
-    They differ on NaN, and on numbers beyond float64.
-    """
-    if pa.types.is_floating(column.type):
-        return bool((np.isfinite(floats(column)) | ~booleans(column.is_valid())).all())
-    return True
+    # JSON's readers differ on NaN, and on numbers beyond float64, also in a member that is not used.
+    unused = (read[name] for name in read.keys() - set(needed) if pa.types.is_floating(read[name].type))
+    return read if all((np.isfinite(floats(each)) | ~booleans(each.is_valid())).all() for each in unused) else None
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:
