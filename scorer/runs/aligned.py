@@ -349,17 +349,13 @@ def for_each_part(
         try:
             collect(_side_by_side(runs, pool))
         except ScatteredError:
-            _check_second_pass(runs)
+            for run in runs:
+                if not run.can_be_read_again:
+                    found = "its queries are not in the order of those of the other runs, which needs a second pass"
+                    problem = Problem.of_form(0, f"{found}; save the run as a file")
+                    raise SubmissionError(run.name, Findings([problem], 1)) from None
             results.clear()
             collect(_by_partitions(runs, pool))
-
-
-def _check_second_pass(runs: Sequence[Run]) -> None:
-    """Raise SubmissionError for a run that cannot be read twice."""
-    found = "its queries are not in the order of those of the other runs, which needs a second pass"
-    for run in runs:
-        if not run.can_be_read_again:
-            raise SubmissionError(run.name, Findings([Problem.of_form(0, f"{found}; save the run as a file")], 1))
 
 
 class _Reader:

@@ -44,7 +44,11 @@ SHOWN = 5
 def only_file(content: bytes) -> IO[bytes]:
     """Return the content of the only file in an archive. Raises UnreadableError."""
     try:
-        return _in_zip(content) if content.startswith(ZIP) else _in_tar(content)
+        if content.startswith(ZIP):
+            return _in_zip(content)
+        files = list(islice(_tar_files(content), MOST + 1))
+        _, start, end = files[_only([name for name, _, _ in files])]
+        return io.BytesIO(content[start:end])
     except Exception as error:
         if isinstance(error, UnreadableError) or system_failure(error):
             raise
@@ -60,9 +64,10 @@ def _only(names: list[str]) -> int:
     files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
     if len(files) == 1 and len(names) <= MOST:
         return files[0]
-    listed = ", ".join(quoted(names[at]) for at in files[:SHOWN]) + ", ..." * (len(files) > SHOWN)
+    listed = [quoted(names[at]) for at in files[:SHOWN]] + (["..."] if len(files) > SHOWN else [])
     count = counted(len(files), "file") if len(names) <= MOST else f"more than {MOST:,} files"
-    raise UnreadableError(f"found an archive of {count}{': ' * bool(files)}{listed}; expected one")
+    found = f"{count}: {', '.join(listed)}" if files else count
+    raise UnreadableError(f"found an archive of {found}; expected one")
 
 
 def _in_zip(content: bytes) -> IO[bytes]:
@@ -72,12 +77,6 @@ def _in_zip(content: bytes) -> IO[bytes]:
         raise UnreadableError(f"found an archive of more than {MOST:,} files; expected one")
     archive = zipfile.ZipFile(io.BytesIO(content))
     return archive.open(archive.infolist()[_only(archive.namelist())])
-
-
-def _in_tar(content: bytes) -> IO[bytes]:
-    files = list(islice(_tar_files(content), MOST + 1))
-    _, start, end = files[_only([name for name, _, _ in files])]
-    return io.BytesIO(content[start:end])
 
 
 def _tar_files(content: bytes) -> Iterator[tuple[str, int, int]]:
