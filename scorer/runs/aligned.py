@@ -190,7 +190,7 @@ class AlignedRuns:
             of_list, ids, run_score = of_list[by_list], take(ids, by_list), run_score[by_list]
         item, items = coded([ids])
         number = (of_list // runs) * max(len(items), 1) + item
-        order = stable_order(number)
+        order = np.argsort(number, kind="stable")
         new_candidate = _starts(number[order])
         run = of_list % runs
         again = ~new_candidate & ~_starts(run[order])
@@ -279,19 +279,6 @@ def by_id_within_ties(tied: Bools, order: Ints, ids: pa.StringArray, number: Int
     result = order.copy()
     result[place] = rows[np.lexsort((-id_place, group))]
     return result
-
-
-def stable_order(number: Ints) -> Ints:
-    """The order that sorts numbers from 0, equal ones as they are.
-
-    Sorting a number and its position as one integer is faster than a stable sort.
-    """
-    bits = max(1, int(number.size).bit_length())
-    if int(number.max(initial=0)).bit_length() + bits > 63:
-        return np.argsort(number, kind="stable")
-    packed = number << bits | np.arange(number.size)
-    packed.sort()
-    return packed & ((1 << bits) - 1)
 
 
 def _starts(values: Ints) -> Bools:

@@ -219,10 +219,9 @@ def has_empty_column(block: Block) -> bool:
     content = block.content.replace(b"\r\n", b"\n") if block.holds(b"\r") else block.content
     codes = np.frombuffer(content, dtype=np.uint8)
     # In pieces that stay in the processor's cache.
-    for start in range(0, codes.size, PIECE):
-        blank = codes[start : start + PIECE + 1] <= ord(" ")
-        if (blank[1:] & blank[:-1]).any():
-            return True
+    pieces = (codes[start : start + PIECE + 1] <= ord(" ") for start in range(0, codes.size, PIECE))
+    if any((blank[1:] & blank[:-1]).any() for blank in pieces):
+        return True
     return bool(codes[0] <= ord(" ")) or content.endswith((b" ", b"\t"))
 
 
