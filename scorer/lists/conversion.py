@@ -6,6 +6,7 @@ import gzip
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
@@ -258,15 +259,9 @@ def _suffix(path: str) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _xz(content: bytes) -> bytes:
-    import lzma  # noqa: PLC0415 (few files need it)
-
-    return lzma.compress(content)
-
-
 COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {
     ".gz": partial(gzip.compress, mtime=0),  # a time in the header would change the bytes of the same content
-    ".xz": _xz,
+    ".xz": lambda content: bytes(import_module("lzma").compress(content)),
     ".zst": lambda content: bytes(pa.Codec("zstd").compress(content, asbytes=True)),
 }
 """By suffix."""

@@ -22,7 +22,7 @@ from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING, Counts
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
 from scorer.lists.reading.arrow import coded, fingerprints, plain_spelling, run_starts, take, texts
 from scorer.lists.reading.blocks import Block, LimitError, Ranked
-from scorer.lists.solution import UNKNOWN, Solution, codes, is_excluded, report_repeated
+from scorer.lists.solution import UNKNOWN, Solution, codes, first_rows, is_excluded, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Tied, ranges
 from scorer.options import Missing, Ties
 from scorer.wording import counted, quoted
@@ -316,7 +316,7 @@ def _match_part(
         report_repeated(lists.query_of_row, lists.queries, lists.line, problems)
     lists.report_repeated_ranks(problems)
     number = solution.query_codes(lists.queries)
-    line = lists.line[lists.first_rows()]
+    line = lists.line[first_rows(lists.query_of_row)]
     unknown = np.flatnonzero(number == UNKNOWN)
     names: list[str] = take(lists.queries, unknown).to_pylist()
     _note_unknown(names, line[unknown], notes)

@@ -94,12 +94,6 @@ class RankedLists:
     def length(self) -> Ints:
         return np.diff(self.start)
 
-    def first_rows(self) -> Ints:
-        """[list]: the row in which its query appears first."""
-        first = np.full(len(self.queries), self.query_of_row.size, dtype=np.int64)
-        np.minimum.at(first, self.query_of_row, np.arange(self.query_of_row.size))
-        return first
-
     def line_of(self, item: Ints) -> Ints:
         """The line numbers of these items."""
         return self.line[self.row[item]]

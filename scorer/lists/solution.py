@@ -645,10 +645,14 @@ def read_ids(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> pa.Str
     return coded(parts)[1]
 
 
+def first_rows(row_code: Ints) -> Ints:
+    """[query]: its first row; queries are numbered in the order of these."""
+    return np.flatnonzero(np.diff(np.maximum.accumulate(row_code), prepend=-1))
+
+
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:
     """Report every row whose query has an earlier row."""
-    first = np.full(len(queries), line.size, dtype=np.int64)
-    np.minimum.at(first, row_code, np.arange(line.size))
+    first = first_rows(row_code)
     again = np.flatnonzero(first[row_code] < np.arange(line.size))
     findings.add_each(
         line[again],

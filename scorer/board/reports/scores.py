@@ -195,7 +195,9 @@ def _comparisons(report: ScoreReport) -> Comparisons:
     by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
     return {
         name: compare_pairs(
-            np.array([[query[name] for query in scores] for scores in by_query], dtype=np.float64), report.significance
+            np.array([[query[name] for query in scores] for scores in by_query], dtype=np.float64),
+            [evaluation[name] for _, evaluation in report.submissions],
+            report.significance,
         )
         for name, measure in report.measures.items()
         if measure.kind.aggregation == "mean"
