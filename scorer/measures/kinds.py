@@ -259,7 +259,7 @@ class Measure:
     @property
     def threshold(self) -> Threshold:
         """What makes an item relevant to the measure; for a combination, the highest threshold of its measures."""
-        levels = [part.threshold for _, part in self.kind.terms] or [self.settings.get("rel")]
+        levels: list[object] = [part.threshold for _, part in self.kind.terms] or [self.settings.get("rel")]
         level = max(levels, key=lambda level: level if isinstance(level, float) else 0.0)
         return level if isinstance(level, float) else "positive"
 
