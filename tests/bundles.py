@@ -18,9 +18,9 @@ from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.picks import pick
 from scorer.organising.teams import import_teams
 from scorer.settings.tracks import FILE, Challenge
-from scorer.store.log import chained, iso, secret_of
+from scorer.store.log import chained, encoded, iso, secret_of
 from scorer.store.store import Store
-from scorer.verification.bundle import COMMENT_BYTES, EVENTS, MANIFEST, SCHEMA
+from scorer.verification.bundle import COMMENT_BYTES, EVENT_ROWS, MANIFEST, SCHEMA_ROWS
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 KEY = "07" * 32
@@ -189,12 +189,12 @@ def rerecorded(content: dict[str, bytes], change: Callable[[list[dict[str, Any]]
 
     The body of each event is an object.
     """
-    rows = [json.loads(line) for line in content[EVENTS].splitlines()]
+    rows = [json.loads(line) for line in content[EVENT_ROWS].splitlines()]
     rows = [{**row, "body": json.loads(row["body"])} for row in rows]
     change(rows)
-    salt = json.loads(content[SCHEMA])["salt"]
+    salt = json.loads(content[SCHEMA_ROWS])["salt"]
     times = ((row, None if row["at"] is None else iso(datetime.fromisoformat(row["at"]))) for row in rows)
-    fields = ((row["index"], row["track"], row["kind"], at, row["body"], row["log"]) for row, at in times)
+    fields = ((row["index"], row["track"], row["kind"], at, encoded(row["body"]), row["log"]) for row, at in times)
     *_, last = chained(secret_of(salt, "log"), fields)
     lines = lines_of({**row, "body": json.dumps(row["body"])} for row in rows)
-    return archive(with_manifest({**content, EVENTS: lines}, events=len(rows), head=last.head.hex()))
+    return archive(with_manifest({**content, EVENT_ROWS: lines}, events=len(rows), head=last.head.hex()))

@@ -65,6 +65,14 @@ def derived_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session", autouse=True)
+def garbage_is_collected() -> Iterator[None]:
+    """Commands, which end with their process elsewhere, let Python keep all objects that there are at their end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gc.freeze", lambda: None)
+        yield
+
+
 @pytest.fixture(scope="module")
 def no_pictures() -> Iterator[None]:
     """Sites have digests of charts instead of charts, for tests that compare sites whose charts no other test has."""

@@ -21,8 +21,8 @@ from scorer.lists.reading.arrow import (
     coded,
     fingerprints,
     id_order,
-    joined,
     keep,
+    one_array,
     pc,
     run_starts,
     take,
@@ -72,7 +72,7 @@ class RankedLists:
         scores = [-batch.rank.astype(float) if batch.rank is not None else batch.run_score for batch in batches]
         stated = [score for score in scores if score is not None]
         run_score = np.concatenate(stated) if stated else None
-        items = joined(batch.item for batch in batches)
+        items = one_array(batch.item for batch in batches)
         if excluded is not None:
             kept = ~is_excluded(excluded, take(queries, query_of_row[row]), items)
             row, items, run_score = row[kept], keep(items, kept), None if run_score is None else run_score[kept]

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from scorer.measures import binary, diversity, gain, graded, user_models
 from scorer.measures.kinds import Aggregation, Kind, Measure
-from scorer.measures.matched import Cutoff, Parameter, Value
+from scorer.measures.matched import Cutoff, Parameter, ParameterValue
 from scorer.measures.names import EarlierNames, Registry
 from scorer.measures.trec_eval import SETS
 
@@ -20,7 +20,7 @@ KINDS: tuple[Kind, ...] = tuple(
 )
 """Every kind that a family declares, in this order, which is that of help and pages."""
 
-DEFAULT = ("nDCG@10", "AP", "RR", "P@10", "R@100")
+DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 """The measures of an evaluation that names none."""
 
 registry = Registry(KINDS, SETS)
@@ -29,7 +29,7 @@ parse = registry.parse
 parse_one = registry.parse_one
 
 __all__ = [
-    "DEFAULT",
+    "DEFAULT_MEASURES",
     "KINDS",
     "SETS",
     "Aggregation",
@@ -37,7 +37,7 @@ __all__ = [
     "Kind",
     "Measure",
     "Parameter",
-    "Value",
+    "ParameterValue",
     "earlier",
     "parse",
     "parse_one",

@@ -14,19 +14,20 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.files import digest as digest_of
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, recorded, stays
-from scorer.live.metadata import body, value_text
+from scorer.live.metadata import body, field_text
 from scorer.live.now import Now, submissions_of
 from scorer.live.phases import closing, is_misdated
-from scorer.live.quotas import PickSource, picks
+from scorer.live.quotas import picks
 from scorer.organising.files import final_path
-from scorer.settings.metadata import Given, Stated, checked
+from scorer.settings.metadata import StatedMetadata, WrittenValue, checked_fields
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import PickSource
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted, utc_moment
 
-INDEX = re.compile(r"[1-9][0-9]{0,6}")
+_INDEX = re.compile(r"[1-9][0-9]{0,6}")
 """Shorter than a part of a digest, so that it cannot be mistaken for one."""
 
 PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
@@ -71,13 +72,15 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
 def amend_metadata(challenge: Challenge, store: Store, name: str, pairs: Sequence[str], reason: str) -> SubmissionState:
     """Correct values of an entry, each given as ``key=value``; the decision is recorded. Returns the entry."""
     state = store.read(lambda view: entry_named(view, challenge.tracks, name))
-    stated = {key: Given(value) for key, _, value in (pair.partition("=") for pair in pairs)}
+    stated = {key: WrittenValue(value) for key, _, value in (pair.partition("=") for pair in pairs)}
     track = challenge.track(state.submission.track)
     record_metadata(store, track, key_of(state.submission), stated, "command", reason)
     return state
 
 
-def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source: str, reason: str = "") -> None:
+def record_metadata(
+    store: Store, track: Track, key: Key, stated: StatedMetadata, source: str, reason: str = ""
+) -> None:
     """Record what is stated of a submission in place of what was; with a reason of the organiser, in addition.
 
     Raises MetadataError; and ChallengeError if the phase of the entry has closed, which does not concern the organiser.
@@ -88,8 +91,8 @@ def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source
         if not reason and stays(state.submission, Now.of(view, track).phases, track, view.now):
             raise ChallengeError("the phase of the entry has closed, so its metadata stay; ask the organisers")
         known = state.metadata.values if reason else {}
-        earlier = {each.name: Given(value_text(known.get(each.name))) for each in track.metadata}
-        values = checked(track.metadata, {**earlier, **stated})
+        earlier = {each.name: WrittenValue(field_text(known.get(each.name))) for each in track.metadata}
+        values = checked_fields(track.metadata, {**earlier, **stated})
         return [] if values == state.metadata.values else [("metadata", body(track, key, values, source, reason))]
 
     store.record(track.name, changed)
@@ -169,7 +172,7 @@ def entry_named(view: Snapshot, tracks: Iterable[Track], name: str) -> Submissio
 
 def _is_named(state: SubmissionState, name: str) -> bool:
     submission = state.submission
-    if INDEX.fullmatch(name):
+    if _INDEX.fullmatch(name):
         return state.index == int(name)
     if PART_OF_DIGEST.fullmatch(name) and submission.digest.startswith(name):
         return True

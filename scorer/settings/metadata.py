@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scorer.errors import SHOWN, ScorerError
+from scorer.errors import MOST_SHOWN, ScorerError
 from scorer.limits import Limits
 from scorer.settings.loading import line_text, url_text
 from scorer.settings.rules import MetadataField
@@ -26,7 +26,7 @@ MOST_BRACKETS = 100
 MOST_NODES, MOST_DEPTH = 1_000, 8
 """Keys, values, lists and mappings, and how deep they may be within each other."""
 
-START, END = b"# ir_metadata.start", b"# ir_metadata.end"
+_START, _END = b"# ir_metadata.start", b"# ir_metadata.end"
 """The comments around the ir-metadata at the head of a run."""
 
 OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
@@ -34,7 +34,7 @@ OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
 
 _NUMBER = re.compile(r"[-+]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][-+]?\d{1,3})?", re.ASCII)
 
-Value = str | int | float | bool
+FieldValue = str | int | float | bool
 
 
 class MetadataError(ScorerError):
@@ -51,7 +51,7 @@ class MetadataError(ScorerError):
         return f"the metadata are invalid: {'; '.join(str(self).splitlines())}"
 
 
-class Given(NamedTuple):
+class WrittenValue(NamedTuple):
     """A value as it was written."""
 
     text: str | None
@@ -60,7 +60,7 @@ class Given(NamedTuple):
     """From 1; 0: it is in no file."""
 
 
-Stated = Mapping[str, Given]
+StatedMetadata = Mapping[str, WrittenValue]
 """The values by the keys on the way to each, with dots between them."""
 
 
@@ -69,16 +69,16 @@ def head_of_run(content: bytes) -> bytes:
     lines: list[bytes] = []
     is_inside = False
     for line in map(bytes.strip, content.split(b"\n")):
-        if line.startswith(END) and is_inside:
+        if line.startswith(_END) and is_inside:
             return b"\n".join(lines)
         if not line.startswith(b"#"):
             break
         lines.append(line[1:].removeprefix(b" ") if is_inside else b"")
-        is_inside |= line.startswith(START)
+        is_inside |= line.startswith(_START)
     return b""
 
 
-def of_head(path: str | os.PathLike[str], limits: Limits) -> Stated:
+def of_head(path: str | os.PathLike[str], limits: Limits) -> StatedMetadata:
     """What the comments at the head of a run state; nothing if it cannot be read. Raises MetadataError."""
     from scorer.lists.reading.blocks import UnreadableError, beginning  # noqa: PLC0415 (Arrow is slow to load)
 
@@ -88,7 +88,7 @@ def of_head(path: str | os.PathLike[str], limits: Limits) -> Stated:
         return {}
 
 
-def read(content: bytes) -> Stated:
+def read(content: bytes) -> StatedMetadata:
     """What a file of metadata states, in YAML or JSON. Raises MetadataError."""
     import yaml  # noqa: PLC0415 (only challenges with metadata need it)
 
@@ -121,12 +121,12 @@ def _check_nodes(content: bytes) -> None:
             raise MetadataError(f"line {event.start_mark.line + 1}: the metadata have more than {most}")
 
 
-def read_all(documents: Iterable[str]) -> Stated:
+def read_all(documents: Iterable[str]) -> StatedMetadata:
     """What several documents state; a later one has priority. Raises MetadataError."""
     return {name: given for text in documents for name, given in read(text.encode("utf-8", "replace")).items()}
 
 
-def _flat(node: Any, path: str = "") -> Iterator[tuple[str, Given]]:
+def _flat(node: Any, path: str = "") -> Iterator[tuple[str, WrittenValue]]:
     if node.id != "mapping":
         raise ValueError(f"found a {node.id}")
     lines: dict[str, int] = {}
@@ -140,21 +140,21 @@ def _flat(node: Any, path: str = "") -> Iterator[tuple[str, Given]]:
         elif not value.tag.endswith(":null"):
             # JSON may have a character as two escapes.
             text = str(value.value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            yield name, Given(text if value.id == "scalar" else None, value.start_mark.line + 1)
+            yield name, WrittenValue(text if value.id == "scalar" else None, value.start_mark.line + 1)
 
 
-def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]:
+def checked_fields(fields: Sequence[MetadataField], stated: StatedMetadata) -> dict[str, FieldValue]:
     """The values of the fields, in their order. Raises MetadataError with all errors.
 
     A key on the top level is the name of a field. Of other keys, those are read that a field names as `ir_metadata`.
     """
     unknown: list[str] = []
     wrong: dict[str, str] = {}
-    values: dict[str, Value] = {}
+    values: dict[str, FieldValue] = {}
     names = [field.name for field in fields]
     known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
     for name, (text, line) in stated.items():
-        if name not in known and "." not in name and text is not None and len(unknown) < SHOWN:
+        if name not in known and "." not in name and text is not None and len(unknown) < MOST_SHOWN:
             unknown.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
     for field in fields:
         text, line = given_of(field, stated)
@@ -173,16 +173,16 @@ def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]
     return values
 
 
-def given_of(field: MetadataField, stated: Stated) -> Given:
+def given_of(field: MetadataField, stated: StatedMetadata) -> WrittenValue:
     """What is stated for a field: by its name, or else by its path in ir-metadata."""
-    return stated.get(field.name) or stated.get(field.ir_metadata) or Given("")
+    return stated.get(field.name) or stated.get(field.ir_metadata) or WrittenValue("")
 
 
 def _at(line: int) -> str:
     return f"line {line}: " if line else ""
 
 
-def _value(field: MetadataField, text: str | None) -> Value:
+def _value(field: MetadataField, text: str | None) -> FieldValue:
     """The value of a field. Raises ValueError."""
     if text is None:
         raise ValueError

@@ -30,12 +30,12 @@ from scorer.settings.rules import (
     KeySplit,
     MeasureName,
     MetadataField,
+    NonBlank,
     OneMeasureName,
     PathText,
     Phase,
     Quota,
     SettingsTable,
-    Stated,
     absolute,
     check_order,
     located_in,
@@ -92,7 +92,7 @@ def _leads(url: str) -> bool:
 class Link(SettingsTable):
     """A link in the footer."""
 
-    title: Stated = Field(description=TEXT)
+    title: NonBlank = Field(description=TEXT)
     url: Annotated[str, valid(_leads, "is not a URL of this kind")] = Field(
         description="a URL that begins with http://, https:// or mailto:"
     )
@@ -274,7 +274,7 @@ def _entry_wrong(entry: object) -> object:
 _FILE_NAMES = re.compile(r"[^{}/]*(\{team\}([^{}/]+\{run\})?|\{run\}([^{}/]+\{team\})?)[^{}/]*")
 
 
-PICKS = 2
+_PICKS = 2
 """How many entries a team picks, where challenge.toml says nothing else."""
 
 
@@ -313,7 +313,7 @@ class Track(SettingsTable):
         "judged_bounds": _bounds_wrong,
         # Recorded settings have the default.
         "picks": lambda picks, known: (
-            (picks != PICKS and known.get("entry", "picks") != "picks")
+            (picks != _PICKS and known.get("entry", "picks") != "picks")
             and f'has no effect with entry = "{known["entry"]}"'
         ),
         "rows_per_team": lambda most, known: (
@@ -327,14 +327,14 @@ class Track(SettingsTable):
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
     )
     root: Path = Path()
-    title: Stated = Field(description=TEXT)
+    title: NonBlank = Field(description=TEXT)
     description: str = Field("", description=MARKDOWN)
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
-    ignore: tuple[Stated, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
+    ignore: tuple[NonBlank, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
     file_names: Annotated[str, valid(_FILE_NAMES.fullmatch, "is not such a pattern")] | None = Field(
         FILE_NAMES, description='a text with {team}, {run} or both, as in "input.{team}" or "{team}_{run}"'
     )
@@ -354,13 +354,13 @@ class Track(SettingsTable):
     entry: Annotated[options.CountingEntry, BeforeValidator(_entry_wrong)] = Field(
         "best", description=options.COUNTING_ENTRY.allowed
     )
-    picks: int = Field(PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
+    picks: int = Field(_PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
     rows: options.Rows = Field("team", description=options.ROWS.allowed)
     rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
     final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
-    baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
+    baselines: tuple[NonBlank, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
     late_board: bool = Field(False, description="true or false")
     trusted_times: bool = Field(False, description="true or false")
@@ -473,7 +473,7 @@ class Challenge(SettingsTable):
     }
 
     root: Path = Path()
-    name: Stated = Field(description=TEXT)
+    name: NonBlank = Field(description=TEXT)
     """The name of the challenge."""
     description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
@@ -517,7 +517,7 @@ def _address(root: Path, database: str) -> str | Path:
     return database if re.match(r"[A-Za-z][\w+]*://", database) else absolute(root, database)
 
 
-LISTS = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
+LIST_FILES = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
 """The lists by their keys, and their files in the folder of the track on the site."""
 
 
@@ -528,5 +528,5 @@ def names_file(key: str, value: str | None) -> bool:
 
 def public_lists(track: Track) -> dict[str, Location]:
     """The files of the lists that the track has, by their keys."""
-    texts = {key: getattr(track, key) for key in LISTS}
+    texts = {key: getattr(track, key) for key in LIST_FILES}
     return {key: located_in(track.root, text) for key, text in texts.items() if names_file(key, text)}

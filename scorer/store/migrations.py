@@ -18,7 +18,7 @@ from scorer.files.writing import create_private
 from scorer.store import schema as db
 from scorer.store.database import Database, insert_all
 
-BACKUP = ".schema-{version}.backup"
+_BACKUP = ".schema-{version}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is migrated."""
 
 MIGRATED_BY_1_0 = (1, 4)
@@ -38,7 +38,7 @@ def prepare(database: Database, *, create: bool) -> None:
     if version is None:
         database.set_wal()
     elif version < db.SCHEMA_VERSION and database.file is not None:
-        target = database.file.with_name(database.file.name + BACKUP.format(version=version))
+        target = database.file.with_name(database.file.name + _BACKUP.format(version=version))
         if not target.exists():
             back_up(database.file, target, "a migration")
     if version != db.SCHEMA_VERSION:
@@ -74,7 +74,7 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
         rows = connection.execute(sa.text("SELECT * FROM scorer_schema")).mappings().all()
         versions = [row["version"] for row in rows]
         if any("checksum" in row for row in rows):  # one flipped bit makes another version
-            list(db.verified(db.schema_table, connection.execute(db.rows_of(db.schema_table)), database.where))
+            list(db.verified(db.schema_table, connection.execute(db.select_rows(db.schema_table)), database.where))
         writer = f"scorer {rows[0].get('scorer', '0.1.0')}" if rows else ""  # schema 1 has no such column
         if len(versions) == 1 and versions[0] in MIGRATED_BY_1_0:
             raise StoreError(

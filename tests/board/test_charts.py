@@ -17,10 +17,10 @@ import pytest
 from scorer.board.build import RECALLS
 from scorer.board.charts import panel as charts_panel
 from scorer.board.charts.over_time import (
-    STEPS,
-    Curve,
+    LINE_STEPS,
     History,
     Moved,
+    TeamLine,
     leaders_over_time,
     precision_recall,
     preliminary_against_final,
@@ -481,7 +481,7 @@ def test_many_entries_are_thinned() -> None:
     entries = tuple((OPENED + timedelta(minutes=minute), minute / 20_000) for minute in range(20_000))
     svg = leaders_over_time([History("a", entries), History("b", entries[:5000])], "MARp").svg()
     (best,) = marks(svg, "path", stroke=ACCENT)
-    assert best.get("d", "").count("L") <= 2 * STEPS
+    assert best.get("d", "").count("L") <= 2 * LINE_STEPS
     assert "a 1.000" in shown_texts(svg)
     assert len(svg.text) < 60_000
 
@@ -517,7 +517,7 @@ def test_triangles_point_to_where_a_team_moved() -> None:
 
 def test_curves_have_their_values() -> None:
     """The first one is emphasised; undefined values are left out."""
-    curves = [Curve("a", tuple(1 - level for level in RECALLS)), Curve("b", (None, *(0.5,) * 10))]
+    curves = [TeamLine("a", tuple(1 - level for level in RECALLS)), TeamLine("b", (None, *(0.5,) * 10))]
     svg = precision_recall(curves).svg()
     dots = marks(svg, "circle", fill=ACCENT)
     assert proportional(numbers(dots, "cx"), list(RECALLS))

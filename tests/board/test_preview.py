@@ -16,7 +16,7 @@ from PIL import Image
 from scorer.board.board import Board
 from scorer.board.site import preview as module
 from scorer.board.site.pages import SiteContent, site_files
-from scorer.board.site.preview import ACCENT, preview
+from scorer.board.site.preview import ACCENT_COLOUR, preview
 from scorer.settings.tracks import LIGHT, Branding, Challenge
 from tests.boards import HOSTILE, board, board_of, challenge, scored_row, team
 from tests.live_challenges import FAIR, PHASES, Live, day
@@ -110,7 +110,7 @@ def test_the_state_has_neither_seconds_nor_grace(monkeypatch: pytest.MonkeyPatch
 
 def test_the_picture_has_dots_where_the_scores_are() -> None:
     """In the accent of the site, on paper, 1200 x 630 pixels."""
-    for accent in (ACCENT, "#7a0a2e"):
+    for accent in (ACCENT_COLOUR, "#7a0a2e"):
         of = declared(accent=accent)
         view = content(of).views[0]
         picture = image_of(preview(of, view, {}))

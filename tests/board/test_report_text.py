@@ -63,7 +63,7 @@ def test_the_text_says_how_many_tiers_are_separable() -> None:
     assert "significantly worse than A" not in text(found)
     assert f"significant from about {found.smallest_difference:.4f} (the median over all pairs)" in text(found)
     assert "significant from about" not in text(analysis(EVEN, EVEN))
-    share = comparisons.share(float(found.resampling.first.max()))
+    share = comparisons.percentage(float(found.resampling.first.max()))
     often = found.names[int(found.resampling.first.argmax())]
     assert f"In {share} of the resamples, {often} has the best mean" in text(found)
 
@@ -183,7 +183,7 @@ def test_many_algorithms_are_tested_in_part() -> None:
 )
 def test_a_share_is_certain_only_if_it_is(value: float, shown: str) -> None:
     """0 % and 100 % are exact."""
-    assert comparisons.share(value) == shown
+    assert comparisons.percentage(value) == shown
 
 
 @pytest.mark.parametrize(

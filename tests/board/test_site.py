@@ -12,8 +12,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.charts.over_time import TimedScore, timeline
-from scorer.board.site.pages import ASSETS
+from scorer.board.charts.over_time import TimedScore, scores_over_time
+from scorer.board.site.pages import SITE_ASSETS
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Track
@@ -185,7 +185,7 @@ def test_an_organisers_template_comes_first(tmp_path: Path) -> None:
     (tmp_path / "templates" / "style.css").write_bytes(b"p { color: {{ red }} }")
     assert render()["style.css"] == "p { color: {{ red }} }"
     names = {path.name for path in shipped_templates().iterdir()}
-    assert {*ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
+    assert {*SITE_ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
 
 
 @pytest.mark.parametrize(
@@ -214,7 +214,7 @@ def points(*scores: float, label: str = "") -> list[TimedScore]:
 
 def drawn(points: Sequence[TimedScore], title: str) -> ET.Element:
     """The picture of scores over time."""
-    return ET.fromstring(said("pictures.html", "timeline", timeline(points, 2), title, 2))
+    return ET.fromstring(said("pictures.html", "timeline", scores_over_time(points, 2), title, 2))
 
 
 def test_a_timeline_draws_its_scores() -> None:

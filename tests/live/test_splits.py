@@ -27,7 +27,7 @@ from scorer.live.now import Now
 from scorer.organising.rules import settings
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_key
+from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_split_key
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot
@@ -210,7 +210,7 @@ def test_a_key_file_has_64_digits_and_is_private(tmp_path: Path) -> None:
         os.umask(before)
 
     assert file.read_text(encoding="ascii") == key.hex() + "\n"
-    assert (len(key), read_key(file)) == (32, key)
+    assert (len(key), read_split_key(file)) == (32, key)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert make_key(tmp_path / "other.key") != key
 
@@ -244,7 +244,7 @@ def test_a_key_that_an_editor_saved_is_the_same(tmp_path: Path, content: str) ->
     """Without the newline, with the line end of Windows, or in upper case."""
     (tmp_path / "split.key").write_bytes(content.encode())
 
-    assert read_key(tmp_path / "split.key") == KEY
+    assert read_split_key(tmp_path / "split.key") == KEY
 
 
 @pytest.mark.parametrize(
@@ -263,7 +263,7 @@ def test_a_file_without_a_key_is_reported_without_its_content(tmp_path: Path, co
     (tmp_path / "split.key").write_text(content, encoding="ascii")
 
     with pytest.raises(ChallengeError) as caught:
-        read_key(tmp_path / "split.key")
+        read_split_key(tmp_path / "split.key")
     assert (
         f"split.key: expected the key of a split, 64 hexadecimal digits and a newline; found {found}; restore"
         in str(caught.value)
@@ -274,9 +274,9 @@ def test_a_file_without_a_key_is_reported_without_its_content(tmp_path: Path, co
 def test_a_missing_key_file_is_reported_with_what_to_do(tmp_path: Path) -> None:
     """A folder in its place, too."""
     with pytest.raises(ChallengeError, match=r"split\.key: there is no such file, .*; restore it .* `scorer split`"):
-        read_key(tmp_path / "split.key")
+        read_split_key(tmp_path / "split.key")
     with pytest.raises(ChallengeError, match="cannot be read: Is a directory; make it readable"):
-        read_key(tmp_path)
+        read_split_key(tmp_path)
 
 
 # A challenge whose solution is TREC qrels
@@ -581,14 +581,14 @@ def test_split_makes_missing_keys_and_says_what_they_select(split_challenge: Pat
     new = split_challenge / "keys/new.key"
     assert (first.code, made) == (0, f"made {new}: keep it secret, and keep a copy of it until the key is revealed")
     assert second.out.splitlines() == lines
-    key = read_key(new)
+    key = read_split_key(new)
     keys = {"fourth": key, "third": key, "second": KEY, "main": KEY}
     for track, each in keys.items():
         count = len(preliminary_queries(each, "0.3", track, QUERIES))
         assert f"{track}: the key has the SHA-256 {hashlib.sha256(each).hexdigest()}" in lines
         assert f"{track}: {count} of 40 queries are preliminary" in lines
     assert len(lines) == 2 * len(keys)
-    assert read_key(split_challenge / "split.key") == KEY
+    assert read_split_key(split_challenge / "split.key") == KEY
     assert key.hex() not in first.out + first.err
 
 
@@ -730,7 +730,7 @@ def test_a_revealed_key_is_published_with_the_queries(run_challenge: Path, termi
     assert kinds(run_challenge).count("reveal") == 1
     with Store.open(run_challenge / "scores.db") as store:
         (event,) = (event for event in store.read(lambda view: view.events("main")) if event.kind == "reveal")
-    assert event.body == {"split_key": KEY.hex()}
+    assert event.values == {"split_key": KEY.hex()}
     chosen = preliminary()
     assert published(run_challenge) == {
         "version": 1,

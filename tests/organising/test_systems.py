@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from scorer.errors import ChallengeError, ScorerError
-from scorer.files import RefusedError, files_in
+from scorer.files import UnsafePathError, files_in
 from scorer.live.teams import slugs
 from scorer.organising.bundles import import_bundle
 from scorer.organising.teams import check_folders, issue
@@ -93,9 +93,9 @@ def test_a_link_is_refused_without_folders_that_are_open(tmp_path: Path, monkeyp
         assert stream.read() == b"q1:a\r\n"
     plain.put_next(".json", b"{}")
     assert (root / "plain.txt.json").read_bytes() == b"{}"
-    with pytest.raises(RefusedError):
+    with pytest.raises(UnsafePathError):
         file.open()
-    with pytest.raises(RefusedError):
+    with pytest.raises(UnsafePathError):
         list(folder.list())
 
 

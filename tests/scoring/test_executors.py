@@ -22,8 +22,8 @@ from scorer.files import digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
 from scorer.measures import parse
-from scorer.scoring import submission
 from scorer.organising.job import RunOptions
+from scorer.scoring import submission
 from scorer.scoring.executors import base, dask
 from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
 from scorer.scoring.executors.dask import Dask

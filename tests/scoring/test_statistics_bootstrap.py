@@ -295,9 +295,9 @@ def test_intervals_of_real_runs_are_hardly_wider_than_without_that_bound(monkeyp
     ]
     for of_collection in results:
         scores = np.array([list(each.per_query["AP"]) for each in of_collection if each.per_query is not None])
-        monkeypatch.setattr(resampling, "RARE", 0.05)
+        monkeypatch.setattr(resampling, "_RARE", 0.05)
         low, high = mean_intervals(scores).T
-        monkeypatch.setattr(resampling, "RARE", -1.0)
+        monkeypatch.setattr(resampling, "_RARE", -1.0)
         before, after = mean_intervals(scores).T
         assert 1 <= ((high - low) / (after - before)).mean() < 1.1
 

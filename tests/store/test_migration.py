@@ -121,7 +121,7 @@ def test_the_events_of_schema_1_are_read(folder: Path) -> None:
 
     assert [event.index for event in events] == list(range(1, len(events) + 1))
     assert [event.kind for event in events].count("arrival") == 11
-    assert [(event.kind, event.body["file"]) for event in events if event.kind == "withdrawal"] == [
+    assert [(event.kind, event.values["file"]) for event in events if event.kind == "withdrawal"] == [
         ("withdrawal", "main/gone-soon/20110424T080000Z.txt")
     ]
     assert {event.track for event in events if event.kind == "basis"} == {"main", "tied"}
@@ -138,12 +138,12 @@ def test_a_changed_file_is_scored_again_after_the_migration(folder: Path, termin
     assert "main: 1 scored, 6 known, 0 rejected" in answer.err
 
 
-def test_many_processes_may_migrate_at_once(folder: Path) -> None:
-    """One of them does, the others wait, and all of them answer."""
+def test_two_processes_may_migrate_at_once(folder: Path) -> None:
+    """One of them does, the other one waits, and both answer."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(3) as pool:
-        answers = list(pool.map(lambda _: process("leaderboard", folder, "--format", "csv"), range(3)))
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda _: process("leaderboard", folder, "--format", "csv"), range(2)))
 
     assert {(answer.code, answer.err) for answer in answers} == {(0, "")}
     assert len({answer.out for answer in answers}) == 1

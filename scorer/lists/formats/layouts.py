@@ -14,12 +14,12 @@ from typing import Generic
 
 from scorer.errors import Findings
 from scorer.lists.reading.blocks import Batch, Block, Reader, UnreadableError, sample
-from scorer.lists.reading.tables import IN_BRACKETS, NAMES, mark_between, plain
+from scorer.lists.reading.tables import IN_BRACKETS, USUAL_NAMES, mark_between, plain
 from scorer.wording import quoted
 
 WHITE = " "
 """The mark between columns that means any white space."""
-MARKS = {"\t": " TAB ", ",": " COMMA ", ";": " SEMICOLON ", WHITE: " BLANK ", ":": ":"}
+_MARKS = {"\t": " TAB ", ",": " COMMA ", ";": " SEMICOLON ", WHITE: " BLANK ", ":": ":"}
 """What separates columns, as texts name it."""
 
 LISTS = ("query", "items")
@@ -37,8 +37,8 @@ EXAMPLES = (" ".join(RANKS), " ".join(RANKS_AND_SCORES), 'query,"item item ..."'
 """Layouts of submissions, for messages."""
 
 BETWEEN = {",": "items, between commas", WHITE: "items, between blanks", IN_BRACKETS: "items, in brackets"}
-COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
-LEVEL = re.compile("L[0-9]")
+_COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+_LEVEL = re.compile("L[0-9]")
 A_GRADE = re.compile(r"-?[0-9](\.0+)?")
 IN_QUERY = re.compile(r"^$|[\s:<{\[(|,;]")
 """What no query has in a file of lists."""
@@ -65,10 +65,10 @@ class Layout:
 
     def __str__(self) -> str:
         if self.columns == LISTS:
-            return f"query{MARKS[self.mark]}{BETWEEN.get(self.between, 'item, one a line')}"
+            return f"query{_MARKS[self.mark]}{BETWEEN.get(self.between, 'item, one a line')}"
         if self.columns == PREDICTIONS:
             return "one score a line, for the row of the solution with this number"
-        return f"{COUNTS.get(len(self.columns), len(self.columns))} columns: {', '.join(self.columns)}"
+        return f"{_COUNTS.get(len(self.columns), len(self.columns))} columns: {', '.join(self.columns)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,7 +91,7 @@ def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
     words = rows_of_words(lines)
     if not words or _is_header(lines[0]):
         return None
-    columns, found = in_words(words), _lists(lines)
+    columns, found = layout_of_words(words), _lists(lines)
     if found is None or (columns is not None and (_are_certain(words) or _repeat(row[0] for row in found[1]))):
         return _between_tabs(lines) or columns
     mark, rows = found
@@ -117,7 +117,7 @@ def graded_mark(lines: Sequence[str]) -> str | None:
         words = [*chain(*rows)]
         if {*map(len, rows)} != {len(GRADES)} or not all(words) or any(WHITE in word for word in words):
             continue
-        if all(LEVEL.fullmatch(row[2]) for row in rows):
+        if all(_LEVEL.fullmatch(row[2]) for row in rows):
             return mark
         pairs, items = {(row[0], row[1]) for row in rows}, {row[1] for row in rows}
         is_clear = len({row[0] for row in rows}) < len(rows) == len(pairs) and len(items) > 1 and not _count(rows, 2)
@@ -142,10 +142,10 @@ def rows_of_words(lines: Sequence[str]) -> list[list[str]]:
 
 def _is_header(line: str) -> bool:
     mark = next((mark for mark in "\t," if mark in line), None)
-    return any(plain(name.strip('"')) in NAMES for name in line.split(mark))
+    return any(plain(name.strip('"')) in USUAL_NAMES for name in line.split(mark))
 
 
-def in_words(words: Sequence[Sequence[str]]) -> Layout | None:
+def layout_of_words(words: Sequence[Sequence[str]]) -> Layout | None:
     """Return the layout of rows of words, with any white space between them; None for lists and other rows."""
     lengths, several = {*map(len, words)}, len(words) > 1
     same = len({row[1] for row in words if len(row) > 1}) == 1
