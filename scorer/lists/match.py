@@ -463,6 +463,7 @@ class Membership:
         self.judged += other.judged
         self.held_judged += other.held_judged
         self.held += other.held
+        other.held.clear()  # items that were looked up need no memory any more
         self.strangers.extend(other.strangers)
         self.alike += other.alike
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
