@@ -10,7 +10,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from scorer.board.board import Board, Row
-from scorer.board.build import ranked, with_changes
+from scorer.board.build import in_order, with_changes
 from scorer.errors import Problem
 from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State
@@ -201,7 +201,7 @@ def board_of(track: Track, *rows: Row) -> Board:
     """A board with these rows, in order and ranked, without statistics."""
     columns = tuple(str(measure) for measure in track.all_measures)
     salted, shown = SaltedDigest(digest(track.name)), TrackInForce.of(track)
-    return Board(shown, columns, ranked(rows, shown), 500, 484, 97, salted, updated=UPDATED)
+    return Board(shown, columns, in_order(rows, shown), 500, 484, 97, salted, updated=UPDATED)
 
 
 def without_final(row: Row) -> Row:
@@ -237,7 +237,7 @@ def erratum(track: str = "cold-start", number: int = 1, reason: str = "Two grade
 
 def published_log(events: int = 20, version: int | None = 2) -> PublishedLog:
     """The log of so many events, by a key that every test has; `version` None is version 1."""
-    recorded = (Event(index, "", "phases", None, {"phases": []}, version) for index in range(1, events + 1))
+    recorded = (Event.of(index, "", "phases", None, {"phases": []}, version) for index in range(1, events + 1))
     return PublishedLog(tuple(log_lines(b"key", recorded)))
 
 

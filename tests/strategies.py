@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scorer.measures import KINDS, Kind, Measure, Parameter, Value
+from scorer.measures import KINDS, Kind, Measure, Parameter, ParameterValue
 from scorer.measures.matched import Floats, JudgedItems, Matched, Subtopics
 
 Solution = Mapping[str, Mapping[str, float]]
@@ -107,8 +107,8 @@ def _measures_of(kind: Kind) -> st.SearchStrategy[Measure]:
     return st.builds(kind.measure, cutoffs[kind.cutoff], given)
 
 
-def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
-    values: list[st.SearchStrategy[Value]] = []
+def _values_of(parameter: Parameter) -> st.SearchStrategy[ParameterValue]:
+    values: list[st.SearchStrategy[ParameterValue]] = []
     if parameter.words:
         values.append(st.sampled_from(parameter.words))
     if parameter.numeric:

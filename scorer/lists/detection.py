@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
+from typing import BinaryIO, Literal, Protocol
 
 from scorer.errors import Findings, Problem
 from scorer.files import is_regular
@@ -30,7 +29,6 @@ from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
     SAMPLE_BYTES,
-    SAMPLE_LINES,
     Batch,
     Block,
     Digest,
@@ -41,14 +39,13 @@ from scorer.lists.reading.blocks import (
     Reader,
     UnreadableError,
     beginning,
-    blocks,
-    checked,
+    checked_utf8,
+    line_blocks,
     open_bytes,
     read_chunk,
     sample,
 )
 from scorer.lists.reading.tables import AmbiguousError
-from scorer.options import Role
 from scorer.wording import printable, quoted, shortened, texts_of
 
 
@@ -84,7 +81,7 @@ FORMATS: dict[str, Format] = {
 }
 """The formats by name, in the order of detection: the most distinctive first."""
 
-DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
+_DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
 """Those whose files are read as one block, because their lines cannot be read one by one."""
 
 NO_LISTS = r"version https://git-lfs\.github\.com|404: Not Found$"
@@ -122,6 +119,10 @@ class DetectedFormat:
     def is_vlnet(self) -> bool:
         """Whether each query has one row only, and every item that a solution lists is relevant, with any grade."""
         return self.format is vlnet
+
+    def is_solution(self, head: Block) -> bool:
+        """Whether a file that begins with `head` can be a solution and no submission; no for LETOR's format."""
+        return self.format is not letor and _is_read(self.graded, head) and not _is_read(self.ranked, head)
 
     @property
     def has_predicted_rows(self) -> bool:
@@ -210,15 +211,15 @@ def opened(
         start = read_chunk(stream)
         if detected is None:
             detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
-        if detected is not None and (detected.format in DOCUMENTS or detected.is_predicted):
+        if detected is not None and (detected.format in _DOCUMENTS or detected.is_predicted):
             head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if _is_blank(head.content):
                 raise UnreadableError("the file is empty")
             if detected.is_predicted:
-                checked(head.content, 1)
+                checked_utf8(head.content, 1)
             yield detected, head, iter([head])
             return
-        rest = blocks(stream, start, limits)
+        rest = line_blocks(stream, start, limits)
         first = next((block for block in rest if not _is_blank(block.content)), None)
         if first is None:
             raise UnreadableError("the file is empty")
@@ -318,7 +319,7 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
     layouts = [
         (example, name)
         for name, known in reversed(FORMATS.items())
-        if known not in DOCUMENTS
+        if known not in _DOCUMENTS
         for kind in kinds
         for example in getattr(known, kind).split(" or ")
     ]
@@ -335,7 +336,7 @@ def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -
     if setting == "submission_format" and letor.are_predictions(lines):
         return DetectedFormat(letor, {}, setting=setting, is_predicted=True)
     for format_ in FORMATS.values():
-        if one_block > (format_ in DOCUMENTS):
+        if one_block > (format_ in _DOCUMENTS):
             continue
         is_graded = format_ is delimited and setting != "submission_format" and delimited.recognises_solution(lines)
         is_known = is_graded or ((format_, setting) != (delimited, "solution_format") and format_.recognises(lines))
@@ -361,40 +362,13 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
             return "the file is empty" if whole else ""
         lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:
-            checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
+            checked_utf8(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
             return "" if recognised(lines, "submission_format") else _foreign(lines)
     except InaccessibleError:
         return ""
     except UnreadableError as error:
         return str(error)
     return ""
-
-
-if TYPE_CHECKING:
-    import io
-
-TAG_BYTES = 1 << 12
-"""How much of a file the search for a tag reads."""
-
-
-def roles(path: str | os.PathLike[str]) -> set[Role]:
-    """Return what a file can be, by its first block.
-
-    Nothing if it is invalid as both, if it cannot be read twice, and for LETOR's format, in which the options decide.
-    """
-    found: set[Role] = set()
-    if not is_regular(path):
-        return found
-    try:
-        with opened(path, None, "from") as (detected, head, _):
-            if detected.format is not letor:
-                if _is_read(detected.graded, head):
-                    found.add("solution")
-                if _is_read(detected.ranked, head):
-                    found.add("submission")
-    except UnreadableError:
-        pass
-    return found
 
 
 def _is_read(reader: Callable[[Block], Reader[Batch]], head: Block) -> bool:
@@ -420,26 +394,15 @@ def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str
     if named is not None and named.options.get("tag", "*") != "*":
         return named.options["tag"]
     try:
-        start = _start(path)
-    except (UnreadableError, OSError, EOFError, zlib.error):
+        start = beginning(path)
+    except UnreadableError:
         return None
-    text = start.removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="replace")
-    if len(start) == TAG_BYTES:
-        text = text.rpartition("\n")[0]  # the last line may go on
-    lines = [line for line in text.split("\n") if line.strip()][:SAMPLE_LINES]
+    if len(start) == SAMPLE_BYTES:
+        start = start.rpartition(b"\n")[0]  # the last line may go on
+    lines = sample(start.removeprefix(BYTE_ORDER_MARK))
     detected = named or recognised(lines, "from")
     if detected is None or detected.format is not trec:
         return None
     rows = (line.split() for line in lines if not line.startswith("#"))
     first = next(rows, [])
     return first[trec.RUN_COLUMNS - 1].strip('"') if len(first) >= trec.RUN_COLUMNS else None
-
-
-def _start(path: str | os.PathLike[str]) -> bytes:
-    """Return the first `TAG_BYTES` of a file after decompression, without expanding more of it."""
-    parts, wanted = [], TAG_BYTES
-    with open_bytes(path) as stream:
-        while wanted and (part := cast("io.BufferedReader", stream).read1(wanted)):
-            parts.append(part)
-            wanted -= len(part)
-    return b"".join(parts)

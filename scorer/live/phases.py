@@ -12,15 +12,15 @@ from scorer.live.rules import sentences
 from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
 from scorer.settings.tracks import Track
 from scorer.store.documents import VERSION, SplitDocument, SplitQueries
-from scorer.store.events import Basis, Event, FolderScan
+from scorer.store.events import Basis, Event, ExtensionBody, FolderScan, PhasesBody, RevealBody, bodies
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, utc_moment
 
-Place = Literal["ok", "early", "late"]
+_Place = Literal["ok", "early", "late"]
 """Whether an entry was received in a phase, before the first one, or after one."""
 
-State = Literal["not started", "open", "in its grace", "between phases", "over"]
+PhaseState = Literal["not started", "open", "in its grace", "between phases", "over"]
 """Where a track is in its phases. In its grace: the phase has ended, and still receives what is a little late."""
 
 
@@ -61,7 +61,7 @@ class Phases:
     ends: Mapping[str, frozenset[datetime]] = field(default_factory=dict)
     """By name of the phase: the end that was announced, and those that extensions gave it since."""
 
-    def place(self, received: datetime) -> tuple[str | None, Place]:
+    def place(self, received: datetime) -> tuple[str | None, _Place]:
         """The phase of an entry by its time of receipt, and whether it was received in it.
 
         Phases are half-open: one receives in [start, end + grace). An entry after a phase and before the next one is
@@ -92,7 +92,7 @@ class Phases:
         """The phase that receives entries now, or else the next one; None once the last one has closed."""
         return self.current(now) or self.upcoming(now)
 
-    def state(self, now: datetime) -> State:
+    def state(self, now: datetime) -> PhaseState:
         """The state of a track that has phases."""
         phase = self.current(now)
         if phase is not None:
@@ -156,18 +156,19 @@ def folded_phases(events: Iterable[Event], announced: Sequence[Phase] = ()) -> P
     extensions: list[Extension] = []
     ends: dict[str, frozenset[datetime]] = {}
     for event in events:
-        if event.kind == "phases":
+        body = event.body
+        if isinstance(body, PhasesBody):
             earlier = {phase.name: phase.end for phase in phases}
-            phases = tuple(map(Phase.of_record, event.body["phases"]))
+            phases = body.phases
             for phase in phases:
                 if phase.name not in ends or earlier.get(phase.name) != phase.end:
                     ends[phase.name] = frozenset({phase.end})
             announcements.append(Announcement(event.index, event.at, phases))
-        elif event.kind == "extension":
-            name, end = event.body["phase"], datetime.fromisoformat(event.body["end"])
+        elif isinstance(body, ExtensionBody):
+            name, end = body.phase, body.end
             before = next((phase.end for phase in phases if phase.name == name), end)
             phases = tuple(replace_end(phase, end) if phase.name == name else phase for phase in phases)
-            extensions.append(Extension(event.index, event.at, name, before, end, event.body["reason"], phases))
+            extensions.append(Extension(event.index, event.at, name, before, end, body.reason, phases))
             ends[name] = ends.get(name, frozenset()) | {end}
     return Phases(phases, tuple(announcements), tuple(extensions), ends)
 
@@ -292,7 +293,7 @@ def is_backdated(received: datetime, absent_at: datetime | None, phases: Phases,
     return _scope(received, phases, track) != _scope(absent_at, phases, track)
 
 
-def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, Place, str]:
+def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, _Place, str]:
     """What the rules make of a time of receipt: the phase, the place, and the day of the quota where it counts."""
     phase, place = phases.place(moment)
     return phase, place, track.quota.day(moment) if track.quota.counts_days and place == "ok" else ""
@@ -360,8 +361,8 @@ def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
 
 def is_revealed(view: Snapshot, split: QuerySplit) -> bool:
     """Whether the key of a split, not only an earlier key of its track, was revealed."""
-    events = view.events(split.track)
-    return any(event.kind == "reveal" and event.body.get("split_key") == split.key.hex() for event in events)
+    reveals = bodies(view.events(split.track), RevealBody)
+    return any(reveal.split_key == split.key.hex() for _, reveal in reveals)
 
 
 def has_preliminary_queries(view: Snapshot, track: Track, basis: Basis | None) -> bool:

@@ -14,9 +14,9 @@ from functools import cached_property
 from typing import Any, Literal
 
 from scorer.live.rules import sentences
-from scorer.settings.loading import compared, final_team
+from scorer.settings.loading import comparable_name, final_team
 from scorer.settings.tracks import RESERVED
-from scorer.store.events import Event, time_of
+from scorer.store.events import Event, IssuedTokenBody, TeamBody, TokenBody, bodies
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
@@ -29,7 +29,7 @@ PREFIXES: Mapping[Use, str] = {"token": "scorer_", "invitation": "invite_"}
 
 _RANDOM_BYTES = 32
 
-SHOWN = 12
+_SHOWN = 12
 """So many digits of the SHA-256 name a token in lists and commands."""
 
 
@@ -54,7 +54,7 @@ class Token:
     @property
     def name(self) -> str:
         """What lists and commands call it."""
-        return self.sha256[:SHOWN]
+        return self.sha256[:_SHOWN]
 
     def is_valid(self, now: datetime) -> bool:
         return self.ended is None and (self.expires is None or now < self.expires)
@@ -70,7 +70,7 @@ def new_text(use: Use) -> str:
     return PREFIXES[use] + secrets.token_urlsafe(_RANDOM_BYTES)
 
 
-def sha256_of(text: str) -> str:
+def token_digest(text: str) -> str:
     """What the record has of a token."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -79,7 +79,7 @@ def issued(text: str, team: str, use: Use, label: str, expires: datetime | None)
     """The body of the event that issues a token."""
     return {
         "state": "issued",
-        "sha256": sha256_of(text),
+        "sha256": token_digest(text),
         "team": team,
         "use": use,
         "label": label,
@@ -95,13 +95,10 @@ def ended(token: Token) -> dict[str, Any]:
 def tokens(events: Iterable[Event], before: Mapping[str, Token] | None = None) -> dict[str, Token]:
     """The tokens and invitations by their SHA-256, given events in order; `before` has those of earlier events."""
     found = dict(before or {})
-    for event in events:
-        if event.kind != "token":
-            continue
-        body, sha256 = event.body, event.body["sha256"]
-        if body["state"] == "issued":
-            expires = None if body["expires"] is None else time_of(body["expires"])
-            found[sha256] = Token(event.index, sha256, body["team"], body["use"], body["label"], event.at, expires)
+    for event, body in bodies(events, TokenBody):
+        sha256 = body.sha256
+        if isinstance(body, IssuedTokenBody):
+            found[sha256] = Token(event.index, sha256, body.team, body.use, body.label, event.at, body.expires)
         elif sha256 in found and found[sha256].ended is None:
             found[sha256] = replace(found[sha256], ended=event.at)
     return found
@@ -184,32 +181,34 @@ def set_teams(events: Iterable[Event]) -> Mapping[str, Team]:
     They have no slugs, and names only where a display name is set.
     """
     states: dict[str, Team] = {}
-    for event in events:
-        if event.kind == "team":
-            team = event.body["team"]
-            states[team] = _after(states.get(team, UNCHANGED), event)
+    for event, body in bodies(events, TeamBody):
+        states[body.team] = _after(states.get(body.team, UNCHANGED), event, body)
     return states
 
 
-def _after(before: Team, event: Event) -> Team:
-    settings: Mapping[str, Any] = event.body["settings"]
-    status: TeamStatus = (
-        "disqualified" if "disqualified" in settings else "withdrawn" if "withdrawn" in settings else "ranked"
+def _after(before: Team, event: Event, body: TeamBody) -> Team:
+    settings = body.settings
+    status: TeamStatus = "ranked" if settings.withdrawn is None else "withdrawn"
+    after = replace(
+        before,
+        name=settings.name or "",
+        affiliation=settings.affiliation or "",
+        links=settings.links,
+        code=settings.code or "",
+        paper=settings.paper or "",
+        merged_into=settings.merged_into,
+        status=status if settings.disqualified is None else "disqualified",
     )
-    texts = {key: settings.get(key, "") for key in ("name", "affiliation", "code", "paper")}
-    links, target = tuple(settings.get("links", ())), settings.get("merged_into")
-    after = replace(before, **texts, links=links, merged_into=target, status=status)
-    changes = tuple(_changes(before, after, event))
+    changes = tuple(_changes(before, after, event, body))
     if (before.status, before.merged_into) != (after.status, after.merged_into):
         after = replace(after, since=event.at)
     if any(change.kind not in OF_NAMES for change in changes):
-        after = replace(after, reason=event.body["reason"])
+        after = replace(after, reason=body.reason)
     return replace(after, history=(*before.history, *changes))
 
 
-def _changes(before: Team, after: Team, event: Event) -> Iterable[TeamChange]:
-    reason = event.body["reason"]
-    folder = printable_name(event.body["team"])
+def _changes(before: Team, after: Team, event: Event, body: TeamBody) -> Iterable[TeamChange]:
+    reason, folder = body.reason, printable_name(body.team)
     old, new = before.name or folder, after.name or folder
     if old != new:
         yield TeamChange(event.index, event.at, "renamed" if before.name else "named", old, new)
@@ -255,10 +254,8 @@ def merges(events: Iterable[Event]) -> Merges:
     """The merges of teams, given events in order."""
     steps: list[tuple[int, Mapping[str, str]]] = []
     targets: dict[str, str] = {}
-    for event in events:
-        if event.kind != "team":
-            continue
-        team, target = event.body["team"], event.body["settings"].get("merged_into")
+    for event, body in bodies(events, TeamBody):
+        team, target = body.team, body.settings.merged_into
         if targets.get(team) == target:
             continue
         targets = {merged: into for merged, into in targets.items() if merged != team}
@@ -268,7 +265,7 @@ def merges(events: Iterable[Event]) -> Merges:
     return Merges(steps)
 
 
-def shown_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str, str]:
+def team_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str, str]:
     """The name that pages show for each team; no two are the same, or read as the same.
 
     A display name that reads as the folder of another team, or as an earlier display name, is followed by the folder
@@ -279,14 +276,14 @@ def shown_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str
     folders = {team: printable_name(team) for team in teams}
     taken: dict[str, set[str]] = {}
     for team, folder in folders.items():
-        taken.setdefault(compared(folder), set()).add(team)
+        taken.setdefault(comparable_name(folder), set()).add(team)
     shown = {}
     for team, folder in folders.items():
         name = states.get(team, UNCHANGED).name
         for candidate in (name, f"{name} ({folder})") if name else ():
-            if taken.get(compared(candidate), {team}) == {team}:
+            if taken.get(comparable_name(candidate), {team}) == {team}:
                 shown[team] = candidate
-                taken[compared(candidate)] = {team}
+                taken[comparable_name(candidate)] = {team}
                 break
         else:
             shown[team] = folder
@@ -299,7 +296,7 @@ def teams(view: Snapshot, also: Iterable[str] = ()) -> Mapping[str, Team]:
     targets = (team.merged_into for team in known.values() if team.merged_into is not None)
     # A team may have a decision, but no file yet, as of an earlier time.
     folders = tuple(dict.fromkeys((*view.teams, *also, *known, *targets)))
-    names, addresses = shown_names(folders, known), slugs(folders)
+    names, addresses = team_names(folders, known), slugs(folders)
     return {
         folder: replace(
             known.get(folder, UNCHANGED), name=names[folder], slug=addresses[folder], folder=printable_name(folder)

@@ -24,7 +24,6 @@ from scorer.measures.matched import (
     Matched,
     RankValues,
     Relevant,
-    Subtopics,
     Threshold,
     is_relevant,
     once,
@@ -33,7 +32,7 @@ from scorer.measures.matched import (
 )
 
 NEVER = np.iinfo(np.int64).max
-"""The place of a kind whose item is not taken next."""
+"""The place of an item that is not taken next."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -83,7 +82,7 @@ def coverage(matched: Matched, rel: Threshold) -> Coverage:
     return Coverage(np.append(0, np.cumsum(lengths)), subtopic, query, items, covered.astype(np.float64))
 
 
-def entries(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
+def entries_by_subtopic(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
     """Return the items of a list once for each subtopic that they are relevant to.
 
     With them: [item]: the subtopic; [item]: the index in `hits`, which are such as ``matched.found.top(k)``.
@@ -111,7 +110,7 @@ def novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> Ra
     An item gains (1 - alpha)^c for each of its subtopics, where c is the number of earlier items with that subtopic.
     """
     hits = matched.found.top(k)
-    _, subtopic, item = entries(matched, hits, rel)
+    _, subtopic, item = entries_by_subtopic(matched, hits, rel)
     earlier = count_so_far(subtopic) - 1
     gain = np.bincount(item, _powers(alpha, earlier)[earlier], minlength=len(hits))
     return RankValues(hits.query, hits.rank, np.asarray(gain, dtype=np.float64))
@@ -128,26 +127,26 @@ def ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold)
         position = ideal.position_in_query()
         inside = position <= (position.size if k is None else k)
         return RankValues(ideal.query[inside], position[inside], _powers(alpha, position)[position[inside] - 1])
-    kinds = _Kinds.of(matched, matched.ideal.subtopics, rel)
-    gain = np.ones(coverage(matched, rel).query.size)
-    taken = np.zeros_like(kinds.size)
-    starts = np.flatnonzero(np.diff(kinds.query, prepend=-1))
-    owner = np.repeat(np.arange(starts.size), np.diff(starts, append=kinds.query.size))
+    covered = coverage(matched, rel)
+    entry = np.flatnonzero(np.diff(covered.first))
+    subtopic, of_pair = covered.pairs(entry)
+    of_item, id_rank = matched.ideal.query[entry], matched.ideal.subtopics.id_rank[entry]
+    gain, left = np.ones(covered.query.size), np.ones(entry.size, dtype=bool)
+    starts = np.flatnonzero(np.diff(of_item, prepend=-1))
+    owner = np.repeat(np.arange(starts.size), np.diff(starts, append=entry.size))
     ranks: list[RankValues] = []
     while starts.size and (k is None or len(ranks) < k):
-        gains = np.bincount(kinds.of_pair, gain[kinds.subtopic], minlength=kinds.size.size)
-        gains[taken == kinds.size] = 0
+        gains = np.bincount(of_pair, gain[subtopic], minlength=entry.size) * left
         best = np.maximum.reduceat(gains, starts)
         gaining = np.flatnonzero(best)
         if not gaining.size:
             break
-        following = kinds.id_rank[np.minimum(kinds.first + taken, kinds.id_rank.size - 1)]
-        following[(gains == 0) | (gains < best[owner])] = NEVER
-        chosen = (gains > 0) & (following == np.minimum.reduceat(following, starts)[owner])
+        place = np.where((gains > 0) & (gains == best[owner]), id_rank, NEVER)
+        chosen = (place < NEVER) & (place == np.minimum.reduceat(place, starts)[owner])
         rank = np.full(gaining.size, len(ranks) + 1)
-        ranks.append(RankValues(kinds.query[starts[gaining]], rank, best[gaining]))
-        taken[chosen] += 1
-        gain[kinds.subtopic[chosen[kinds.of_pair]]] *= 1 - alpha
+        ranks.append(RankValues(of_item[starts[gaining]], rank, best[gaining]))
+        left[chosen] = False
+        gain[subtopic[chosen[of_pair]]] *= 1 - alpha
     nothing = np.zeros(0, dtype=np.int64)
     query = np.concatenate([nothing, *(part.query for part in ranks)])
     order = np.argsort(query, kind="stable")
@@ -158,51 +157,15 @@ def ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold)
     )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Kinds:
-    """The relevant items of a solution in kinds: items of a query that have the same subtopics, by query."""
-
-    query: Ints
-    """[kind]: the index of the query."""
-    size: Ints
-    """[kind]: the number of items."""
-    first: Ints
-    """[kind]: the index in `id_rank` of its first item."""
-    id_rank: Ints
-    """[item]: by kind, ascending; see `Subtopics.id_rank`."""
-    of_pair: Ints
-    """[pair of a kind and a subtopic]: the kind."""
-    subtopic: Ints
-    """[pair of a kind and a subtopic]: the subtopic."""
-
-    @classmethod
-    def of(cls, matched: Matched, subtopics: Subtopics, rel: Threshold) -> _Kinds:
-        """Return the kinds of the items of a solution."""
-        covered = coverage(matched, rel)
-        entry = np.flatnonzero(np.diff(covered.first))
-        start, lengths = covered.first[entry], np.diff(covered.first)[entry]
-        kind = np.zeros(entry.size, dtype=np.int64)
-        for nth in range(int(lengths.max(initial=0))):
-            subtopic = covered.subtopic[np.minimum(start + nth, covered.subtopic.size - 1)]
-            key = kind * (covered.query.size + 1) + np.where(lengths > nth, subtopic + 1, 0)
-            kind = np.unique(key, return_inverse=True)[1]
-        order = np.lexsort((subtopics.id_rank[entry], kind))
-        size = np.bincount(kind)
-        first = np.cumsum(size) - size
-        example = entry[order[first]]
-        subtopic, of_pair = covered.pairs(example)
-        return cls(matched.ideal.query[example], size, first, subtopics.id_rank[entry[order]], of_pair, subtopic)
-
-
 def _powers(alpha: float, exponent: Ints) -> Floats:
     """Return (1 - alpha)^0, (1 - alpha)^1, and so on, up to the highest exponent."""
     return np.cumprod(np.append(1.0, np.full(int(exponent.max(initial=0)), 1 - alpha)))
 
 
 Redundancy = Annotated[float, About(0, 1)]
-Patience = Annotated[float, About(0, 1)]
+_Patience = Annotated[float, About(0, 1)]
 
-Weights = Callable[[Ints], Floats]
+_Weights = Callable[[Ints], Floats]
 """Computes the weight of each rank."""
 
 _diverse = partial(kind, closed_form=False, subtopics=True)
@@ -233,7 +196,7 @@ def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Re
 
 
 @_diverse(name="NRBP")
-def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
+def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: _Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability that a user looks at its rank."""
     sums = _weighted(matched, novelty(matched, None, alpha, rel), _persistence(beta))
     covered = coverage(matched, rel).covered
@@ -241,7 +204,7 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
 
 
 @_diverse(name="nNRBP", bounded=False)
-def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
+def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: _Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability of a look at its rank, against that of the ideal list."""
     return _against_ideal(matched, None, alpha, rel, _persistence(beta))
 
@@ -249,7 +212,7 @@ def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, re
 @kind(name="P-IA", subtopics=True)
 def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the precision at k."""
-    hits, _, _ = entries(matched, matched.found, rel)
+    hits, _, _ = entries_by_subtopic(matched, matched.found, rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.count(hits, k), np.maximum(covered, 1) * k, covered > 0)
 
@@ -257,7 +220,7 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
 @_diverse(name="AP-IA", aliases={"MAP-IA": {}}, mean_name="MAP-IA")
 def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the average precision."""
-    hits, subtopic, _ = entries(matched, matched.found, rel)
+    hits, subtopic, _ = entries_by_subtopic(matched, matched.found, rel)
     judged = coverage(matched, rel)
     shares = count_so_far(subtopic) / hits.rank / judged.items[subtopic]
     return ratio(matched.total(hits, shares), np.maximum(judged.covered, 1), judged.covered > 0)
@@ -266,25 +229,25 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
 @_diverse(name="StRecall", aliases={"strec": {}})
 def subtopic_recall(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The share of the subtopics that the list covers."""
-    hits, subtopic, _ = entries(matched, matched.found.top(k), rel)
+    hits, subtopic, _ = entries_by_subtopic(matched, matched.found.top(k), rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.total(hits.where(count_so_far(subtopic) == 1)), np.maximum(covered, 1), covered > 0)
 
 
-def _against_ideal(matched: Matched, k: int | None, alpha: float, rel: Threshold, weights: Weights) -> Floats:
+def _against_ideal(matched: Matched, k: int | None, alpha: float, rel: Threshold, weights: _Weights) -> Floats:
     """[query]: the weighted gains of the list up to rank `k`, divided by those of the ideal list."""
     best = _weighted(matched, ideal_novelty(matched, k, alpha, rel), weights)
     return ratio(_weighted(matched, novelty(matched, k, alpha, rel), weights), np.where(best > 0, best, 1), best > 0)
 
 
-def _against_all(matched: Matched, k: int, alpha: float, rel: Threshold, weights: Weights) -> Floats:
+def _against_all(matched: Matched, k: int, alpha: float, rel: Threshold, weights: _Weights) -> Floats:
     """[query]: the weighted gains of the list up to rank `k`, divided by those of items that have all subtopics."""
     covered = coverage(matched, rel).covered
     best = np.maximum(covered, 1) * _shrinking(k, alpha, weights)
     return ratio(_weighted(matched, novelty(matched, k, alpha, rel), weights), best, covered > 0)
 
 
-def _shrinking(k: int, alpha: float, weights: Weights) -> float:
+def _shrinking(k: int, alpha: float, weights: _Weights) -> float:
     """Return the sum of the weights of the ranks up to `k`, each times (1 - alpha)^(rank - 1)."""
     total = 0.0
     for ranks in chunks(k):
@@ -295,7 +258,7 @@ def _shrinking(k: int, alpha: float, weights: Weights) -> float:
     return total
 
 
-def _weighted(matched: Matched, gains: RankValues, weights: Weights) -> Floats:
+def _weighted(matched: Matched, gains: RankValues, weights: _Weights) -> Floats:
     """[query]: the sum of the gains, each times the weight of its rank."""
     return matched.total(gains, gains.value * weights(gains.rank))
 
@@ -304,7 +267,7 @@ def _reciprocal(rank: Ints) -> Floats:
     return 1 / rank
 
 
-def _persistence(beta: float) -> Weights:
+def _persistence(beta: float) -> _Weights:
     return lambda rank: np.asarray(beta ** (rank - 1.0), dtype=np.float64)
 
 

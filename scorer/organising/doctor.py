@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from scorer.board.site.folder import MANIFEST
+from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ScorerError
 from scorer.files import digest
 from scorer.live.entries import entries
@@ -21,6 +21,7 @@ from scorer.organising.restore import published_problem
 from scorer.organising.rules import RuleSet
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import RecordedBasis, bodies
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -77,9 +78,7 @@ def _site_problems(challenge: Challenge, store: Store) -> Iterator[str]:
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
     archive = store.archive(challenge.root)
-    wanted = {
-        event.body["solution"]: event for event in store.read(lambda view: view.events()) if event.kind == "basis"
-    }
+    wanted = {basis.solution: event for event, basis in bodies(store.read(lambda view: view.events()), RecordedBasis)}
     for solution, event in sorted(wanted.items()):
         path = archive.path(solution)
         try:
@@ -160,7 +159,7 @@ def status(challenge: Challenge, store: Store) -> list[str]:
 
 def _last_render(challenge: Challenge) -> str:
     try:
-        changed = (challenge.site_path / MANIFEST).stat().st_mtime
+        changed = (challenge.site_path / SITE_MANIFEST).stat().st_mtime
     except OSError:
         return "not rendered yet; `scorer run` renders it"
     return f"rendered {utc_moment(datetime.fromtimestamp(changed, UTC))}, {challenge.site_path / 'index.html'}"

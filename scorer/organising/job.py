@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorer.board.reports.leaderboard import misdated_lines
-from scorer.errors import ChallengeError, FileError
+from scorer.errors import ChallengeError, ExecutorError, FileError
 from scorer.files.writing import is_readable_by_others, replace_content
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Followed
@@ -34,20 +34,20 @@ from scorer.organising.run import Work, carry_out, hint, plan, present_entries, 
 from scorer.organising.scan import Arrivals
 from scorer.organising.teams import import_teams
 from scorer.organising.watch import LOOK_EVERY, ArrivalLoop, Loop, RunLoop
-from scorer.scoring.executors import GoOn, always, executor_named
+from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed, Rejected
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.database import ReplacedError
 from scorer.store.events import Failure, Submission
 from scorer.store.store import Store
-from scorer.wording import printable, printable_name
+from scorer.wording import printable, printable_name, quoted
 
 if TYPE_CHECKING:
     from scorer.scoring.executors.base import Executor, FileOutcome
 
 
-SHOWN = 20
+_SHOWN = 20
 """How many messages of a kind are printed about earlier runs."""
 
 PAUSE_AFTER_END = 1.0
@@ -72,8 +72,21 @@ class RunOptions:
         return replace(challenge.limits, seconds=math.ceil(self.time_limit))
 
     def executor_named(self) -> Executor | None:
-        """The executor with the requested name. Raises ExecutorError if it is unknown."""
-        return None if self.executor is None else executor_named(self.executor)
+        """The executor with the requested name; None for none. Raises ExecutorError if it is unknown."""
+        if self.executor is None:
+            return None
+        from scorer.scoring.executors.base import Processes, Serial  # noqa: PLC0415 (Arrow is slow to load)
+        from scorer.scoring.executors.dask import Dask  # noqa: PLC0415
+
+        kind, _, detail = self.executor.partition(":")
+        if kind == "serial" and not detail:
+            return Serial()
+        if kind == "processes" and (not detail or (detail.isascii() and detail.isdigit() and int(detail) > 0)):
+            return Processes(int(detail) if detail else os.cpu_count() or 1)
+        if kind == "dask" and detail:
+            return Dask(detail)
+        expected = "serial, processes, processes:N or dask:ADDRESS"
+        raise ExecutorError(f"unknown executor {quoted(self.executor)}; expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +143,7 @@ class Messages:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ChallengeRun:
     """A run of a challenge or of one of its tracks."""
 
     challenge: Challenge
@@ -145,7 +158,7 @@ class Run:
     @contextmanager
     def opened(
         cls, challenge: Challenge, track: str | None, options: RunOptions, output: Output, *, create: bool = True
-    ) -> Iterator[Run]:
+    ) -> Iterator[ChallengeRun]:
         """Open the database of a challenge for a run of all tracks or one. Messages are kept at the end."""
         tracks = challenge.tracks if track is None else [challenge.track(track)]
         executor = options.executor_named()
@@ -155,7 +168,7 @@ class Run:
             with Messages(file, output, are_quiet=options.quiet, is_partial=track is not None) as messages:
                 yield cls(challenge, tracks, store, executor, options, messages, output)
 
-    def current(self) -> Run:
+    def current(self) -> ChallengeRun:
         """The same run by the present settings, which the organiser may have changed."""
         settings = read_challenge(self.challenge.root)
         names = {track.name for track in self.tracks}
@@ -264,9 +277,9 @@ class Run:
     def _print_some(self, lines: Iterable[str]) -> None:
         """Print the first lines, and how many more there are."""
         listed = list(lines)
-        self.output.message(*listed[:SHOWN])
-        if len(listed) > SHOWN:
-            self.output.message(f"and {len(listed) - SHOWN:,} more like this; `scorer entries` lists them")
+        self.output.message(*listed[:_SHOWN])
+        if len(listed) > _SHOWN:
+            self.output.message(f"and {len(listed) - _SHOWN:,} more like this; `scorer entries` lists them")
 
     def score_arrivals(self, arrivals: Arrivals, track: str, teams: Collection[str], go_on: GoOn) -> None:
         """Score what some teams handed in, for `ArrivalLoop`."""
@@ -296,7 +309,7 @@ def _failure(failed: Failed, before: Failure | None) -> str:
     return f"{attempt}; it is not tried again until `scorer retry`"
 
 
-def watch(run: Run, track: str | None, every: float, parent: int | None) -> None:
+def watch(run: ChallengeRun, track: str | None, every: float, parent: int | None) -> None:
     """Score what is handed in, while another process runs the challenge and renders the site, until it is stopped.
 
     `track` and `every` are options of the command. With `parent`, it also stops when that process ends.
@@ -314,7 +327,7 @@ def watch(run: Run, track: str | None, every: float, parent: int | None) -> None
         keeper.join()
 
 
-def _keep_running(loop: Loop, run: Run, track: str | None, every: float) -> None:
+def _keep_running(loop: Loop, run: ChallengeRun, track: str | None, every: float) -> None:
     """Have another process run the tracks until the loop is stopped."""
     import multiprocessing  # noqa: PLC0415 (only a watch needs it)
 
@@ -338,7 +351,7 @@ def _run_again_and_again(
     """Run the tracks and render the site until this process is stopped, or its parent ends."""
     challenge = read_challenge(root, solutions=False)
     # Each message is printed once, as long as it stays true.
-    with Run.opened(challenge, track, replace(options, quiet=True), output, create=False) as run:
+    with ChallengeRun.opened(challenge, track, replace(options, quiet=True), output, create=False) as run:
         loop = RunLoop(run.store, output.message, challenge, run.score_others, run.update_site, every)
         _make_stoppable(loop, parent)
         with suppress(ReplacedError):  # the parent says so

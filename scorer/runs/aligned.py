@@ -30,7 +30,7 @@ from scorer.lists.match import (
 )
 from scorer.lists.ranked_lists import RankedLists
 from scorer.lists.reading import memory
-from scorer.lists.reading.arrow import coded, fingerprints, id_order, joined, take, texts
+from scorer.lists.reading.arrow import coded, fingerprints, id_order, one_array, take, texts
 from scorer.lists.reading.blocks import BLOCK, Ranked, UnreadableError
 from scorer.lists.solution import Source, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, ranges
@@ -105,7 +105,7 @@ class Run:
         """Parts of whole lists, each with its problems; those of single rows are added to `problems`."""
         if not isinstance(self.source, str | os.PathLike):
             if not self._in_memory:
-                self._in_memory.append(memory.ranked(self.source, problems))
+                self._in_memory.append(memory.ranked_of(self.source, problems))
             yield from map(_checked, parted(self._in_memory))
             return
         with opened(self.source, self.format_name, "submission_format") as (detected, head, blocks):
@@ -183,14 +183,14 @@ class AlignedRuns:
         runs = len(lists)
         parts = [rows for run, of_run in enumerate(lists) for rows in _rows_by_lists(of_run, run, runs)]
         of_list = np.concatenate([np.zeros(0, dtype=np.int64), *(part.list for part in parts)])
-        ids = joined(part.item for part in parts)
+        ids = one_array(part.item for part in parts)
         run_score = np.concatenate([np.zeros(0), *(part.score for part in parts)])
         by_list = _list_order(of_list, ids, run_score)
         if by_list is not None:
             of_list, ids, run_score = of_list[by_list], take(ids, by_list), run_score[by_list]
         item, items = coded([ids])
         number = (of_list // runs) * max(len(items), 1) + item
-        order = stable_order(number)
+        order = np.argsort(number, kind="stable")
         new_candidate = _starts(number[order])
         run = of_list % runs
         again = ~new_candidate & ~_starts(run[order])
@@ -281,19 +281,6 @@ def by_id_within_ties(tied: Bools, order: Ints, ids: pa.StringArray, number: Int
     return result
 
 
-def stable_order(number: Ints) -> Ints:
-    """The order that sorts numbers from 0, equal ones as they are.
-
-    Sorting a number and its position as one integer is faster than a stable sort.
-    """
-    bits = max(1, int(number.size).bit_length())
-    if int(number.max(initial=0)).bit_length() + bits > 63:
-        return np.argsort(number, kind="stable")
-    packed = number << bits | np.arange(number.size)
-    packed.sort()
-    return packed & ((1 << bits) - 1)
-
-
 def _starts(values: Ints) -> Bools:
     """Which values differ from the one before."""
     return np.append(True, values[1:] != values[:-1])[: values.size]
@@ -305,7 +292,7 @@ ITEMS_AT_ONCE = 1 << 18
 PENDING_ITEMS = 1 << 22
 """The items that may wait for the same queries in other runs, before the runs are partitioned instead."""
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Result_contra = TypeVar("Result_contra", contravariant=True)
 
 Chosen = tuple[Sequence[str], Sequence[Sequence[SomeLists]]]
@@ -324,8 +311,8 @@ class Results(Protocol[Result_contra]):
 
 def for_each_part(
     runs: Sequence[Run],
-    function: Callable[[AlignedRuns], Result],
-    results: Results[Result],
+    function: Callable[[AlignedRuns], _Result],
+    results: Results[_Result],
     *,
     threads: int | None = None,
 ) -> None:
@@ -349,17 +336,13 @@ def for_each_part(
         try:
             collect(_side_by_side(runs, pool))
         except ScatteredError:
-            _check_second_pass(runs)
+            for run in runs:
+                if not run.can_be_read_again:
+                    found = "its queries are not in the order of those of the other runs, which needs a second pass"
+                    problem = Problem.of_form(0, f"{found}; save the run as a file")
+                    raise SubmissionError(run.name, Findings([problem], 1)) from None
             results.clear()
             collect(_by_partitions(runs, pool))
-
-
-def _check_second_pass(runs: Sequence[Run]) -> None:
-    """Raise SubmissionError for a run that cannot be read twice."""
-    found = "its queries are not in the order of those of the other runs, which needs a second pass"
-    for run in runs:
-        if not run.can_be_read_again:
-            raise SubmissionError(run.name, Findings([Problem.of_form(0, f"{found}; save the run as a file")], 1))
 
 
 class _Reader:

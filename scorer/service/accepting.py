@@ -53,7 +53,7 @@ from scorer.organising.files import (
 from scorer.organising.teams import folder_called
 from scorer.settings.metadata import MetadataError, Stated, Value, checked, of_head
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Event, Submission
+from scorer.store.events import ArrivalBody, Event, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, iso_time, printable, printable_name, utc_moment
@@ -153,7 +153,7 @@ class HeldFiles:
         held.path.unlink(missing_ok=True)
 
 
-NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}"
+_NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}"
 """The beginning of the name of an accepted file: its time, and the index of its event, by which files of the same
 second are in order. The name that it had for its team follows, as far as it is plain."""
 
@@ -197,6 +197,7 @@ class Accepted:
     """That of the delivery."""
     event: Event
     """Its arrival."""
+    arrival: ArrivalBody
     receipt: str
     is_new: bool
     """Whether it was not accepted before."""
@@ -253,12 +254,12 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         known = followed.deliveries.get(key)
         is_new = known is None
         if known is not None:
-            if known.body["digest"] != delivery.upload.digest:
+            if known[1].digest != delivery.upload.digest:
                 raise RefusedError("conflict", "a file with other bytes was handed in with this id; use a new id")
             return []
         received = delivery.received.replace(microsecond=0)
         _check(view, track, challenge, followed, delivery, received, solutions)
-        name, sent = NAME.format(received=received, index=view.next_index), plain_name(delivery.name)
+        name, sent = _NAME.format(received=received, index=view.next_index), plain_name(delivery.name)
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         stated: Added = (
@@ -269,16 +270,16 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
 
     store.record(track.name, decide)
     store.read(followed.follow)
-    event = followed.deliveries[key]
+    event, arrived = followed.deliveries[key]
     if any(state.index == event.index and state.present for state in followed.submissions(track.name, delivery.team)):
-        _place(track, event, ready)
+        _place(track, arrived, ready)
     ready.unlink(missing_ok=True)
-    return Accepted(delivery.id, event, followed.issuer.receipt(event), is_new)
+    return Accepted(delivery.id, event, arrived, followed.issuer.receipt(event), is_new)
 
 
-def _place(track: Track, event: Event, received: Path) -> None:
+def _place(track: Track, arrived: ArrivalBody, received: Path) -> None:
     """Give the file of an accepted delivery its final name, unless it has it."""
-    path = final_path(track, event.body["file"])
+    path = final_path(track, arrived.file)
     if path.exists():
         return
     try:
@@ -404,7 +405,7 @@ def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
             state.index,
             state.submission.team,
             state.submission.received,
-            listed.now.phases.place(state.submission.received)[0],
+            listed.phases.place(state.submission.received)[0],
             "open",
         )
         for state in listed.stored
@@ -415,14 +416,14 @@ def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
 ANSWERS = RECEIPT, ERRORS = ".receipt.txt", ".errors.txt"
 """End the names of the answers next to a file."""
 
-LONGEST_NAME = 240
+_LONGEST_NAME = 240
 """The bytes that the name of a file may have: that of its answer is longer."""
 
-STATE = ".collected"
+_STATE = ".collected"
 """Ends the name of the file, next to the database, with the last answer to each file. It may be deleted: then all files
 are read again, and those that were accepted get the same receipts."""
 
-WAIT = 30.0
+_WAIT = 30.0
 """Seconds to wait for another process that collects."""
 
 _DELIVERIES = uuid.UUID("5b1c29a4-7d0f-4c3e-9a61-2f8e0d4b7c15")
@@ -450,9 +451,9 @@ def collect(store: Store, challenge: Challenge, track: Track, source: str) -> It
         if not folder.is_dir():
             raise ChallengeError(f"{folder}: there is no such folder, or it is empty; it needs a folder for each team")
         incoming = prepare_incoming(store, track)
-        path = store.beside(challenge.root, STATE)
+        path = store.beside(challenge.root, _STATE)
         create_private(path)
-        with locked(path, WAIT), path.open("a", encoding="ascii") as state:
+        with locked(path, _WAIT), path.open("a", encoding="ascii") as state:
             followed = store.read(lambda view: Followed.of(view, challenge.name))
             yield from _Look(store, challenge, track, followed, incoming, _answered(path), state).collected(folder)
     except LockedError as error:
@@ -549,8 +550,7 @@ class _Look:
         if file.file + ERRORS in listed:
             path.put_next(ERRORS, None)
         self._note(key, version, RECEIPT)
-        received = datetime.fromisoformat(accepted.event.body["received"])
-        text = f"received as entry {accepted.event.index} at {utc_moment(received)}"
+        text = f"received as entry {accepted.event.index} at {utc_moment(accepted.arrival.received)}"
         return Collected(shown, "received" if accepted.is_new else "known", text)
 
     def _accepted(self, file: SubmissionFile, version: str, listing: Listing) -> Accepted:
@@ -586,8 +586,8 @@ def _why_skipped(file: SubmissionFile | SkippedFile) -> str:
         return "is in no folder of a team; move it into one"
     if file.status is not None and file.status.st_nlink > 1:
         return "a hard link; submit a copy"
-    if len(_path(file).name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
-        return f"the name is too long; give it at most {LONGEST_NAME} bytes"
+    if len(_path(file).name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+        return f"the name is too long; give it at most {_LONGEST_NAME} bytes"
     return ""
 
 

@@ -54,28 +54,40 @@ class SettingsTable(BaseModel):
     not_keys: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not come from a key of the table."""
     always_recorded: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are written with their defaults, as before; each other one only where it differs. Empty: all are."""
+    """Fields that version 1 of the recorded form has with their defaults; each other one only where it differs."""
+    never_recorded: ClassVar[frozenset[str]] = frozenset()
+    """Fields that no score depends on, or that other events or other parts of this form have."""
+    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """By field: another one, and the value of it without which the field has no effect and is not recorded."""
     checks: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], object]]] = {}
     """By field: what is wrong with its value, if anything is, given the values of the fields before it."""
 
     @field_validator("*")
     @classmethod
     def _checked(cls, value: Any, validated: ValidationInfo) -> Any:
-        check = cls.checks.get(validated.field_name or "")
-        if check is not None and (wrong := check(value, validated.data)):
+        name, known = validated.field_name or "", validated.data
+        check = cls.checks.get(name)
+        if check is not None and (wrong := check(value, known)):
             raise ValueError(wrong)
+        key, needed = cls.only_with.get(name, ("", ""))
+        if known.get(key, needed) != needed and value != cls.model_fields[name].default:
+            raise ValueError(f'has no effect with {key} = "{known[key]}"')
         return value
 
     @model_serializer(mode="wrap")
-    def _recorded(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The values, so that a new optional key changes nothing that is recorded or committed."""
-        values: dict[str, Any] = write(self)
-        always, fields = self.always_recorded, type(self).model_fields
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The values, so that a new optional key changes nothing that is recorded, committed or published."""
+        fields, always = type(self).model_fields, self.always_recorded | self.only_with.keys()
+        idle = {name for name, (key, needed) in self.only_with.items() if getattr(self, key) != needed}
         return {
             name: value
-            for name, value in values.items()
-            if not always or name in always or getattr(self, name) != fields[name].default
+            for name, value in write(self).items()
+            if name not in idle and (name in always or getattr(self, name) != fields[name].default)
         }
+
+    def recorded(self) -> dict[str, Any]:
+        """The values in the form in which they are recorded and committed to."""
+        return self.model_dump(mode="json", exclude={*self.never_recorded})
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -117,7 +129,7 @@ IGNORED = (
 FILE_NAMES = "{team}"
 """The pattern of names of files that have a whole name for a team."""
 
-Stated = Annotated[str, valid(str.strip, "is blank")]
+Filled = Annotated[str, valid(str.strip, "is blank")]
 PathText = Annotated[str, valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
 FormatText = Annotated[str, valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
@@ -189,7 +201,7 @@ KEY_FILE = "split.key"
 
 KEY_BYTES = 32
 
-DECIMALS = 18
+_DECIMALS = 18
 """Decimals of the preliminary share at most: shares that differ by less than 2^-64 select the same queries."""
 
 LADDER_QUERIES = 2
@@ -211,8 +223,8 @@ def share(value: object) -> Decimal:
     if not isinstance(value, Decimal) or not value.is_finite() or not 0 < value < 1:
         raise ValueError("is not a number between 0 and 1")
     # The first condition comes first because the text of 1e-999999999 would not fit into memory.
-    if value.adjusted() < -DECIMALS or len(share_text(value)) > len("0.") + DECIMALS:
-        raise ValueError(f"has more than {DECIMALS} decimals")
+    if value.adjusted() < -_DECIMALS or len(share_text(value)) > len("0.") + _DECIMALS:
+        raise ValueError(f"has more than {_DECIMALS} decimals")
     return Decimal(share_text(value))
 
 
@@ -227,7 +239,7 @@ Share = Annotated[Decimal, BeforeValidator(share), PlainSerializer(share_text, w
 class KeySplit(SettingsTable):
     """The table `split` of a track."""
 
-    always_recorded: ClassVar = frozenset({"preliminary", "key_file", "key_sha256"})
+    always_recorded: ClassVar = frozenset({"key_file", "key_sha256"})
 
     preliminary: Share = Field(description="a number between 0 and 1, as in 0.2")
     key_file: PathText = Field(KEY_FILE, description="the path of a file")
@@ -274,7 +286,7 @@ def split_of(track: Track) -> QuerySplit | None:
     settings, path = track.split, track.key_path
     if settings is None or path is None:
         return None
-    split = QuerySplit(track.name, settings.preliminary, read_key(path))
+    split = QuerySplit(track.name, settings.preliminary, read_split_key(path))
     if settings.key_sha256 not in ("", split.key_sha256):
         raise ChallengeError(
             f"{path}: has a key with the SHA-256 {split.key_sha256}; expected that with the SHA-256 "
@@ -283,7 +295,7 @@ def split_of(track: Track) -> QuerySplit | None:
     return split
 
 
-def read_key(path: Path) -> bytes:
+def read_split_key(path: Path) -> bytes:
     """The key in a key file, which messages never repeat. Raises ChallengeError if no key can be read."""
     try:
         with path.open("rb") as stream:
@@ -400,9 +412,9 @@ class MetadataField(SettingsTable):
     name: Annotated[str, valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
         description="a-z, 0-9, _ and -, at most 40 characters, beginning with a letter"
     )
-    title: Stated = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     type: MetadataType = Field("text", description='"text", "choice", "number", "yes-no" or "url"')
-    choices: tuple[Stated, ...] = Field(
+    choices: tuple[Filled, ...] = Field(
         (), strict=False, validate_default=True, description='texts, each once, with type = "choice"'
     )
     unit: str = Field("", description='a text such as "s" or "kWh", with type = "number"')
@@ -431,7 +443,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 SIZES = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 """Seconds of each unit, the largest first."""
 
-TIME = "a date-time with its offset from UTC, as in 2027-04-18T10:00:00+02:00"
+_TIME = "a date-time with its offset from UTC, as in 2027-04-18T10:00:00+02:00"
 LARGEST_STEP = Decimal("0.5")
 """Of the Ladder."""
 
@@ -473,7 +485,7 @@ def duration_text(duration: timedelta) -> str:
     return f"{count}{unit}"
 
 
-Time = Annotated[datetime, AfterValidator(_with_offset), PlainSerializer(datetime.isoformat, when_used="json")]
+_Time = Annotated[datetime, AfterValidator(_with_offset), PlainSerializer(datetime.isoformat, when_used="json")]
 """Converted to UTC."""
 
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(_seconds)]
@@ -493,9 +505,11 @@ Step = Annotated[Decimal, BeforeValidator(_step), PlainSerializer(share_text, wh
 class Phase(SettingsTable):
     """A phase of a track. Its entries are received in [start, end + grace)."""
 
+    always_recorded: ClassVar = frozenset({"grace", "freeze", "shows"})
+
     name: str = Field(description="a-z, 0-9 and -, at most 60 characters, not beginning with -", max_length=60)
-    start: Time = Field(description=TIME)
-    end: Time = Field(description=TIME)
+    start: _Time = Field(description=_TIME)
+    end: _Time = Field(description=_TIME)
     grace: Duration = Field(timedelta(0), description=DURATION)
     freeze: Duration = Field(timedelta(0), description=DURATION)
     shows: PhaseShows = Field("score", description=PHASE_SHOWS.allowed)
@@ -532,17 +546,13 @@ class Phase(SettingsTable):
         """When the board stops; None without a freeze."""
         return self.end - self.freeze if self.freeze else None
 
-    def recorded(self) -> dict[str, Any]:
-        """The phase as plain values for the record: times in UTC, durations in seconds, no floats."""
-        return self.model_dump(mode="json", exclude_none=True)
-
     @classmethod
     def of_record(cls, values: dict[str, Any]) -> Phase:
-        """The phase that `recorded` returned."""
-        start, end = (datetime.fromisoformat(values[key]) for key in ("start", "end"))
-        grace, freeze = (timedelta(seconds=values[key]) for key in ("grace", "freeze"))
-        step = {"ladder_step": values.get("ladder_step")}
-        return cls(name=values["name"], start=start, end=end, grace=grace, freeze=freeze, shows=values["shows"], **step)
+        """The phase that `recorded` returned, with times in UTC and durations in seconds."""
+        times = {key: datetime.fromisoformat(values[key]) for key in ("start", "end")}
+        lengths = {key: timedelta(seconds=values[key]) for key in ("grace", "freeze")}
+        known = {key: values[key] for key in cls.model_fields if key in values}
+        return cls(**{**known, **times, **lengths, "shows": values["shows"]})
 
 
 def check_order(phases: tuple[Phase, ...]) -> None:
@@ -580,7 +590,7 @@ def zone_text(zone: str) -> str:
     return "AoE" if zone == "Etc/GMT+12" else signs.get(zone[:8], zone[:8]) + zone[8:]
 
 
-Count = Annotated[int, Field(ge=1, le=10**9)]
+_Count = Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Quota(SettingsTable):
@@ -588,13 +598,13 @@ class Quota(SettingsTable):
 
     always_recorded: ClassVar = frozenset({"per_day", "zone", "per_phase", "total", "rejected_per_day"})
 
-    per_day: Count | None = Field(None, description=COUNT)
+    per_day: _Count | None = Field(None, description=COUNT)
     zone: Annotated[str, AfterValidator(_known_zone)] = Field(
         "UTC", description='the name of a time zone, as in "UTC", "Europe/Ljubljana", "UTC-12" or "AoE"'
     )
-    per_phase: Count | None = Field(None, description=COUNT)
-    total: Count | None = Field(None, description=COUNT)
-    rejected_per_day: Count | None = Field(None, description=COUNT)
+    per_phase: _Count | None = Field(None, description=COUNT)
+    total: _Count | None = Field(None, description=COUNT)
+    rejected_per_day: _Count | None = Field(None, description=COUNT)
 
     @property
     def limits_anything(self) -> bool:

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from scorer import options
 from scorer.errors import ChallengeError
@@ -26,6 +26,7 @@ from scorer.settings.rules import (
     NO_QUOTA,
     TEXT,
     Decimals,
+    Filled,
     FormatText,
     KeySplit,
     MeasureName,
@@ -35,7 +36,6 @@ from scorer.settings.rules import (
     Phase,
     Quota,
     SettingsTable,
-    Stated,
     absolute,
     check_order,
     located_in,
@@ -92,7 +92,7 @@ def _leads(url: str) -> bool:
 class Link(SettingsTable):
     """A link in the footer."""
 
-    title: Stated = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     url: Annotated[str, valid(_leads, "is not a URL of this kind")] = Field(
         description="a URL that begins with http://, https:// or mailto:"
     )
@@ -274,7 +274,7 @@ def _entry_wrong(entry: object) -> object:
 _FILE_NAMES = re.compile(r"[^{}/]*(\{team\}([^{}/]+\{run\})?|\{run\}([^{}/]+\{team\})?)[^{}/]*")
 
 
-PICKS = 2
+_PICKS = 2
 """How many entries a team picks, where challenge.toml says nothing else."""
 
 
@@ -289,12 +289,18 @@ class Track(SettingsTable):
     )
     always_recorded: ClassVar = frozenset(
         (
-            *("title", "description", "solution", "queries", "items", "submissions", "list_length", "cutoffs"),
-            *("primary", "measures", "decimals", "missing", "ties", "equal_ranks", "entry", "picks", "rows_per_team"),
-            *("stage", "split", "final", "baselines", "late_board", "quota", "per_query", "reveal_solution"),
-            *("solution_format", "submission_format"),
+            *("description", "queries", "items", "submissions", "cutoffs", "measures", "decimals", "missing", "ties"),
+            *("equal_ranks", "entry", "stage", "split", "final", "baselines", "late_board", "quota", "per_query"),
+            *("reveal_solution", "solution_format", "submission_format"),
         )
     )
+    never_recorded: ClassVar = frozenset(
+        (
+            *("root", "name", "metadata", "limits", "has_earlier_names", "phases", "statistics", "ignore"),
+            *("file_names", "slices", "slices_public", "judged_bounds"),
+        )
+    )
+    only_with: ClassVar = {"picks": ("entry", "picks"), "rows_per_team": ("rows", "entry")}
     checks: ClassVar = {
         "name": lambda name, _: (
             (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)
@@ -311,14 +317,6 @@ class Track(SettingsTable):
             and 'removes items that ties = "expected" leaves without a rank; choose another rule for ties'
         ),
         "judged_bounds": _bounds_wrong,
-        # Recorded settings have the default.
-        "picks": lambda picks, known: (
-            (picks != PICKS and known.get("entry", "picks") != "picks")
-            and f'has no effect with entry = "{known["entry"]}"'
-        ),
-        "rows_per_team": lambda most, known: (
-            (most is not None and known.get("rows", "entry") != "entry") and 'has no effect with rows = "team"'
-        ),
         "baselines": lambda names, _: len(set(names)) < len(names) and "names a team twice",
         "phases": _phases_wrong,
     }
@@ -327,14 +325,14 @@ class Track(SettingsTable):
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
     )
     root: Path = Path()
-    title: Stated = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     description: str = Field("", description=MARKDOWN)
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
-    ignore: tuple[Stated, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
+    ignore: tuple[Filled, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
     file_names: Annotated[str, valid(_FILE_NAMES.fullmatch, "is not such a pattern")] | None = Field(
         FILE_NAMES, description='a text with {team}, {run} or both, as in "input.{team}" or "{team}_{run}"'
     )
@@ -354,13 +352,13 @@ class Track(SettingsTable):
     entry: Annotated[options.CountingEntry, BeforeValidator(_entry_wrong)] = Field(
         "best", description=options.COUNTING_ENTRY.allowed
     )
-    picks: int = Field(PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
+    picks: int = Field(_PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
     rows: options.Rows = Field("team", description=options.ROWS.allowed)
     rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
     final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
-    baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
+    baselines: tuple[Filled, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
     late_board: bool = Field(False, description="true or false")
     trusted_times: bool = Field(False, description="true or false")
@@ -372,7 +370,7 @@ class Track(SettingsTable):
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
-    overall: Overall | None = None
+    overall: Annotated[Overall | None, PlainSerializer(lambda overall: overall and overall.recorded())] = None
     """The overall ranking that the track enters; None: it enters none."""
     metadata: tuple[MetadataField, ...] = ()
     """The fields that the challenge declares for all tracks."""
@@ -473,7 +471,7 @@ class Challenge(SettingsTable):
     }
 
     root: Path = Path()
-    name: Stated = Field(description=TEXT)
+    name: Filled = Field(description=TEXT)
     """The name of the challenge."""
     description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")

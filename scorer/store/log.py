@@ -39,7 +39,11 @@ def iso(moment: datetime) -> str:
 
 
 def encoded(body: Mapping[str, Any]) -> str:
-    """An object as JSON in ASCII with sorted keys and without spaces."""
+    """An object as JSON in ASCII with sorted keys and without spaces.
+
+    For ASCII and whole numbers below 2^53, these are the bytes of RFC 8785. They stay others than those for U+007F and
+    other characters, which are escaped, and for floats, which are as Python writes them: hashes depend on them.
+    """
     return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
 
 
@@ -57,7 +61,7 @@ Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment", "na
 """What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
 receipts, the salt of a commitment, pseudonyms, and what the record has in place of ids of deliveries."""
 
-PREFIX = "scorer-commitment-v1\n"
+_PREFIX = "scorer-commitment-v1\n"
 
 
 def secret_of(salt: str, purpose: Purpose) -> bytes:
@@ -117,7 +121,7 @@ def head_statement(place: str, head: str, time: str, challenge: str) -> str:
 def opening_of(secret: bytes, content: Mapping[str, Any]) -> str:
     """The opening of a commitment, in ASCII, given its content without the salt."""
     salt = hmac.digest(secret, encoded(content).encode("ascii"), "sha256").hex()
-    return PREFIX + encoded({**content, "salt": salt})
+    return _PREFIX + encoded({**content, "salt": salt})
 
 
 def sha256_of(opening: str) -> str:
@@ -125,11 +129,11 @@ def sha256_of(opening: str) -> str:
     return hashlib.sha256(opening.encode("ascii")).hexdigest()
 
 
-def content_of(opening: str) -> Mapping[str, Any]:
+def opened_content(opening: str) -> Mapping[str, Any]:
     """The content of an opening. Raises ValueError if the text is no opening."""
-    if not opening.startswith(PREFIX):
-        raise ValueError(f"does not begin with the line {PREFIX.strip()}")
-    content = json.loads(opening.removeprefix(PREFIX))
+    if not opening.startswith(_PREFIX):
+        raise ValueError(f"does not begin with the line {_PREFIX.strip()}")
+    content = json.loads(opening.removeprefix(_PREFIX))
     if not isinstance(content, dict):
         raise ValueError("is no JSON object")  # noqa: TRY004  as for other texts that are no opening
     return content
@@ -139,13 +143,13 @@ OfEntries = Literal["arrival", "withdrawal", "return", "amendment", "forgetting"
 Kind1 = Literal[OfEntries, "basis", "phases", "extension", "pick", "team", "erratum", "commitment", "reveal", "token"]
 """The kinds of events of version 1: those about an entry, and the others."""
 
-Kind = Literal[Kind1, "preview", "cancellation", "log", "restored", "lost"]
+EventKind = Literal[Kind1, "preview", "cancellation", "log", "restored", "lost"]
 """The kinds of events. The last three are about the record: from here on, its log has version 2; a backup was restored;
 and an event that is lost since then, whose kind and leaf the log still has."""
 
-LOST: Kind = "lost"
+LOST: EventKind = "lost"
 
-KINDS: Mapping[int, frozenset[str]] = {1: frozenset(get_args(Kind1)), 2: frozenset(get_args(Kind)) - {LOST}}
+EVENT_KINDS: Mapping[int, frozenset[str]] = {1: frozenset(get_args(Kind1)), 2: frozenset(get_args(EventKind)) - {LOST}}
 """The kinds that lines of the log have, by the version of the line."""
 
 UNPUBLISHED: Mapping[int, frozenset[str]] = {
@@ -155,7 +159,7 @@ UNPUBLISHED: Mapping[int, frozenset[str]] = {
 """The kinds of events whose texts may stay secret, by the version of the line. In version 1, an erratum that was
 previewed or cancelled has the kind of one that was applied."""
 
-ABOUT_RECORD: tuple[Kind, ...] = ("log", "restored")
+ABOUT_RECORD: tuple[EventKind, ...] = ("log", "restored")
 """The kinds of events about the record whose texts the site has."""
 
 LOG, LOG_TEXTS = "log.jsonl", "log-texts.jsonl"
@@ -207,13 +211,15 @@ class LogLine:
 def event_text(event: Event) -> bytes:
     """The text of an event for its leaf: JSON in ASCII with sorted keys and without spaces."""
     at = None if event.at is None else iso(event.at)
-    return text_of_fields(event.index, event.track, event.kind, at, event.body)
+    return text_of_fields(event.index, event.track, event.kind, at, event.text)
 
 
-def text_of_fields(index: int, track: str, kind: str, at: str | None, body: Mapping[str, Any]) -> bytes:
-    """The text of an event for its leaf, from its fields; `at` is as `iso` returns it."""
-    fields = {"at": at, "body": body, "index": index, "kind": kind, "track": track}
-    return encoded(fields).encode("ascii")
+def text_of_fields(index: int, track: str, kind: str, at: str | None, body: str) -> bytes:
+    """The text of an event for its leaf, from its fields; `at` is as `iso` returns it, `body` as `encoded` does."""
+    before, _, after = encoded({"at": at, "body": 0, "index": index, "kind": kind, "track": track}).partition(
+        '"body":0'
+    )
+    return f'{before}"body":{body}{after}'.encode("ascii")
 
 
 def nonce_of(key: bytes, index: int, text: bytes) -> bytes:
@@ -226,9 +232,9 @@ def leaf_of(nonce: bytes, text: bytes) -> bytes:
     return hashlib.sha256(b"\x00" + nonce + text).digest()
 
 
-def public_kind(kind: str, body: Mapping[str, Any]) -> str:
+def public_kind(kind: str, body: str) -> str:
     """The kind of an event in the log, given that in the record: of a lost one, that of before."""
-    return str(body["kind"]) if kind == LOST else kind
+    return str(json.loads(body)["kind"]) if kind == LOST else kind
 
 
 def kinds_digest(kinds: Iterable[str]) -> str:
@@ -236,7 +242,7 @@ def kinds_digest(kinds: Iterable[str]) -> str:
     return sha256_of("".join(f"{kind}\n" for kind in kinds))
 
 
-def opened(key: bytes, event: Event) -> str:
+def opening_text(key: bytes, event: Event) -> str:
     """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
     text = event_text(event)
     nonce = nonce_of(key, event.index, text).hex()
@@ -246,12 +252,12 @@ def opened(key: bytes, event: Event) -> str:
 def log_lines(key: bytes, events: Iterable[Event], before: LogLine | None = None) -> Iterator[LogLine]:
     """The log of events without a gap, which follow the event of the line `before`."""
     times = ((event, None if event.at is None else iso(event.at)) for event in events)
-    fields = ((event.index, event.track, event.kind, at, event.body, event.log) for event, at in times)
+    fields = ((event.index, event.track, event.kind, at, event.text, event.log) for event, at in times)
     return chained(key, fields, before)
 
 
-Fields = tuple[int, str, str, str | None, Mapping[str, Any], int | None]
-"""Of an event: index, track, kind, time, body, and the version of the log; None is version 1."""
+Fields = tuple[int, str, str, str | None, str, int | None]
+"""Of an event: index, track, kind, time, body as `encoded` returns it, and version of the log; None is version 1."""
 
 
 def chained(key: bytes, events: Iterable[Fields], before: LogLine | None = None) -> Iterator[LogLine]:
@@ -259,7 +265,7 @@ def chained(key: bytes, events: Iterable[Fields], before: LogLine | None = None)
     head, epoch = (before.head, before.epoch) if before is not None else (START, 1)
     for index, track, kind, at, body, version in events:
         text = text_of_fields(index, track, kind, at, body)
-        leaf = bytes.fromhex(body["leaf"]) if kind == LOST else leaf_of(nonce_of(key, index, text), text)
+        leaf = bytes.fromhex(json.loads(body)["leaf"]) if kind == LOST else leaf_of(nonce_of(key, index, text), text)
         epoch += public_kind(kind, body) == "restored"
         line = LogLine(index, public_kind(kind, body), leaf, b"", version or 1, epoch)
         head = line.head_after(head)

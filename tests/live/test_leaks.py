@@ -347,7 +347,7 @@ def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tm
     live.run(frozen)
     assert_same_bytes(public(), before)
     live.write_solution(chosen_solution("aaabaaaaaa", 5))
-    live.do(frozen, lambda challenge, store: errata.preview(challenge, store, live.track))
+    live.do(frozen, lambda challenge, store: errata.preview_erratum(challenge, store, live.track))
     live.do(frozen, lambda challenge, store: errata.apply(challenge, store, live.track, "An item was wrong."))
     forget("a/1", "b/1", "b/1")
     live.run(frozen)

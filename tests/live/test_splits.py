@@ -12,22 +12,21 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError, create_model
+from pydantic import ValidationError
 
 from scorer.board import build
 from scorer.board.statistics import ScoredRows
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
-from scorer.organising.rules import settings
+from scorer.live.rules import recorded_settings as settings
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_key
+from scorer.settings.rules import KeySplit, QuerySplit, make_key, read_split_key
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot
@@ -211,7 +210,7 @@ def test_a_key_file_has_64_digits_and_is_private(tmp_path: Path) -> None:
         os.umask(before)
 
     assert file.read_text(encoding="ascii") == key.hex() + "\n"
-    assert (len(key), read_key(file)) == (32, key)
+    assert (len(key), read_split_key(file)) == (32, key)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert make_key(tmp_path / "other.key") != key
 
@@ -245,7 +244,7 @@ def test_a_key_that_an_editor_saved_is_the_same(tmp_path: Path, content: str) ->
     """Without the newline, with the line end of Windows, or in upper case."""
     (tmp_path / "split.key").write_bytes(content.encode())
 
-    assert read_key(tmp_path / "split.key") == KEY
+    assert read_split_key(tmp_path / "split.key") == KEY
 
 
 @pytest.mark.parametrize(
@@ -264,7 +263,7 @@ def test_a_file_without_a_key_is_reported_without_its_content(tmp_path: Path, co
     (tmp_path / "split.key").write_text(content, encoding="ascii")
 
     with pytest.raises(ChallengeError) as caught:
-        read_key(tmp_path / "split.key")
+        read_split_key(tmp_path / "split.key")
     assert (
         f"split.key: expected the key of a split, 64 hexadecimal digits and a newline; found {found}; restore"
         in str(caught.value)
@@ -275,9 +274,9 @@ def test_a_file_without_a_key_is_reported_without_its_content(tmp_path: Path, co
 def test_a_missing_key_file_is_reported_with_what_to_do(tmp_path: Path) -> None:
     """A folder in its place, too."""
     with pytest.raises(ChallengeError, match=r"split\.key: there is no such file, .*; restore it .* `scorer split`"):
-        read_key(tmp_path / "split.key")
+        read_split_key(tmp_path / "split.key")
     with pytest.raises(ChallengeError, match="cannot be read: Is a directory; make it readable"):
-        read_key(tmp_path)
+        read_split_key(tmp_path)
 
 
 # A challenge whose solution is TREC qrels
@@ -582,14 +581,14 @@ def test_split_makes_missing_keys_and_says_what_they_select(split_challenge: Pat
     new = split_challenge / "keys/new.key"
     assert (first.code, made) == (0, f"made {new}: keep it secret, and keep a copy of it until the key is revealed")
     assert second.out.splitlines() == lines
-    key = read_key(new)
+    key = read_split_key(new)
     keys = {"fourth": key, "third": key, "second": KEY, "main": KEY}
     for track, each in keys.items():
         count = len(preliminary_queries(each, "0.3", track, QUERIES))
         assert f"{track}: the key has the SHA-256 {hashlib.sha256(each).hexdigest()}" in lines
         assert f"{track}: {count} of 40 queries are preliminary" in lines
     assert len(lines) == 2 * len(keys)
-    assert read_key(split_challenge / "split.key") == KEY
+    assert read_split_key(split_challenge / "split.key") == KEY
     assert key.hex() not in first.out + first.err
 
 
@@ -687,34 +686,6 @@ def test_neither_the_database_nor_its_site_has_the_key(run_challenge: Path) -> N
         settings(again)
 
 
-def test_a_new_optional_key_changes_nothing_that_is_recorded(run_challenge: Path) -> None:
-    """Of a track, of its quota and of its split: it is recorded only where it is set."""
-    track = read_challenge(run_challenge).tracks[0]
-    key: Any = {"new_key": (int | None, None)}
-    quota, split = (create_model(of.__name__, __base__=of, **key) for of in (Quota, KeySplit))
-    tables: Any = {"quota": (quota, quota()), "split": (split | None, None)}
-    newer = create_model("Track", __base__=Track, **key, **tables)
-    recorded: dict[str, Any] = {**settings(track), "name": "main", "root": run_challenge}
-    with_key = {**recorded, "new_key": 1, "quota": {"new_key": 2}, "split": {**recorded["split"], "new_key": 3}}
-
-    assert settings(newer.model_validate(recorded, strict=False)) == settings(track)
-    changed: Any = settings(newer.model_validate(with_key, strict=False))
-    assert [changed["new_key"], changed["quota"]["new_key"], changed["split"]["new_key"]] == [1, 2, 3]
-
-
-def test_the_defaults_that_are_recorded_stay() -> None:
-    """Another default, or another key, would accuse each challenge that has committed."""
-    values = {"name": "main", "title": "Main", "solution": "s.txt", "list_length": 3, "primary": "AP"}
-    assert settings(Track.model_validate(values)) == json.loads(
-        """{"title": "Main", "description": "", "solution": "s.txt", "queries": null, "items": null,
-        "submissions": null, "list_length": 3, "cutoffs": [], "primary": "AP", "measures": [], "decimals": 4,
-        "missing": "zero", "ties": "trec", "equal_ranks": "shared", "entry": "best", "stage": null, "split": null,
-        "final": "all", "baselines": [], "late_board": false, "per_query": "hidden", "reveal_solution": false,
-        "quota": {"per_day": null, "zone": "UTC", "per_phase": null, "total": null, "rejected_per_day": null},
-        "solution_format": null, "submission_format": null}"""
-    )
-
-
 # scorer reveal
 
 
@@ -731,7 +702,7 @@ def test_a_revealed_key_is_published_with_the_queries(run_challenge: Path, termi
     assert kinds(run_challenge).count("reveal") == 1
     with Store.open(run_challenge / "scores.db") as store:
         (event,) = (event for event in store.read(lambda view: view.events("main")) if event.kind == "reveal")
-    assert event.body == {"split_key": KEY.hex()}
+    assert event.values == {"split_key": KEY.hex()}
     chosen = preliminary()
     assert published(run_challenge) == {
         "version": 1,

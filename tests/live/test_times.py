@@ -17,11 +17,11 @@ from scorer.files import FileBelow
 from scorer.organising import run
 from scorer.organising import scan as organising_scan
 from scorer.organising.bundles import export, import_bundle
-from scorer.organising.errata import apply, preview
+from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend
 from scorer.organising.run import plan
-from scorer.scoring.executors import executor_named
+from scorer.scoring.executors.base import Serial
 from tests.commands import Terminal
 from tests.live_challenges import (
     ANNOUNCED,
@@ -151,8 +151,8 @@ def test_an_erratum_puts_trusted_times_into_force(tmp_path: Path) -> None:
     assert live.states()[BY_NAME] == "misdated"
 
     with live.store(END + 3 * HOUR) as store:
-        preview(live.challenge, store, live.track, executor_named("serial"))
-        apply(live.challenge, store, live.track, "Our server writes the names.", executor_named("serial"))
+        preview_erratum(live.challenge, store, live.track, Serial())
+        apply(live.challenge, store, live.track, "Our server writes the names.", Serial())
     live.run(END + 4 * HOUR)
     assert live.states()[BY_NAME] == "scored"
 
@@ -360,7 +360,7 @@ def test_a_look_is_stored_with_what_it_recorded(tmp_path: Path) -> None:
 def events(live: Live) -> list[dict[str, object]]:
     """The bodies of all events, with their kinds."""
     with live.store() as store:
-        return [{"kind": each.kind, **each.body} for each in store.read(lambda view: view.events())]
+        return [{"kind": each.kind, **each.values} for each in store.read(lambda view: view.events())]
 
 
 def test_the_last_look_is_known_without_derived_rows(tmp_path: Path) -> None:

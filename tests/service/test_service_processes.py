@@ -309,7 +309,7 @@ class TestSubmit:
             patch.setenv("SCORER_TOKEN", token_of(folder))
             call = ("submit", file, "--track", "main", "--server", server.address)
             with pytest.MonkeyPatch.context() as cut:
-                cut.setattr("scorer.service.client.ATTEMPTS", 1)
+                cut.setattr("scorer.service.client._ATTEMPTS", 1)
                 cut.setattr("scorer.service.client._document", _lost)
                 assert here(*call, "--again").code == 1
             assert (tmp_path / "lists.txt.delivery").exists()

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from scorer.store.log import Kind
+from scorer.store.log import EventKind
 from scorer.store.schema import layout, sealed, tables
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -268,7 +268,7 @@ def sealed_again(sound: Sound, table: str, condition: str, name: str, value: str
 def test_a_mistake_in_what_reads_a_database_is_not_damage(error: Exception, sound: Sound) -> None:
     """It surfaces as it is, whether the database is read or written to."""
 
-    def work(view: Snapshot) -> list[tuple[Kind, dict[str, Any]]]:
+    def work(view: Snapshot) -> list[tuple[EventKind, dict[str, Any]]]:
         assert view.events("main")
         raise error
 

@@ -23,12 +23,12 @@ from scorer.wording import printable
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
 SUBMISSION = "columns query, item, score"
-OPTIONS: Mapping[str, str] = tables.OPTIONS
+OPTIONS: Mapping[str, str] = tables.COLUMN_OPTIONS
 
 MAGIC = "PAR1"
 """The first and the last bytes of a file."""
 
-ROWS = 1 << 13
+_ROWS = 1 << 13
 """The most rows that are read at a time."""
 
 BATCH = 512 * MB
@@ -56,12 +56,12 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; the line of a finding is the number of the row."""
-    return partial(_read, tables.graded, tables.SOLUTION, options)
+    return partial(_read, tables.graded_table, tables.SOLUTION_COLUMNS, options)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission; the line of a finding is the number of the row."""
-    return partial(_read, tables.ranked, tables.SUBMISSION, options)
+    return partial(_read, tables.ranked_table, tables.SUBMISSION_COLUMNS, options)
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
@@ -70,29 +70,18 @@ def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
 
     with errors_in_words():
         names = parquet.read_schema(pa.BufferReader(head.content)).names
-    places = tables.needed_places(names, tables.SUBMISSION, options)
+    places = tables.needed_places(names, tables.SUBMISSION_COLUMNS, options)
     return {column: names[at] for column, at in places.items()}
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
-    rows = solution.rows(NAME)
-    held: dict[str, Any] = {"grade": pa.array([row[2] for row in rows], pa.float64())}
-    if solution.subtopics:
-        held["subtopic"] = texts(row[3] for row in rows)
-    if solution.flagged:
-        held["flag"] = pa.array([row[0] in solution.flagged for row in rows], pa.bool_())
-    return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
+    return _written(solution.columns(NAME), options)
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with its score, or with its rank where lists have no scores."""
-    rows = submission.rows(NAME)
-    if submission.scores is None:
-        held = {"rank": pa.array([rank for _, _, _, rank in rows], pa.int64())}
-    else:
-        held = {"score": pa.array([score for _, _, score, _ in rows], pa.float64())}
-    return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
+    return _written(submission.columns(NAME), options)
 
 
 def _read(
@@ -165,7 +154,7 @@ def _rows_at_once(file: Any, names: Sequence[str], block: Block) -> int:
                 most = max(most, longest * chunk.num_values // max(1, group.num_rows))
     if values > block.limits.items:
         raise LimitError(block.limits, "items", f"the lists of the table have {values:,} values")
-    return max(1, min(ROWS, BATCH // most))
+    return max(1, min(_ROWS, BATCH // most))
 
 
 def _longest_text(chunk: Any, block: Block) -> int:
@@ -228,11 +217,12 @@ def _plain_size(column: pa.Array, block: Block) -> int:
     return int(column.nbytes)
 
 
-def _written(queries: list[str], items: list[str], held: Mapping[str, Any], options: Mapping[str, str]) -> bytes:
+def _written(held: Mapping[str, Sequence[Any]], options: Mapping[str, str]) -> bytes:
     from pyarrow import parquet  # noqa: PLC0415
 
-    fitting([*queries, *items], EMPTY, "a query or an item", NAME)
-    table = {"query": texts(queries), "item": texts(items), **held}
+    fitting([*held["query"], *held["item"]], EMPTY, "a query or an item", NAME)
+    types = {"grade": pa.float64(), "score": pa.float64(), "rank": pa.int64(), "flag": pa.bool_()}
+    table = {name: pa.array(column, types[name]) if name in types else texts(column) for name, column in held.items()}
     sink = io.BytesIO()
     parquet.write_table(pa.table({options.get(name, name): column for name, column in table.items()}), sink)
     return sink.getvalue()

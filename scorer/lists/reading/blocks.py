@@ -24,7 +24,7 @@ import pyarrow as pa
 from scorer.errors import FileError, Findings, Problem, system_failure
 from scorer.files import is_standard_input, located, regular_size
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, pc, strings, take, text_lengths, texts
+from scorer.lists.reading.arrow import booleans, keep, list_lengths, one_array, pc, strings, take, text_lengths, texts
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import QUOTED, counted, printable, quoted
 
@@ -36,50 +36,47 @@ TAR, TAR_AT, TAR_BLOCK = b"ustar", 257, 512
 LEFT_OVER = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)|/$", re.IGNORECASE)
 """Folders, and files of macOS and Windows that are no content."""
 
-MOST = 1_000
+_MOST = 1_000
 """The files that an archive may have."""
-SHOWN = 5
-
-
-class ArchiveError(Exception):
-    """The archive has not exactly one file, or cannot be read."""
+_SHOWN = 5
 
 
 def only_file(content: bytes) -> IO[bytes]:
-    """Return the content of the only file in an archive. Raises ArchiveError."""
+    """Return the content of the only file in an archive. Raises UnreadableError."""
     try:
-        return _in_zip(content) if content.startswith(ZIP) else _in_tar(content)
+        if content.startswith(ZIP):
+            return _in_zip(content)
+        files = list(islice(_tar_files(content), _MOST + 1))
+        _, start, end = files[_only([name for name, _, _ in files])]
+        return io.BytesIO(content[start:end])
     except Exception as error:
-        if isinstance(error, ArchiveError) or system_failure(error):
+        if isinstance(error, UnreadableError) or system_failure(error):
             raise
-        raise ArchiveError(f"the archive cannot be read ({printable(str(error))[:QUOTED]}); pack it again") from error
+        raise UnreadableError(
+            f"the archive cannot be read ({printable(str(error))[:QUOTED]}); pack it again"
+        ) from error
 
 
 def _only(names: list[str]) -> int:
-    """Return the position of the only name that is no left-over. Raises ArchiveError."""
+    """Return the position of the only name that is no left-over. Raises UnreadableError."""
     if "[Content_Types].xml" in names:
-        raise ArchiveError("found an Excel workbook; save it as CSV")
+        raise UnreadableError("found an Excel workbook; save it as CSV")
     files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
-    if len(files) == 1 and len(names) <= MOST:
+    if len(files) == 1 and len(names) <= _MOST:
         return files[0]
-    listed = ", ".join(quoted(names[at]) for at in files[:SHOWN]) + ", ..." * (len(files) > SHOWN)
-    count = counted(len(files), "file") if len(names) <= MOST else f"more than {MOST:,} files"
-    raise ArchiveError(f"found an archive of {count}{': ' * bool(files)}{listed}; expected one")
+    listed = [quoted(names[at]) for at in files[:_SHOWN]] + (["..."] if len(files) > _SHOWN else [])
+    count = counted(len(files), "file") if len(names) <= _MOST else f"more than {_MOST:,} files"
+    found = f"{count}: {', '.join(listed)}" if files else count
+    raise UnreadableError(f"found an archive of {found}; expected one")
 
 
 def _in_zip(content: bytes) -> IO[bytes]:
     import zipfile  # noqa: PLC0415 (few files need it)
 
-    if content.count(ZIP_ENTRY) > MOST:  # before an object is made of each
-        raise ArchiveError(f"found an archive of more than {MOST:,} files; expected one")
+    if content.count(ZIP_ENTRY) > _MOST:  # before an object is made of each
+        raise UnreadableError(f"found an archive of more than {_MOST:,} files; expected one")
     archive = zipfile.ZipFile(io.BytesIO(content))
     return archive.open(archive.infolist()[_only(archive.namelist())])
-
-
-def _in_tar(content: bytes) -> IO[bytes]:
-    files = list(islice(_tar_files(content), MOST + 1))
-    _, start, end = files[_only([name for name, _, _ in files])]
-    return io.BytesIO(content[start:end])
 
 
 def _tar_files(content: bytes) -> Iterator[tuple[str, int, int]]:
@@ -91,7 +88,7 @@ def _tar_files(content: bytes) -> Iterator[tuple[str, int, int]]:
         size = int.from_bytes(head[125:136], "big") if is_binary else int(head[124:136].strip(b" \0") or b"0", 8)
         at += TAR_BLOCK
         if size < 0 or at + size > len(content):
-            raise ArchiveError("the archive is cut short; send the whole file")
+            raise UnreadableError("the archive is cut short; send the whole file")
         if head[156:157] in (b"\0", b"0"):
             yield name, at, at + size
         at += -(-size // TAR_BLOCK) * TAR_BLOCK
@@ -192,8 +189,8 @@ def open_bytes(
         except LimitError as error:
             error.line = 1
             raise
-        except (*DAMAGED, ArchiveError) as error:
-            raise UnreadableError(_reason(error), int(isinstance(error, DAMAGED))) from error
+        except _DAMAGED as error:
+            raise UnreadableError(_reason(error), 1) from error
         except OSError as error:
             raise InaccessibleError(_reason(error)) from error
         try:
@@ -226,7 +223,7 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return (regular_size(path) or 0) > BLOCK // 4
 
 
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> bytes:
@@ -236,15 +233,10 @@ def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> byte
     except LimitError as error:
         error.line = line
         raise
-    except DAMAGED as error:
+    except _DAMAGED as error:
         raise UnreadableError(_reason(error), line) from error
     except OSError as error:
         raise InaccessibleError(_reason(error), line) from error
-
-
-def is_last(chunk: bytes) -> bool:
-    """Whether a chunk of `read_chunk` is the last one: any other has the size of a block."""
-    return len(chunk) < BLOCK
 
 
 def _reason(error: BaseException) -> str:
@@ -464,7 +456,7 @@ class Words:
 
     def column_or_empty(self, place: int) -> pa.StringArray:
         """Return the part at a place of each text; empty where there are fewer."""
-        padded = joined([self._words, texts([""])])
+        padded = one_array([self._words, texts([""])])
         return take(padded, np.where(self.lengths > place, self._start + place, len(padded) - 1))
 
 
@@ -481,7 +473,7 @@ def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
     return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t", b"\v", b"\f") else texts
 
 
-def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FILES) -> Iterator[Block]:
+def line_blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FILES) -> Iterator[Block]:
     """Yield the stream in blocks of whole lines; `start` has been read from it already.
 
     Raises UnreadableError where the bytes are not text in UTF-8 or a line is too long.
@@ -491,7 +483,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FI
     started = False
     while True:
         chunk = read_chunk(stream, line) if started or start is None else start
-        last = is_last(chunk)
+        last = len(chunk) < BLOCK  # any other has this size
         if not started:
             if chunk[:2] in UTF_16:
                 raise UnreadableError("the file is in UTF-16; save it as UTF-8 and try again")
@@ -502,7 +494,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FI
         content = chunk if whole else b"".join([rest, memoryview(chunk)[:end]]) if end or last else b""
         rest = chunk[end:] if end or last else rest + chunk
         if content:
-            yield Block(checked(content, line), line, limits)
+            yield Block(checked_utf8(content, line), line, limits)
             line += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == LINE_END))
         if len(rest) > limits.line_mb * MB:
             found = f"the line has more than {len(rest) // MB:,} MB; is this a file of ranked lists?"
@@ -511,7 +503,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FI
             return
 
 
-def checked(content: bytes, first_line: int) -> bytes:
+def checked_utf8(content: bytes, first_line: int) -> bytes:
     """Return the content. Raises UnreadableError at the first byte that is not text in UTF-8."""
     nul = content.find(b"\0")
     if nul >= 0:
@@ -553,13 +545,13 @@ class Graded:
     item: pa.StringArray
     grade: Floats
     subtopic: pa.StringArray | None = None
-    """[item]: the subtopic that the grade is for; one text for all items; None where the rows have no subtopics."""
+    """[item]: the subtopic that the grade is for; None where the rows have no subtopics."""
     is_iteration: bool = False
     """Whether `subtopic`, if any, is from a column called iteration, which may also mean something else."""
 
     @property
     def row_of_item(self) -> Ints:
-        return rows_of(self.lengths, len(self.query))
+        return row_of(self.lengths, len(self.query))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -581,7 +573,7 @@ class Ranked:
 
     @property
     def row_of_item(self) -> Ints:
-        return rows_of(self.lengths, len(self.query))
+        return row_of(self.lengths, len(self.query))
 
     def part(self, start: int, stop: int) -> Ranked:
         """Return the rows from `start` up to, but without, `stop`."""
@@ -605,18 +597,14 @@ class Ranked:
 
 def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
     """Return the subtopic of each item of all batches, or "" where a row has none; None where all are equal."""
-    nonempty = [batch for batch in batches if len(batch.item)]
-    parts = [texts([""]) if batch.subtopic is None else batch.subtopic for batch in nonempty]
-    names = joined(parts)
-    if not len(names) or booleans(pc.equal(names, names[0])).all():
+    if all(batch.subtopic is None for batch in batches):
         return None
-    return joined(
-        part if len(part) == len(batch.item) else take(part, np.zeros(len(batch.item), dtype=np.int64))
-        for part, batch in zip(parts, nonempty, strict=True)
-    )
+    parts = (texts([""] * len(batch.item)) if batch.subtopic is None else batch.subtopic for batch in batches)
+    names = one_array(parts)
+    return None if not len(names) or booleans(pc.equal(names, names[0])).all() else names
 
 
-def rows_of(lengths: Ints | None, rows: int) -> Ints:
+def row_of(lengths: Ints | None, rows: int) -> Ints:
     """Return the row of each item."""
     every = np.arange(rows, dtype=np.int64)
     return every if lengths is None else np.repeat(every, lengths)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scorer.measures.matched import Bools, Floats, Ints, rows_of
+from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task
 from scorer.scoring.statistics import blocks, in_threads, resampling
@@ -85,7 +85,7 @@ class TaskScores:
         """[row, 2]: the percentile intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            return resampling.percentile_intervals(rows_of(self.resampled, rows).T)
+            return resampling.percentile_intervals(rows_at(self.resampled, rows).T)
 
         return self._values(f"percentile of {self.resamples}", 2, intervals)
 
@@ -116,9 +116,13 @@ class TaskScores:
         flips = max(self.flips, resampling.FLIPS)
         if self._kept is not None and flips > resampling.FLIPS:
             flips = MOST_FLIPS  # as for any other size of the ranking that needs more flips
-        values = self._values(
-            _SUMS, flips + 2, lambda rows: _in_one(resampling.Sums.of(self.scores[rows], flips, self.seed))
-        )
+
+        def in_one(rows: Ints) -> Floats:
+            """[row, value]: the flipped sums, the observed sum and the absolute sum."""
+            sums = resampling.Sums.of(self.scores[rows], flips, self.seed)
+            return np.column_stack([sums.flipped, sums.observed, sums.absolute])
+
+        values = self._values(_SUMS, flips + 2, in_one)
         return resampling.Sums(values[:, -2], values[:, -1], values[:, :-2])
 
     def release(self) -> None:
@@ -162,7 +166,7 @@ class TaskScores:
     @cached_property
     def tests(self) -> resampling.SignFlips:
         """Of all pairs of ranked rows."""
-        scores = rows_of(self.scores, self.ranked)
+        scores = rows_at(self.scores, self.ranked)
         if not self.is_complete:
             return resampling.sign_flips(scores, seed=self.seed)
         sums = self.sums.with_flips(resampling.FLIPS).of_rows(self.ranked)
@@ -186,7 +190,7 @@ class TaskScores:
     @cached_property
     def queries(self) -> int:
         """How many queries have a score for every ranked row."""
-        return int((~np.isnan(rows_of(self.scores, self.ranked)).any(axis=0)).sum())
+        return int((~np.isnan(rows_at(self.scores, self.ranked)).any(axis=0)).sum())
 
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
@@ -226,7 +230,7 @@ class TaskScores:
 
 def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
     """Return the median of the ranked rows without the row itself, [row, query]; NaN where no other row is ranked."""
-    of_ranked = rows_of(scores, ranked)
+    of_ranked = rows_at(scores, ranked)
     medians = np.full(scores.shape, np.nan)
     others = len(ranked) - 1
     if not len(ranked):
@@ -251,11 +255,6 @@ def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
 
     in_threads(fill, blocks(scores.shape[1], _QUERIES_AT_ONCE))
     return medians
-
-
-def _in_one(sums: resampling.Sums) -> Floats:
-    """[row, value]: the flipped sums, the observed sum and the absolute sum."""
-    return np.column_stack([sums.flipped, sums.observed, sums.absolute])
 
 
 MOST_ALGORITHMS = 60
