@@ -342,11 +342,13 @@ def cutting(port: int, faults: list[int]) -> Iterator[int]:
                     await target.drain()
 
         pumps = [asyncio.ensure_future(pump(reader, ours)), asyncio.ensure_future(pump(theirs, writer))]
-        await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
-        for each in pumps:
-            each.cancel()
-        for end in (ours, writer):
-            end.transport.abort() if left[0] <= 0 else end.close()
+        try:
+            await asyncio.wait(pumps, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for each in pumps:
+                each.cancel()
+            for end in (ours, writer):
+                end.transport.abort() if left[0] <= 0 else end.close()
 
     server = loop.run_until_complete(asyncio.start_server(passed, "127.0.0.1", 0))
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -357,7 +359,11 @@ def cutting(port: int, faults: list[int]) -> Iterator[int]:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
         server.close()
-        loop.run_until_complete(server.wait_closed())
+        while tasks := asyncio.all_tasks(loop):
+            for each in tasks:
+                each.cancel()
+            loop.run_until_complete(asyncio.wait(tasks))
+        loop.run_until_complete(asyncio.sleep(0.01))  # the connections are closed
         loop.close()
 
 
