@@ -366,8 +366,6 @@ class Panel:
         *,
         dash: str = "",
         steps: bool = False,
-        fill: str = "",
-        fill_opacity: float | Literal[""] = "",
     ) -> None:
         """Add one line through each sequence of points, as one path; with `steps`, a value holds until the next one."""
         paths = []
@@ -378,9 +376,9 @@ class Panel:
                 points = [points[0], *(point for pair in zip(corners, points[1:], strict=True) for point in pair)]
             if len(points) > 1:
                 paths.append(_path(points))
-        paint = {"fill": fill, "fill_opacity": fill_opacity, "stroke": stroke, "stroke_width": coordinate(width)}
         if paths:
-            self._add(_paint(**paint, stroke_dasharray=dash), "path", d="".join(paths))
+            paint = _paint(stroke=stroke, stroke_width=coordinate(width), stroke_dasharray=dash)
+            self._add(paint, "path", d="".join(paths))
 
     def texts(
         self,

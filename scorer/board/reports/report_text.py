@@ -217,7 +217,6 @@ def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
     yield first_sentence(analysis)
     if resampling.taus.size:
         yield tau_sentence(analysis)
-        yield Figure("tau", f"Kendall's tau-b is {resampling.tau_mean:.2f} on average over the resamples.")
     yield Captioned(
         "Ranks in the resamples: median and middle 95 %.",
         table_of(
@@ -425,7 +424,6 @@ def values_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
     )
     yield f"{sentence} (a tie counts for each)."
     yield Figure("boxes", _medians_sentence(analysis))
-    yield Figure("podium", f"{sentence}. A column is the number of {words.cases} with that rank.")
 
 
 def _medians_sentence(analysis: TaskAnalysis) -> str:
