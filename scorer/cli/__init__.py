@@ -81,9 +81,11 @@ _FILES: Mapping[str, Sequence[str]] = {
     "runs": ("fuse", "overlap", "pool", "convert", "similar"),
     "reports": ("report", "leaderboard", "entries", "phases", "paper"),
     "participate": ("check", "submit", "verify"),
-    "run": ("init", "run", "score", "render", "status", "collect", "serve", "export", "import_", "doctor", "restore"),
+    "run": (
+        *("init", "run", "score", "render", "status", "collect", "serve"),
+        *("export", "import_", "doctor", "restore", "completion"),
+    ),
     "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *GROUPS["trust"]),
-    "parameters": ("completion",),
 }
 """The functions of commands by the files that have them."""
 
