@@ -131,8 +131,6 @@ class ShakeUp:
     """The mean over the teams of the number of ranks that they moved."""
     expected_range: Interval
     """The same for random sets of preliminary queries of the same size: the middle 95 % of these sets."""
-    tau: float | None
-    """Kendall's tau-b between both rankings; None where one of them has only ties."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,6 @@ from scorer.scoring.statistics.rankings import (
     ranked,
     separable_from_leaders,
     split_means,
-    tau_b,
     tiers,
 )
 from scorer.scoring.statistics.resampling import (
@@ -467,16 +466,7 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
     by_chance = mean_moves(kept.values("means", 2 * (1 + SETS), computed))[1:]
     low, high = np.quantile(by_chance, (LEVEL / 2, 1 - LEVEL / 2)).tolist()
-    before, after = (
-        np.array(ranks) for ranks in zip(*((row.preliminary_rank, row.rank) for row in teams), strict=True)
-    )
-    tau = tau_b(before, after)
-    return ShakeUp(
-        moved=sum(map(bool, moved)),
-        mean_move=sum(moved) / len(moved),
-        expected_range=(low, high),
-        tau=None if math.isnan(tau) else tau,
-    )
+    return ShakeUp(moved=sum(map(bool, moved)), mean_move=sum(moved) / len(moved), expected_range=(low, high))
 
 
 def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:

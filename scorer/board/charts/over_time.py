@@ -154,8 +154,8 @@ def _curves_panel(
     so if there are more teams than `CURVES`. Names may be on the left, where some lines are further apart.
     """
     teams = [curve for curve in curves if not curve.is_baseline]
-    notes = first_of(CURVES, len(teams))
-    curves = (*teams[:CURVES], *[curve for curve in curves if curve.is_baseline][:BASELINE_CURVES])
+    baselines = [curve for curve in curves if curve.is_baseline][:BASELINE_CURVES]
+    notes, curves = first_of(CURVES, len(teams)), (*teams[:CURVES], *baselines)
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
     names = column_width([curve.name for curve in curves], WIDTH / 3) + JOIN + 8
@@ -176,7 +176,12 @@ def _curves_panel(
     panel.grid_across(ticks, top=False)
     panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL)
     below(panel, notes)
-    _draw(panel, curves, across)
+    first, *others = [points(curve, across) for curve in teams[:CURVES]] or [[]]
+    panel.lines([points(curve, across) for curve in baselines], REFERENCE, dash=DOTTED)
+    panel.lines(others, REFERENCE)
+    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, stroke_width=1)
+    panel.lines([first], ACCENT, 2.5)
+    panel.dots(first, 3, ACCENT)
     at = -1 if not labels_left else 0
     named = [(curve, defined[at]) for curve in curves if (defined := points(curve, across))]
     end_labels(
@@ -191,17 +196,6 @@ def _curves_panel(
 def points(curve: Curve, across: Sequence[float]) -> list[Point]:
     """Return the defined points of a curve."""
     return [(x, y) for x, y in zip(across, curve.values, strict=True) if y is not None]
-
-
-def _draw(panel: Panel, curves: Sequence[Curve], across: Sequence[float]) -> None:
-    lines = [(curve.is_baseline, place, points(curve, across)) for place, curve in enumerate(curves)]
-    first = next((place for is_baseline, place, _ in lines if not is_baseline), -1)
-    others = [line for is_baseline, place, line in lines if not is_baseline and place != first]
-    panel.lines([line for is_baseline, _, line in lines if is_baseline], REFERENCE, dash=DOTTED)
-    panel.lines(others, REFERENCE)
-    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, stroke_width=1)
-    panel.lines([line for _, place, line in lines if place == first], ACCENT, 2.5)
-    panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
 
 
 def _curves_description(curves: Sequence[Curve], across: Sequence[float], axis: str) -> str:

@@ -320,17 +320,8 @@ class Panel:
         border = {"stroke": stroke, "stroke_width": coordinate(stroke_width)} if stroke else {}
         paint = _paint(fill=fill, **style, **border)
         for x, y in points:
-            self._disc(paint, x, y, radius)
-
-    def blobs(self, points: Iterable[tuple[float, float, float]], fill: str, fill_opacity: float) -> None:
-        """Add discs, each of x, y and a radius."""
-        paint = _paint(fill=fill, fill_opacity=fill_opacity)
-        for x, y, radius in points:
-            self._disc(paint, x, y, radius)
-
-    def _disc(self, paint: Paint, x: float, y: float, radius: float) -> None:
-        across, down = self.pixels(x, y)
-        self._add(paint, "circle", cx=coordinate(across), cy=coordinate(down), r=coordinate(radius, 2))
+            across, down = self.pixels(x, y)
+            self._add(paint, "circle", cx=coordinate(across), cy=coordinate(down), r=coordinate(radius, 2))
 
     def triangles(self, points: Iterable[Point], area: float, fill: str, stroke: str, *, is_up: bool) -> None:
         """Add triangles with a point up, or down; `area` is that of the square with their base, in square pixels."""
@@ -479,7 +470,7 @@ def row_panel(
     left = column_width(names, REPORT_WIDTH / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),
-        y=(len(names) - 0.5, -0.5),
+        y=(max(len(names), 1) - 0.5, -0.5),
         width=REPORT_WIDTH - left - right,
         height=row * max(len(names), 1),
         left=left,
@@ -487,8 +478,6 @@ def row_panel(
         top=TOP,
         bottom=BOTTOM + 18 * len(notes),
     )
-    if not names:
-        panel.y = (0.5, -0.5)
     panel.grid_across(ticks)
     at = panel.x_at(-10)
     panel.texts([(at, float(place), fitted(name, left - 12)) for place, name in enumerate(names)], INK, "end")

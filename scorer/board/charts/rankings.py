@@ -117,7 +117,8 @@ def _blob_panel(
     widest = min(BLOB_ROW / 2, max(3.0, 0.9 * panel.width / (last + 0.2))) / math.sqrt(largest)
     panel.lines([[(float(rank), float(place)) for place, rank in enumerate(ranks)]], REFERENCE, dash=DOTTED)
     panel.rules([(low, place, high, place) for place, (low, _, high) in enumerate(quantiles) if high > low], INK)
-    panel.blobs([(rank, place, widest * math.sqrt(share)) for share, place, rank in blobs], INTERVAL, fill_opacity=0.75)
+    for share, place, rank in blobs:
+        panel.dots([(rank, place)], widest * math.sqrt(share), INTERVAL, fill_opacity=0.75)
     across, down = panel.x_at(3.5) - panel.x_at(0), panel.y_at(3.5) - panel.y_at(0)
     middles = [(median, float(place)) for place, (_, median, _) in enumerate(quantiles)]
     panel.rules([(x - across, y - down, x + across, y + down) for x, y in middles], INK, 1.5)
