@@ -164,19 +164,28 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     choices = _choices(scored, kept) if 0 in columns else no_rows
     of_rows = zip(places, _judged_bounds(scored, kept), choices, *of_columns, strict=True)
     for place, bounds, choice, *of_row in of_rows:
-        rows[place] = replace(_row_with(board.rows[place], of_row), judged_bounds=bounds, choice=choice)
+        primary = of_row[0]
+        rows[place] = replace(
+            board.rows[place],
+            certainty=tuple(None if each is None else each.certainty for each in of_row),
+            best_queries=primary.best if primary else (),
+            worst_queries=primary.worst if primary else (),
+            deciles=primary.deciles if primary else (),
+            judged_bounds=bounds,
+            choice=choice,
+        )
     by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
-    primary = by_column.get(0, MeasureStatistics(None, ()))
+    of_primary = by_column.get(0, MeasureStatistics(None, ()))
     return replace(
         board,
         rows=tuple(rows),
         certainty=tuple(
             by_column[column].certainty if column in by_column else None for column in range(len(measures))
         ),
-        pairs=primary.pairs,
+        pairs=of_primary.pairs,
         query_ids=ids,
         query_scores=_query_scores(scored, kept, places) if ids and track.shows_queries and 0 in columns else None,
-        shake_up=primary.shake_up,
+        shake_up=of_primary.shake_up,
     )
 
 
@@ -274,6 +283,9 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
     def interval(ends: Interval | None) -> Interval | None:
         return None if ends is None else (_known(ends[0], decimals), _known(ends[1], decimals))
 
+    def needed(queries: int | None) -> int | None:
+        return None if queries is None else round(queries, NEEDED_DIGITS - len(str(queries)))
+
     certainty = statistics.certainty
     if certainty is not None:
         tiers = tuple(replace(tier, reach=rounded(tier.reach, decimals)) for tier in certainty.tiers)
@@ -285,10 +297,13 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
         rows=tuple(
             replace(
                 row,
-                certainty=replace(each, interval=interval(each.interval), first=rounded(each.first, SHARE_DECIMALS)),
+                certainty=replace(
+                    row.certainty,
+                    interval=interval(row.certainty.interval),
+                    first=rounded(row.certainty.first, SHARE_DECIMALS),
+                ),
             )
             for row in statistics.rows
-            for each in [row.certainty]
         ),
         pairs=tuple(
             replace(
@@ -296,10 +311,9 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
                 difference=_known((scores[pair.row] or 0.0) - (scores[pair.other] or 0.0), decimals),
                 interval=interval(pair.interval),
                 p_value=_known(pair.p_value, SHARE_DECIMALS),
-                queries_needed=needed if needed is None else round(needed, NEEDED_DIGITS - len(str(needed))),
+                queries_needed=needed(pair.queries_needed),
             )
             for pair in statistics.pairs
-            for needed in [pair.queries_needed]
         ),
     )
 
@@ -361,18 +375,6 @@ def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureSt
         tiers = tuple(replace(tier, rows=tuple(places[row] for row in tier.rows)) for tier in certainty.tiers)
         certainty = replace(certainty, tiers=tiers)
     return replace(statistics, certainty=certainty, pairs=pairs)
-
-
-def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
-    """A row with its statistics on each measure."""
-    primary = by_column[0]
-    return replace(
-        row,
-        certainty=tuple(None if each is None else each.certainty for each in by_column),
-        best_queries=primary.best if primary else (),
-        worst_queries=primary.worst if primary else (),
-        deciles=primary.deciles if primary else (),
-    )
 
 
 _AT_ONCE = 512

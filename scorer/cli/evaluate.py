@@ -239,7 +239,7 @@ def evaluate(
     }
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
-        results.sort(key=lambda result: _falling(result[1][best_by]))
+        results.sort(key=lambda result: (math.isnan(result[1][best_by]), -result[1][best_by]))
     if printed.judged_bounds:
         for name in [name for _, first in results[:1] for name in first if name not in first.unjudged_bounds()]:
             print_message(f"{name}: no bounds for unjudged items are known, or not with --ties and --unjudged as given")
@@ -300,11 +300,6 @@ def _measures(requested: Sequence[str], ties: choices.Ties) -> dict[str, Measure
         for measure in measures.values() if ties == "expected" else ():
             measure.need_closed_form()
     return measures
-
-
-def _falling(score: float) -> float:
-    """A key that sorts the highest score first, and an undefined one last."""
-    return math.inf if math.isnan(score) else -score
 
 
 _EMPTY_SPLIT = {

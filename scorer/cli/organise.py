@@ -190,7 +190,15 @@ def pick(
     With --server, a team picks its own entries over the service, with its token.
     """
     if server is not None:
-        return _pick_over_service(entries, clear, track, team, server, reason, token_file)
+        if clear == bool(entries) or team is not None or reason:
+            expected = "expected ENTRY... or --clear, and neither --team nor --reason"
+            raise WrongCallError(f"{expected}: the token says who picks")
+        client = client_of(server, token_file)
+        with client.answering():
+            track = track or client.only_track()
+            indexes = client.pick(track, entries)
+        print_result(f"{track}: picks {', '.join(map(str, indexes))}" if indexes else f"{track}: no picks")
+        return 0
     if token_file is not None:
         raise WrongCallError("--token-file needs --server")
     from scorer.board.site.captions import status_words
@@ -213,25 +221,6 @@ def pick(
                         print_message(f"{entry.file}: does not count now ({status_words(entry)})")
                 files = ", ".join(entry.file for entry in picked.entries)
                 print_result(f"{printable_name(picked.team)}: picks {files}; `scorer run` shows it")
-    return 0
-
-
-def _pick_over_service(
-    entries: Sequence[str],
-    clear: bool,
-    track: str | None,
-    team: str | None,
-    server: str,
-    reason: str,
-    token_file: Path | None,
-) -> int:
-    if clear == bool(entries) or team is not None or reason:
-        raise WrongCallError("expected ENTRY... or --clear, and neither --team nor --reason: the token says who picks")
-    client = client_of(server, token_file)
-    with client.answering():
-        track = track or client.only_track()
-        picked = client.pick(track, entries)
-    print_result(f"{track}: picks {', '.join(map(str, picked))}" if picked else f"{track}: no picks")
     return 0
 
 
