@@ -507,6 +507,7 @@ def rules(board: Board) -> tuple[str, ...]:
 def score_rules(board: Board) -> tuple[str, ...]:
     """The rules on scores and ranks."""
     track = board.track
+    ties = options.TIES.values[track.ties]
     return (
         _ranked_by(board),
         *_queries(board),
@@ -517,7 +518,7 @@ def score_rules(board: Board) -> tuple[str, ...]:
         *([UNJUDGED_DROPPED] if track.unjudged == "drop" else []),
         *([JUDGED_BOUNDS[track.judged_bounds]] if track.judged_bounds else []),
         "An item that is listed twice counts once, at its first rank.",
-        f"Items with equal run scores are {_ties(board)}.",
+        f"Items with equal run scores are {'ordered with ' if track.ties in {'best', 'worst'} else ''}{ties}.",
         _rounding(board),
         EQUAL_RANKS[track.equal_ranks],
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
@@ -528,7 +529,12 @@ def score_rules(board: Board) -> tuple[str, ...]:
 
 def counting_rules(board: Board) -> tuple[str, ...]:
     """The rules on which entry of a team counts."""
-    return (counting_rule(board), _never_counting(board))
+    kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.phases.all else [])]
+    over = "entries over the quota or " if board.track.quota.limits_anything else ""
+    return (
+        counting_rule(board),
+        f"{sentence(joined(kinds))} entries never count, nor do {over}entries whose time of receipt is not confirmed.",
+    )
 
 
 def _rounding(board: Board) -> str:
@@ -546,11 +552,6 @@ def _rounding(board: Board) -> str:
         f"Scores are rounded before they are compared: {over} to {counted(track.preliminary_decimals, 'decimal')}, "
         f"{final}."
     )
-
-
-def _ties(board: Board) -> str:
-    meaning = options.TIES.values[board.track.ties]
-    return f"ordered with {meaning}" if board.track.ties in {"best", "worst"} else meaning
 
 
 def _ranked_by(board: Board) -> str:
@@ -584,14 +585,6 @@ def _queries(board: Board) -> list[str]:
 def counting_rule(board: Board) -> str:
     """Which entry of a team counts."""
     return entry_rule(board.track, f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}")
-
-
-def _never_counting(board: Board) -> str:
-    kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.phases.all else [])]
-    over = "entries over the quota or " if board.track.quota.limits_anything else ""
-    return (
-        f"{sentence(joined(kinds))} entries never count, nor do {over}entries whose time of receipt is not confirmed."
-    )
 
 
 @dataclass(frozen=True, slots=True)

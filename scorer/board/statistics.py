@@ -545,7 +545,9 @@ def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) 
         if one in place_of and other in place_of and task.queries:
             i, j = place_of[one], place_of[other]
             separable = bool(task.better[i, j] or task.better[j, i])
-            needed = None if separable else _needed(task, i, j)
+            if not separable:
+                queries = queries_needed(float(task.tests.statistic[i, j]), task.tests.critical, task.queries)
+                needed = math.ceil(queries) if math.isfinite(queries) else None
         wins, ties, losses = counts if has_counts else (None, None, None)
         compared.append(
             Pair(
@@ -572,12 +574,6 @@ def _listed_pairs(task: TaskScores, baselines: Sequence[int]) -> Ints:
     for each in (*task.ranked[:1].tolist(), *baselines[:BASELINES]):  # the leader may follow baselines
         listed |= {(min(each, row), max(each, row)) for row in range(count) if row != each}
     return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
-
-
-def _needed(task: TaskScores, one: int, other: int) -> int | None:
-    """How many queries would separate a pair of teams; None where none do."""
-    needed = queries_needed(float(task.tests.statistic[one, other]), task.tests.critical, task.queries)
-    return math.ceil(needed) if math.isfinite(needed) else None
 
 
 def _with_width(intervals: Floats) -> list[Interval | None]:

@@ -63,13 +63,9 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 (an optional extra)
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.validateLink = _is_parsed  # type: ignore[method-assign]
+    # By default the parser leaves links that it refuses as text, but here `check` reports them.
+    parser.validateLink = lambda _: True  # type: ignore[method-assign]
     return parser
-
-
-def _is_parsed(url: str) -> bool:  # noqa: ARG001  the parser passes it
-    """True: by default the parser leaves links that it refuses as text, but here `check` reports them."""
-    return True
 
 
 def check(text: str, where: str, first_line: int = 0) -> None:
@@ -476,16 +472,6 @@ def _signed(difference: float, decimals: int) -> str:
     return text[1:] if float(text) == 0.0 else text.replace("-", "−")
 
 
-def _date(when: datetime) -> str:
-    """A day in UTC: ``2011-04-18``."""
-    return utc_time(when, "day")
-
-
-def _long_day(when: datetime) -> str:
-    """A day in UTC for a sentence: ``8 July 2011``."""
-    return long_time(when).partition(",")[0]
-
-
 FILTERS: Mapping[str, Callable[..., str]] = {
     "counted": counted,
     "in_words": in_words,
@@ -498,9 +484,9 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "stamp": utc_time,
     "iso": iso_time,
     "day": day_and_month,
-    "date": _date,
+    "date": lambda when: utc_time(when, "day"),
     "long": long_time,
-    "long_day": _long_day,
+    "long_day": lambda when: long_time(when).partition(",")[0],
     "exact": exact_time,
     "exact_text": lambda text: exact_time(datetime.fromisoformat(text)),
 }

@@ -196,7 +196,14 @@ def board_columns(
             for field in board.metadata_fields
         ),
     ]
-    columns = _with_windows(_with_toggles([column for column in candidates if column]))
+    numbers = count(1)
+    columns = _with_windows(
+        [
+            column if column.kind in ALWAYS else replace(column, toggle=next(numbers))
+            for column in candidates
+            if column is not None
+        ]
+    )
     width = _team_width(board, columns)
     return tuple(replace(column, width=width) if column.kind == "team" else column for column in columns)
 
@@ -244,11 +251,6 @@ def _head_width(measure: MeasureColumn) -> int:
     """The width of the longest part of a name; longer ones break."""
     longest = max(map(len, (measure.head, *measure.lines)))
     return min(math.ceil((longest * LETTER + PADDING) * QUARTERS), WIDEST_HEAD)
-
-
-def _with_toggles(columns: Sequence[BoardColumn]) -> list[BoardColumn]:
-    numbers = count(1)
-    return [column if column.kind in ALWAYS else replace(column, toggle=next(numbers)) for column in columns]
 
 
 def _with_windows(columns: Sequence[BoardColumn]) -> tuple[BoardColumn, ...]:
