@@ -89,13 +89,14 @@ _FILES: Mapping[str, Sequence[str]] = {
 }
 """The functions of commands by the files that have them."""
 
-_FILE_OF = {name: file for file, names in _FILES.items() for name in names}
+_ADDRESSES = {
+    function.removesuffix("_"): f"{file}:{function}" for file, functions in _FILES.items() for function in functions
+}
 
 COMMANDS = {
-    name: Command(f"{_FILE_OF[function]}:{function}", (2, 1) if name == "trec_eval" else (1, 2))
+    name: Command(_ADDRESSES[name], (2, 1) if name == "trec_eval" else (1, 2))
     for names in GROUPS.values()
     for name in names
-    for function in [name if name in _FILE_OF else f"{name}_"]
 }
 
 

@@ -517,7 +517,7 @@ def _print_list(store: Store, challenge: Challenge, form: str) -> None:
         print_result(json.dumps(document, ensure_ascii=False, indent=1))
         return
 
-    heads = ("team", "name", "status", "since", "reason", *(["shown as"] * are_hidden))
+    heads = ("team", "name", "status", "since", "reason", *(["shown as"] if are_hidden else []))
     rows = []
     for team, shown in listed:
         status = team.status if team.merged_into is None else f"merged into {printable_name(team.merged_into)}"

@@ -257,8 +257,9 @@ def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
     panel.grid_across(across, top=False)
     panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), resource)], SOFT, "middle", SMALL)
     below(panel, notes)
-    panel.rules([(x := place(team.amount), team.low, x, team.high) for team in teams], REFERENCE)
-    panel.lines([line := [(place(team.amount), team.score) for team in best]], ACCENT, 1.5, steps=True)
+    panel.rules([(place(team.amount), team.low, place(team.amount), team.high) for team in teams], REFERENCE)
+    line = [(place(team.amount), team.score) for team in best]
+    panel.lines([line], ACCENT, 1.5, steps=True)
     panel.dots([(place(team.amount), team.score) for team in teams if team not in best], 4, PAPER, SOFT)
     panel.dots(line, 4, ACCENT)
     for team, point in zip(best, line, strict=True):
@@ -443,7 +444,8 @@ def _pieces(steps: Steps, last: float) -> list[list[Point]]:
     before: float | None = None
     for when, score in [*((when.timestamp(), score) for when, score in steps), (last, None)]:
         if score is not None:
-            pieces += [[]] if before is None else []
+            if before is None:
+                pieces.append([])
             pieces[-1].append((when, score))
         elif before is not None:
             pieces[-1].append((when, before))
