@@ -350,13 +350,7 @@ class Panel:
             self._add(paint, "path", d=f"M{start}h{wide}v{high}h{coordinate(left - right)}Z")
 
     def lines(
-        self,
-        lines: Iterable[Sequence[Point]],
-        stroke: str,
-        width: float = 1.0,
-        *,
-        dash: str = "",
-        steps: bool = False,
+        self, lines: Iterable[Sequence[Point]], stroke: str, width: float = 1.0, *, dash: str = "", steps: bool = False
     ) -> None:
         """Add one line through each sequence of points, as one path; with `steps`, a value holds until the next one."""
         paths = []

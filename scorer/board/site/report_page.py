@@ -9,13 +9,7 @@ from typing import Unpack
 from markupsafe import Markup
 
 from scorer.board.charts.panel import Chart
-from scorer.board.charts.rankings import (
-    blob_plot,
-    query_boxes,
-    ranking_rules,
-    scores_with_intervals,
-    significance_map,
-)
+from scorer.board.charts.rankings import blob_plot, query_boxes, ranking_rules, scores_with_intervals, significance_map
 from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
 from scorer.board.site.templates import environment_of, render_template, source
