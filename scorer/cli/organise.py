@@ -448,9 +448,7 @@ def _tokens(
 
 
 def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:
-    import json
-
-    names = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
+    heads = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
     rows = [
         (
             token.name,
@@ -464,12 +462,8 @@ def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[s
         )
         for token in listed.values()
     ]
-    if form == "json":
-        keys = [name.replace(" ", "_") for name in names]
-        document = {"version": VERSION, "tokens": [dict(zip(keys, row, strict=True)) for row in rows]}
-        print_result(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    print_result(text_table(table_of(names, rows, names)))
+    keys = [head.replace(" ", "_") for head in heads]
+    _print(form, "tokens", [dict(zip(keys, row, strict=True)) for row in rows], heads, rows)
 
 
 def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:
@@ -500,8 +494,6 @@ def _settings(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _print_list(store: Store, challenge: Challenge, form: str) -> None:
-    import json
-
     from scorer.live.names import shown_names
     from scorer.live.teams import teams as all_teams
 
@@ -511,12 +503,7 @@ def _print_list(store: Store, challenge: Challenge, form: str) -> None:
 
     listed = store.read(read)
     are_hidden = any(pseudonym for _, pseudonym in listed)
-    if form == "json":
-        teams = [_document(team) | ({"shown_as": shown} if are_hidden else {}) for team, shown in listed]
-        document = {"version": VERSION, "teams": teams}
-        print_result(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-
+    teams = [_document(team) | ({"shown_as": shown} if are_hidden else {}) for team, shown in listed]
     heads = ("team", "name", "status", "since", "reason", *(["shown as"] if are_hidden else []))
     rows = []
     for team, shown in listed:
@@ -524,7 +511,19 @@ def _print_list(store: Store, challenge: Challenge, form: str) -> None:
         since = "" if team.since is None else utc_time(team.since)
         texts = team.folder, team.name, status, since, team.reason, shown
         rows.append(texts[: len(heads)])
-    print_result(text_table(table_of(heads, rows, heads)))
+    _print(form, "teams", teams, heads, rows)
+
+
+def _print(
+    form: str, name: str, documents: Sequence[Any], heads: Sequence[str], rows: Sequence[Sequence[CellValue]]
+) -> None:
+    """Print a list of teams or tokens as JSON, by its name, or as a table."""
+    import json
+
+    if form == "json":
+        print_result(json.dumps({"version": VERSION, name: documents}, ensure_ascii=False, indent=1))
+    else:
+        print_result(text_table(table_of(heads, rows, heads)))
 
 
 def _document(team: Team) -> dict[str, Any]:
