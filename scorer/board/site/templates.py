@@ -32,7 +32,7 @@ from markupsafe import Markup
 from scorer.errors import ScorerError, need
 from scorer.files import shipped_templates
 from scorer.files.writing import PART
-from scorer.settings.tracks import PAGES, SCHEMES, STATIC, Challenge, Track, split_url
+from scorer.settings.tracks import PAGES, STATIC, Challenge, Track, is_link, split_url
 from scorer.wording import (
     counted,
     day_and_month,
@@ -71,13 +71,13 @@ def _parser() -> MarkdownIt:
 def check(text: str, where: str, first_line: int = 0) -> None:
     """Check the links and the images of a text, which comes from the file or the key `where`.
 
-    Raises ScorerError if one leads elsewhere than `SCHEMES` or a relative path in the site. The message has the line if
-    `first_line`, that of the text in its file, is not 0.
+    Raises ScorerError if one leads elsewhere than `is_link` allows or a relative path in the site. The message has the
+    line if `first_line`, that of the text in its file, is not 0.
     """
     for token, line in _all_tokens(_parser().parse(text)):
         name = {"link_open": "href", "image": "src"}.get(token.type)
         address = str(token.attrs.get(name, "")) if name else ""
-        if not name or _is_relative(address) or (name == "href" and _is_safe(address)):
+        if not name or _is_relative(address) or (name == "href" and is_link(address)):
             continue
         place = f"{where}:{first_line + line}" if first_line else where
         what, allowed = (
@@ -174,11 +174,6 @@ def _plain(inline: Token) -> str:
     """Return the text of a paragraph or a heading."""
     parts = ("\n" if token.type.endswith("break") else token.content for token in inline.children or ())
     return " ".join("".join(parts).split())
-
-
-def _is_safe(address: str) -> bool:
-    parts = split_url(address)
-    return parts is not None and parts.scheme in SCHEMES and (bool(parts.netloc) or parts.scheme == "mailto")
 
 
 def _is_relative(address: str) -> bool:
