@@ -356,15 +356,13 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
     for column, measure, of_measure in zip(columns, measures, np.hsplit(values, len(measures)), strict=True):
         if (of_measure[:, 0] == of_measure[0, 0]).all():
             has_histogram = measure.bounded and track.shows_queries
-            rows = [_certainty_of_mean(row, has_histogram=has_histogram) for row in of_measure[:, 1:].tolist()]
-            by_column[column] = MeasureStatistics(None, tuple(map(RowStatistics, rows)))
+            rows = []
+            for low, high, *bars in of_measure[:, 1:].tolist():
+                histogram = tuple(map(int, bars)) if has_histogram else ()
+                interval = (low, high) if low < high else None
+                rows.append(RowStatistics(RowCertainty(interval, None, None, None, histogram)))
+            by_column[column] = MeasureStatistics(None, tuple(rows))
     return by_column
-
-
-def _certainty_of_mean(values: Sequence[float], *, has_histogram: bool) -> RowCertainty:
-    low, high, *bars = values
-    interval = (low, high) if low < high else None
-    return RowCertainty(interval, None, None, None, tuple(map(int, bars)) if has_histogram else ())
 
 
 def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureStatistics:

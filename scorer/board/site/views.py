@@ -95,13 +95,11 @@ class MeasureColumn:
 def measure_columns(boards: Iterable[Board]) -> dict[str, MeasureColumn]:
     """The column of every measure on any board by its name, in order of appearance."""
     columns: dict[str, MeasureColumn] = {}
-    anchors: set[str] = set()
     for board in boards:
         measures = {str(measure): measure for measure in board.track.all_measures}
         for name in board.columns:
             if name not in columns:
-                anchor = _anchor(name, anchors)
-                anchors.add(anchor)
+                anchor = _anchor(name, {column.anchor for column in columns.values()})
                 head, *tail = re.split(r"(?=[(@])|(?<=[,])", name)
                 columns[name] = MeasureColumn(measures[name], name, head, tuple(tail), anchor)
     return columns
