@@ -237,7 +237,7 @@ def erratum(track: str = "cold-start", number: int = 1, reason: str = "Two grade
 
 def published_log(events: int = 20, version: int | None = 2) -> PublishedLog:
     """The log of so many events, by a key that every test has; `version` None is version 1."""
-    recorded = (Event(index, "", "phases", None, {"phases": []}, version) for index in range(1, events + 1))
+    recorded = (Event.of(index, "", "phases", None, {"phases": []}, version) for index in range(1, events + 1))
     return PublishedLog(tuple(log_lines(b"key", recorded)))
 
 

@@ -18,7 +18,7 @@ from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.picks import pick
 from scorer.organising.teams import import_teams
 from scorer.settings.tracks import FILE, Challenge
-from scorer.store.log import chained, iso, secret_of
+from scorer.store.log import chained, encoded, iso, secret_of
 from scorer.store.store import Store
 from scorer.verification.bundle import COMMENT_BYTES, EVENTS, MANIFEST, SCHEMA
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
@@ -194,7 +194,7 @@ def rerecorded(content: dict[str, bytes], change: Callable[[list[dict[str, Any]]
     change(rows)
     salt = json.loads(content[SCHEMA])["salt"]
     times = ((row, None if row["at"] is None else iso(datetime.fromisoformat(row["at"]))) for row in rows)
-    fields = ((row["index"], row["track"], row["kind"], at, row["body"], row["log"]) for row, at in times)
+    fields = ((row["index"], row["track"], row["kind"], at, encoded(row["body"]), row["log"]) for row, at in times)
     *_, last = chained(secret_of(salt, "log"), fields)
     lines = lines_of({**row, "body": json.dumps(row["body"])} for row in rows)
     return archive(with_manifest({**content, EVENTS: lines}, events=len(rows), head=last.head.hex()))

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from scorer.live.errata import PublishedErratum
-from scorer.live.now import Now, public_to_all
+from scorer.live.now import Now, decides, public_to_all
 from scorer.live.phases import Phases, folded_phases
 from scorer.live.rules import rules_of_settings
 from scorer.settings.tracks import Challenge, Track
@@ -25,7 +25,7 @@ from scorer.store.documents import (
     ListedErratum,
     Receipt,
 )
-from scorer.store.events import Event
+from scorer.store.events import CommitmentBody, Event, RevealBody, bodies
 from scorer.store.log import LogLine, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
@@ -121,13 +121,14 @@ class Issuer:
 
 def receipt_text(challenge: str, event: Event, phases: Phases, nonce: str, line: LogLine) -> str:
     """What the receipt of an entry says and what is signed, given its arrival and its line in the log."""
-    phase, place = phases.place(datetime.fromisoformat(event.body["received"]))
+    values = event.values
+    phase, place = phases.place(datetime.fromisoformat(values["received"]))
     facts: dict[str, Any] = {} if line.version == 1 else {"epoch": line.epoch}
     receipt = Receipt(
         version=line.version,
         challenge=challenge,
         track=event.track,
-        **facts | {name: event.body[name] for name in OF_BODY},
+        **facts | {name: values[name] for name in OF_BODY},
         phase=phase if place == "ok" else None,
         index=event.index,
         event=event_text(event).decode("ascii"),
@@ -161,11 +162,10 @@ class Commitment:
 def commitments(events: Iterable[Event]) -> tuple[Commitment, ...]:
     """The commitments among the events of the whole challenge, in their order; the last one is in force."""
     listed = list(events)
-    revealed = {event.body.get("commitment") for event in listed if event.kind == "reveal"}
+    revealed = {reveal.commitment for _, reveal in bodies(listed, RevealBody)}
     return tuple(
-        Commitment(event.index, event.at, event.body["sha256"], event.body["opening"], event.body["sha256"] in revealed)
-        for event in listed
-        if event.kind == "commitment"
+        Commitment(event.index, event.at, body.sha256, body.opening, body.sha256 in revealed)
+        for event, body in bodies(listed, CommitmentBody)
     )
 
 
@@ -185,7 +185,7 @@ def published_commitment(
     events = public_to_all(view, challenge.tracks).events()
     made = commitments(events)
     facts: dict[str, Any] = {}
-    previewed = [event.index for event in events if event.kind == "erratum" and event.body["state"] != "applied"]
+    previewed = [event.index for event in events if event.kind == "erratum" and not decides(event)]
     if made and previewed:
         facts["not_applied"] = previewed
     if made and made[-1].is_revealed:

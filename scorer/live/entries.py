@@ -40,7 +40,16 @@ from scorer.options import SPLITS, Split
 from scorer.scoring.outcomes import Mean
 from scorer.settings.rules import auto_decimals
 from scorer.settings.tracks import Track
-from scorer.store.events import ABOUT_SUBMISSIONS, EVERY_TRACK, Basis, Event, StoredResult, name_of
+from scorer.store.events import (
+    EVERY_TRACK,
+    ArrivalBody,
+    Basis,
+    Event,
+    FileBody,
+    PickBody,
+    StoredResult,
+    TokenBody,
+)
 from scorer.store.log import unescaped
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import printable_name
@@ -344,6 +353,9 @@ def _released_scores(look: Look | None, columns: Sequence[str], track: TrackInFo
     return tuple(score if number == 0 else None for number in range(len(columns)))
 
 
+Arrival = tuple[Event, ArrivalBody]
+"""An event that records an arrival, and its body."""
+
 _ALL = ""
 """In the place of a team: events that concern all teams."""
 
@@ -359,9 +371,9 @@ class Followed:
     issuer: Issuer
     tokens: dict[str, Token] = field(default_factory=dict)
     """Of all teams, by their SHA-256."""
-    deliveries: dict[tuple[str, str, str], Event] = field(default_factory=dict)
+    deliveries: dict[tuple[str, str, str], Arrival] = field(default_factory=dict)
     """The arrivals of files that were handed in, by track, team and what the record has as the id of the delivery."""
-    arrivals: dict[int, Event] = field(default_factory=dict)
+    arrivals: dict[int, Arrival] = field(default_factory=dict)
     """By index."""
     teams: dict[str, None] = field(default_factory=dict)
     """Of all tracks, in the order in which their first submissions were recorded."""
@@ -401,19 +413,19 @@ class Followed:
     def _take(self, event: Event) -> None:
         track, body = event.track, event.body
         team: str | None = _ALL
-        if event.kind == "arrival":
-            team = name_of(body, "team")
-            self.arrivals[event.index] = event
+        if isinstance(body, ArrivalBody):
+            team = body.team
+            self.arrivals[event.index] = event, body
             self.teams.setdefault(team)
-            self._team_of[track, name_of(body, "file")] = team
-            if "delivery" in body:
-                self.deliveries[track, team, body["delivery"]] = event
-        elif event.kind in ABOUT_SUBMISSIONS:
-            files = (body["file"], unescaped(body["file"]))
+            self._team_of[track, body.file] = team
+            if body.delivery is not None:
+                self.deliveries[track, team, body.delivery] = event, body
+        elif isinstance(body, FileBody):
+            files = (body.file, unescaped(body.file))
             team = next((self._team_of[track, file] for file in files if (track, file) in self._team_of), None)
-        elif event.kind == "pick":
-            team = body["team"]
-        elif event.kind == "token":
+        elif isinstance(body, PickBody):
+            team = body.team
+        elif isinstance(body, TokenBody):
             team = None
         if team is not None:  # an event about a submission that never arrived says nothing
             self._events[track, team].append(event)
@@ -427,7 +439,7 @@ class Followed:
         known = track, team, name
         return known if known in self.deliveries else (track, team, str(uuid.UUID(bytes=digest[:16])))
 
-    def delivered(self, track: str, team: str, name: str) -> Event | None:
+    def delivered(self, track: str, team: str, name: str) -> Arrival | None:
         """The arrival of a delivery, named as for `delivery`, if it is in the record."""
         return self.deliveries.get(self.delivery(track, team, name))
 

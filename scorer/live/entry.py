@@ -17,7 +17,16 @@ from scorer.live.rules import TrackInForce
 from scorer.scoring.outcomes import Mean
 from scorer.settings.metadata import Value
 from scorer.settings.tracks import Track
-from scorer.store.events import ABOUT_SUBMISSIONS, Event, Failure, StoredResult, Submission, name_of
+from scorer.store.events import (
+    AmendmentBody,
+    ArrivalBody,
+    Event,
+    Failure,
+    FileBody,
+    MetadataBody,
+    StoredResult,
+    Submission,
+)
 from scorer.store.log import Kind, iso, unescaped
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line, printable_name, texts_of
@@ -341,16 +350,17 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
     states: dict[Key, SubmissionState] = {}
     announcement: datetime | None = None
     for event in events:
-        if event.kind == "arrival":
-            state = _arrived(event)
+        body = event.body
+        if isinstance(body, ArrivalBody):
+            state = _arrived(event, body)
             if state.source != SERVICE and precedes_phases(state.submission.received, announcement):
                 state = replace(state, misdated=True)
             states[key_of(state.submission)] = state
-        elif event.kind in ABOUT_SUBMISSIONS:
-            key = key_of_event(states, event)
+        elif isinstance(body, FileBody):
+            key = key_of_body(states, body)
             if key in states:
-                states[key] = _changed(states[key], event)
-            replacing = key[0], event.body.get("replaced_by", "")
+                states[key] = _changed(states[key], event, body)
+            replacing = key[0], body.replaced_by
             if replacing in states:
                 states[replacing] = replace(states[replacing], since=event.index)
         elif event.kind == "phases":
@@ -358,10 +368,10 @@ def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
     return states
 
 
-def key_of_event(states: Mapping[Key, SubmissionState], event: Event) -> Key:
+def key_of_body(states: Mapping[Key, SubmissionState], body: FileBody) -> Key:
     """The key of the submission that an event is about; it is in no state if its arrival is not among them."""
-    file, digest = event.body["file"], event.body["digest"]
-    return (file, digest) if (file, digest) in states else (unescaped(file), digest)
+    key = body.file, body.digest
+    return key if key in states else (unescaped(body.file), body.digest)
 
 
 def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:
@@ -373,31 +383,26 @@ def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:
     return states
 
 
-def _arrived(event: Event) -> SubmissionState:
+def _arrived(event: Event, body: ArrivalBody) -> SubmissionState:
     """The submission of an arrival, as it was then."""
-    body = event.body
-    received = datetime.fromisoformat(body["received"])
-    was_escaped = body.get("names") != "raw"
-    team, file = (name_of(body, key) for key in ("team", "file"))
-    submission = Submission(event.track, team, file, body["digest"], received)
-    absent_at = datetime.fromisoformat(body["absent_at"]) if "absent_at" in body else None
-    misdated = body["source"] != SERVICE and is_misdated(received, event.at)
+    submission = Submission(event.track, body.team, body.file, body.digest, body.received)
+    misdated = body.source != SERVICE and is_misdated(body.received, event.at)
+    was_escaped = body.names != "raw"
     return SubmissionState(
-        event.index, event.at, submission, True, body["source"], misdated, was_escaped, event.index, absent_at
+        event.index, event.at, submission, True, body.source, misdated, was_escaped, event.index, body.absent_at
     )
 
 
-def _changed(state: SubmissionState, event: Event) -> SubmissionState:
-    if event.kind == "amendment":
-        received = datetime.fromisoformat(event.body["received"])
-        submission = replace(state.submission, received=received)
-        misdated, reason = is_misdated(received, event.at), one_line(event.body.get("reason", ""))
+def _changed(state: SubmissionState, event: Event, body: FileBody) -> SubmissionState:
+    if isinstance(body, AmendmentBody):
+        submission = replace(state.submission, received=body.received)
+        misdated, reason = is_misdated(body.received, event.at), one_line(body.reason)
         return replace(state, submission=submission, misdated=misdated, absent_at=None, corrected=reason)
     if event.kind == "withdrawal":
-        source, unscored = event.body.get("source", state.source), event.body.get("unscored") is True
-        return replace(state, present=False, source=source, gone_at=event.at, unscored=unscored)
-    if event.kind == "metadata":
-        stated = state.metadata.corrected(event.body["values"], event.body["public"], event.at)
+        source = body.source or state.source
+        return replace(state, present=False, source=source, gone_at=event.at, unscored=body.unscored)
+    if isinstance(body, MetadataBody):
+        stated = state.metadata.corrected(body.values, body.public, event.at)
         return replace(state, metadata=stated)
     if event.kind == "return":
         return replace(state, present=True, since=event.index, gone_at=None, unscored=False)

@@ -12,7 +12,7 @@ from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_chan
 from scorer.live.teams import Team, teams
 from scorer.options import Stage
 from scorer.settings.tracks import Track
-from scorer.store.events import Event, RecordedBasis, recorded_basis
+from scorer.store.events import AppliedErratumBody, ChangesBody, ErratumBody, Event, RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, one_line
 
@@ -33,8 +33,8 @@ class Erratum:
     """The basis of the board at that time; None if no earlier event records one."""
     basis: RecordedBasis
     """The new basis."""
-    changes: Mapping[str, Any]
-    """What it changed on the board, as plain values; empty until it is applied."""
+    changes: ChangesBody | None
+    """What it changed on the board; None until it is applied."""
     index: int
     """Of the event that gave it its state."""
     at: datetime | None
@@ -56,13 +56,14 @@ def folded_errata(events: Iterable[Event]) -> Errata:
     applied = []
     last = before = None
     for event in events:
-        if event.kind == "basis":
-            before = recorded_basis(event.body, event.at)
-        elif event.kind in ("erratum", "preview", "cancellation"):
-            number, state, reason, basis = (event.body[key] for key in ("number", "state", "reason", "basis"))
-            found, changes = recorded_basis(basis, event.at), event.body.get("changes", {})
-            last = Erratum(event.track, number, state, reason, before, found, changes, event.index, event.at)
-            applied += [last] if last.state == "applied" else []
+        body = event.body
+        if isinstance(body, RecordedBasis):
+            before = body
+        elif isinstance(body, ErratumBody):
+            changes = body.changes if isinstance(body, AppliedErratumBody) else None
+            facts = body.number, body.state, body.reason, before, body.basis, changes
+            last = Erratum(event.track, *facts, event.index, event.at)
+            applied += [last] if changes is not None else []
     return Errata(tuple(applied), last if last is not None and last.state == "previewed" else None)
 
 
@@ -142,15 +143,15 @@ def recorded_changes(changes: Changes) -> dict[str, Any]:
     }
 
 
-def changes_of_record(values: Mapping[str, Any], teams: Sequence[Team]) -> Changes:
+def changes_of_record(recorded: ChangesBody, teams: Sequence[Team]) -> Changes:
     """The changes that `recorded_changes` returned; the teams are all that are known now, with their present names."""
     known = {team.folder: team for team in teams}
-    before, after = (Scale(*scale) for scale in values["scales"])
+    before, after = (Scale(*scale) for scale in recorded.scales)
     rows = (
         BeforeAfter(_named(folder, known), baseline, Placing(*earlier), Placing(*later))
-        for folder, baseline, earlier, later in values["teams"]
+        for folder, baseline, earlier, later in recorded.teams
     )
-    return Changes(before, after, tuple(rows), values["hidden"])
+    return Changes(before, after, tuple(rows), recorded.hidden)
 
 
 def _named(folder: str, known: Mapping[str, Team]) -> Team:
@@ -222,6 +223,7 @@ def published_errata(shown: Snapshot, track: Track, errata: Sequence[Erratum]) -
             changes=changes_of_record(erratum.changes, known),
         )
         for erratum in errata
+        if erratum.changes is not None
     )
 
 

@@ -6,22 +6,19 @@ import hmac
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import ClassVar
 
 from scorer.live.now import Now
 from scorer.settings.tables import Moment
 from scorer.settings.tracks import Track
-from scorer.store.events import Event, declared, name_of
+from scorer.store.events import ArrivalBody, Event, Names, PickBody, TeamBody, TokenBody
 from scorer.store.log import unescaped
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
 
 _DIGITS = (6, 8, 16, 64)
 """How many digits of its digest a pseudonym may have; the first number that gives an unused one is used."""
-
-_DECISIONS = ("merged_into", "disqualified", "withdrawn")
-"""What is public about a team without its name."""
 
 
 @dataclass(slots=True, eq=False)
@@ -47,16 +44,16 @@ class Pseudonyms:
     def take(self, event: Event) -> None:
         """Give pseudonyms to what an event names; the events before were taken."""
         body = event.body
-        if "team" not in body:
+        if not isinstance(body, ArrivalBody | PickBody | TeamBody | TokenBody):
             return
-        team = name_of(body, "team") if event.kind == "arrival" else body["team"]
-        for name in filter(None, (team, body.get("settings", {}).get("merged_into"))):
+        team, into = body.team, body.settings.merged_into if isinstance(body, TeamBody) else None
+        for name in filter(None, (team, into)):
             if name not in self.teams:
                 digest = hmac.digest(self.secret, str(len(self.teams)).encode("ascii"), "sha256").hex()
                 texts = (f"team {digest[:digits]}" for digits in _DIGITS)
                 self.teams[name] = next(text for text in texts if text not in self._taken)
                 self._taken.add(self.teams[name])
-        file = event.track, name_of(body, "file") if event.kind == "arrival" else ""
+        file = event.track, body.file if isinstance(body, ArrivalBody) else ""
         if file[1] and file not in self._files:
             self._counts[event.track, team] += 1
             number = self._counts[event.track, team]
@@ -67,42 +64,23 @@ class Pseudonyms:
         return team if self._keeps(team) else self.teams.get(team, team)
 
     def events(self, events: Sequence[Event]) -> list[Event]:
-        """All events of the record with pseudonyms in the place of names."""
+        """All events of the record with pseudonyms in the place of names; those that name somebody have no text."""
         for event in events[len(self._events) :]:
             self.take(event)
-            self._events.append(replace(event, body=self._body(event)))
+            body = event.body.without_names(Names(self.of, partial(self._file, event.track), self._row))
+            self._events.append(event if body is event.body else replace(event, body=body, text=""))
         return list(self._events)
-
-    def _keeps(self, team: str) -> bool:
-        return not self.baselines.isdisjoint((team, printable_name(team)))
 
     def _file(self, track: str, file: str) -> str:
         return self._files.get((track, file)) or self._files.get((track, unescaped(file)), "")
 
-    def _body(self, event: Event) -> dict[str, Any]:
-        body, track = declared(event.kind, event.body)[0], event.track
-        if event.kind == "arrival":
-            body |= {"team": self.of(name_of(body, "team")), "file": self._file(track, name_of(body, "file"))}
-            return body | {"names": "raw"}
-        if "team" in body:
-            body["team"] = self.of(body["team"])
-        if "file" in body:
-            body["file"] = self._file(track, body["file"])
-        if event.kind == "pick":
-            body["picks"] = [{**pick, "file": self._file(track, pick["file"])} for pick in body["picks"]]
-        if event.kind == "token":
-            body.pop("label", None)
-        if event.kind == "team":
-            body["settings"] = {key: value for key, value in body["settings"].items() if key in _DECISIONS}
-            if into := body["settings"].get("merged_into"):
-                body["settings"]["merged_into"] = self.of(into)
-        if "changes" in body:
-            shown = {printable_name(team): self.of(team) for team in self.teams}
-            # A row is a team, or a team with the index of its entry.
-            parts = ((folder.partition("/"), row) for folder, *row in body["changes"]["teams"])
-            rows = [[f"{shown.get(team, '')}{of_entry}{index}", *row] for (team, of_entry, index), row in parts]
-            body["changes"] = {**body["changes"], "teams": rows}
-        return body
+    def _row(self, row: str) -> str:
+        folder, of_entry, index = row.partition("/")
+        team = next((team for team in self.teams if printable_name(team) == folder), None)
+        return f"{'' if team is None else self.of(team)}{of_entry}{index}"
+
+    def _keeps(self, team: str) -> bool:
+        return not self.baselines.isdisjoint((team, printable_name(team)))
 
 
 @dataclass(frozen=True, kw_only=True)

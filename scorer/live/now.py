@@ -18,7 +18,15 @@ from scorer.scoring.outcomes import RENAMED_GENERATION, Rules
 from scorer.settings.rules import split_of
 from scorer.settings.tables import Moment, Viewer, Visibility
 from scorer.settings.tracks import Track, public_lists
-from scorer.store.events import Basis, Event, RecordedBasis, recorded_basis
+from scorer.store.events import (
+    AppliedErratumBody,
+    ArrivalBody,
+    Basis,
+    Event,
+    RecordedBasis,
+    RevealBody,
+    bodies,
+)
 from scorer.store.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine, log_lines, opened
 from scorer.store.snapshot import Snapshot
 
@@ -52,8 +60,8 @@ class Now:
         """The track, which has the settings of challenge.toml, at the moment of a snapshot."""
         key = ("now", track.name, id(track))  # the value keeps the track, so that no other one gets this id
         if key not in view.derived:
-            first = next((event.body for event in view.events(track.name) if event.kind == "basis"), None)
-            is_earlier = first is not None and first["generations"].get("measures") in range(RENAMED_GENERATION)
+            first = next((basis for _, basis in bodies(view.events(track.name), RecordedBasis)), None)
+            is_earlier = first is not None and first.generations.get("measures") in range(RENAMED_GENERATION)
             declared = TrackInForce.of(track, has_earlier_names=True) if is_earlier else track
             view.derived[key] = track, cls(view, declared)
         now: Now = view.derived[key][1]
@@ -94,7 +102,7 @@ class Now:
             return not is_open and (self.hides_nothing or plan.has_closed(None, at))
         is_final = plan.is_over(at) if plan.all else self.rules.stage != "preliminary"
         return is_final and (
-            moment != "reveal" or any("commitment" in event.body for event in self.events if event.kind == "reveal")
+            moment != "reveal" or any(reveal.commitment for _, reveal in bodies(self.events, RevealBody))
         )
 
     @property
@@ -135,7 +143,7 @@ class Now:
     @property
     def bases(self) -> Iterator[Basis]:
         """All bases of the board, the earliest first."""
-        return (recorded_basis(event.body, event.at).basis for event in self.events if event.kind == "basis")
+        return (recorded.basis for _, recorded in bodies(self.events, RecordedBasis))
 
     @cached_property
     def are_rules_fixed(self) -> bool:
@@ -221,8 +229,8 @@ _Track = TypeVar("_Track", bound=Track)
 
 def with_naming(view: Snapshot, track: _Track) -> _Track:
     """The track with the names of files with which its record began: those of its first arrival, if there is one."""
-    first = next((event for event in view.events(track.name) if event.kind == "arrival"), None)
-    names = track.file_names if first is None else first.body.get("naming")
+    first = next((arrival for _, arrival in bodies(view.events(track.name), ArrivalBody)), None)
+    names = track.file_names if first is None else first.naming
     return track if names == track.file_names else track.model_copy(update={"file_names": names})
 
 
@@ -232,7 +240,9 @@ def decides(event: Event) -> bool:
     Tokens, and errata that were only previewed or cancelled, decide no board; in version 1 of the log, these have the
     kind of an erratum that was applied. Nobody has the text of a lost event.
     """
-    return event.kind not in (*UNPUBLISHED[2], LOST) and (event.kind != "erratum" or event.body["state"] == "applied")
+    if event.kind == "erratum":
+        return isinstance(event.body, AppliedErratumBody)
+    return event.kind not in (*UNPUBLISHED[2], LOST)
 
 
 def submissions_of(view: Snapshot, tracks: Iterable[Track]) -> list[SubmissionState]:

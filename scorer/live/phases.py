@@ -12,7 +12,7 @@ from scorer.live.rules import sentences
 from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
 from scorer.settings.tracks import Track
 from scorer.store.documents import VERSION, SplitDocument, SplitQueries
-from scorer.store.events import Basis, Event, FolderScan
+from scorer.store.events import Basis, Event, ExtensionBody, FolderScan, PhasesBody, RevealBody, bodies
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, utc_moment
@@ -156,18 +156,19 @@ def folded_phases(events: Iterable[Event], announced: Sequence[Phase] = ()) -> P
     extensions: list[Extension] = []
     ends: dict[str, frozenset[datetime]] = {}
     for event in events:
-        if event.kind == "phases":
+        body = event.body
+        if isinstance(body, PhasesBody):
             earlier = {phase.name: phase.end for phase in phases}
-            phases = tuple(map(Phase.of_record, event.body["phases"]))
+            phases = body.phases
             for phase in phases:
                 if phase.name not in ends or earlier.get(phase.name) != phase.end:
                     ends[phase.name] = frozenset({phase.end})
             announcements.append(Announcement(event.index, event.at, phases))
-        elif event.kind == "extension":
-            name, end = event.body["phase"], datetime.fromisoformat(event.body["end"])
+        elif isinstance(body, ExtensionBody):
+            name, end = body.phase, body.end
             before = next((phase.end for phase in phases if phase.name == name), end)
             phases = tuple(replace_end(phase, end) if phase.name == name else phase for phase in phases)
-            extensions.append(Extension(event.index, event.at, name, before, end, event.body["reason"], phases))
+            extensions.append(Extension(event.index, event.at, name, before, end, body.reason, phases))
             ends[name] = ends.get(name, frozenset()) | {end}
     return Phases(phases, tuple(announcements), tuple(extensions), ends)
 
@@ -360,8 +361,8 @@ def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
 
 def is_revealed(view: Snapshot, split: QuerySplit) -> bool:
     """Whether the key of a split, not only an earlier key of its track, was revealed."""
-    events = view.events(split.track)
-    return any(event.kind == "reveal" and event.body.get("split_key") == split.key.hex() for event in events)
+    reveals = bodies(view.events(split.track), RevealBody)
+    return any(reveal.split_key == split.key.hex() for _, reveal in reveals)
 
 
 def has_preliminary_queries(view: Snapshot, track: Track, basis: Basis | None) -> bool:

@@ -15,7 +15,7 @@ from scorer.live.phases import Phases
 from scorer.live.rules import sentences
 from scorer.settings.rules import Quota, zone_text
 from scorer.settings.tracks import Track
-from scorer.store.events import Event
+from scorer.store.events import Event, PickBody, PickSource, bodies
 from scorer.wording import counted, joined, utc_moment
 
 Cost = Literal["scored", "rejected", "open", "none"]
@@ -230,10 +230,6 @@ def quota_rules(track: Track, *, by_service: bool = False) -> tuple[str, ...]:
     return sentences("quota", *names, "withdrawn", "order", **values)
 
 
-PickSource = Literal["folder", "command", "service"]
-"""Where picks come from: `scorer pick`, the service, or, in earlier versions, a file in the team's folder."""
-
-
 @dataclass(frozen=True, slots=True)
 class Pick:
     """The entries that a team picks from a time on. One may meanwhile be withdrawn or not count for another reason."""
@@ -251,10 +247,10 @@ Picks = Mapping[str, Sequence[Pick]]
 def picks(events: Iterable[Event]) -> Picks:
     """The picks of each team, given the events of a track in order."""
     by_team: dict[str, list[Pick]] = {}
-    for event in events:
-        if event.kind == "pick" and event.at is not None:
-            keys = tuple((pick["file"], pick["digest"]) for pick in event.body["picks"])
-            by_team.setdefault(event.body["team"], []).append(Pick(event.at, keys, event.body["source"]))
+    for event, body in bodies(events, PickBody):
+        if event.at is not None:
+            keys = tuple((pick.file, pick.digest) for pick in body.picks)
+            by_team.setdefault(body.team, []).append(Pick(event.at, keys, body.source))
     return by_team
 
 

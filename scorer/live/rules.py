@@ -15,7 +15,7 @@ from scorer.options import SELF, PhaseShows, Split, Stage
 from scorer.settings.rules import Phase, share, share_text, zone_text
 from scorer.settings.tables import OWN, Moment, Overall, Viewer
 from scorer.settings.tracks import Track
-from scorer.store.events import Event, RecordedBasis
+from scorer.store.events import CommitmentBody, Event, RecordedBasis, bodies
 from scorer.store.log import content_of
 from scorer.store.snapshot import Snapshot
 from scorer.wording import joined, one_line, texts_of
@@ -205,8 +205,8 @@ def committed_content(basis: RecordedBasis, phases: object) -> dict[str, Any]:
 
 def is_committed(events: Sequence[Event], track: str) -> bool:
     """Whether the last commitment of the challenge includes a track."""
-    last = next((event for event in reversed(events) if event.kind == "commitment"), None)
-    return last is not None and track in content_of(last.body["opening"])["tracks"]
+    last = next((body for _, body in bodies(reversed(events), CommitmentBody)), None)
+    return last is not None and track in content_of(last.opening)["tracks"]
 
 
 def with_rules(track: Track, recorded: RecordedBasis) -> Track:

@@ -16,7 +16,7 @@ from typing import Any, Literal
 from scorer.live.rules import sentences
 from scorer.settings.loading import compared, final_team
 from scorer.settings.tracks import RESERVED
-from scorer.store.events import Event, time_of
+from scorer.store.events import Event, IssuedTokenBody, TeamBody, TokenBody, bodies
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
@@ -95,13 +95,10 @@ def ended(token: Token) -> dict[str, Any]:
 def tokens(events: Iterable[Event], before: Mapping[str, Token] | None = None) -> dict[str, Token]:
     """The tokens and invitations by their SHA-256, given events in order; `before` has those of earlier events."""
     found = dict(before or {})
-    for event in events:
-        if event.kind != "token":
-            continue
-        body, sha256 = event.body, event.body["sha256"]
-        if body["state"] == "issued":
-            expires = None if body["expires"] is None else time_of(body["expires"])
-            found[sha256] = Token(event.index, sha256, body["team"], body["use"], body["label"], event.at, expires)
+    for event, body in bodies(events, TokenBody):
+        sha256 = body.sha256
+        if isinstance(body, IssuedTokenBody):
+            found[sha256] = Token(event.index, sha256, body.team, body.use, body.label, event.at, body.expires)
         elif sha256 in found and found[sha256].ended is None:
             found[sha256] = replace(found[sha256], ended=event.at)
     return found
@@ -184,32 +181,34 @@ def set_teams(events: Iterable[Event]) -> Mapping[str, Team]:
     They have no slugs, and names only where a display name is set.
     """
     states: dict[str, Team] = {}
-    for event in events:
-        if event.kind == "team":
-            team = event.body["team"]
-            states[team] = _after(states.get(team, UNCHANGED), event)
+    for event, body in bodies(events, TeamBody):
+        states[body.team] = _after(states.get(body.team, UNCHANGED), event, body)
     return states
 
 
-def _after(before: Team, event: Event) -> Team:
-    settings: Mapping[str, Any] = event.body["settings"]
-    status: TeamStatus = (
-        "disqualified" if "disqualified" in settings else "withdrawn" if "withdrawn" in settings else "ranked"
+def _after(before: Team, event: Event, body: TeamBody) -> Team:
+    settings = body.settings
+    status: TeamStatus = "ranked" if settings.withdrawn is None else "withdrawn"
+    after = replace(
+        before,
+        name=settings.name or "",
+        affiliation=settings.affiliation or "",
+        links=settings.links,
+        code=settings.code or "",
+        paper=settings.paper or "",
+        merged_into=settings.merged_into,
+        status=status if settings.disqualified is None else "disqualified",
     )
-    texts = {key: settings.get(key, "") for key in ("name", "affiliation", "code", "paper")}
-    links, target = tuple(settings.get("links", ())), settings.get("merged_into")
-    after = replace(before, **texts, links=links, merged_into=target, status=status)
-    changes = tuple(_changes(before, after, event))
+    changes = tuple(_changes(before, after, event, body))
     if (before.status, before.merged_into) != (after.status, after.merged_into):
         after = replace(after, since=event.at)
     if any(change.kind not in OF_NAMES for change in changes):
-        after = replace(after, reason=event.body["reason"])
+        after = replace(after, reason=body.reason)
     return replace(after, history=(*before.history, *changes))
 
 
-def _changes(before: Team, after: Team, event: Event) -> Iterable[TeamChange]:
-    reason = event.body["reason"]
-    folder = printable_name(event.body["team"])
+def _changes(before: Team, after: Team, event: Event, body: TeamBody) -> Iterable[TeamChange]:
+    reason, folder = body.reason, printable_name(body.team)
     old, new = before.name or folder, after.name or folder
     if old != new:
         yield TeamChange(event.index, event.at, "renamed" if before.name else "named", old, new)
@@ -255,10 +254,8 @@ def merges(events: Iterable[Event]) -> Merges:
     """The merges of teams, given events in order."""
     steps: list[tuple[int, Mapping[str, str]]] = []
     targets: dict[str, str] = {}
-    for event in events:
-        if event.kind != "team":
-            continue
-        team, target = event.body["team"], event.body["settings"].get("merged_into")
+    for event, body in bodies(events, TeamBody):
+        team, target = body.team, body.settings.merged_into
         if targets.get(team) == target:
             continue
         targets = {merged: into for merged, into in targets.items() if merged != team}

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from scorer.live.commitment import COMMITMENT, OPENING
-from scorer.live.entry import key_of_event, recorded
+from scorer.live.entry import key_of_body, recorded
 from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.now import Now, public_to_all
 from scorer.live.phases import Announcement, Extension, Phases, closing, with_grace
@@ -17,7 +17,16 @@ from scorer.live.rules import changed_names, sentences
 from scorer.live.teams import OF_NAMES, ChangeKind, teams
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Track
-from scorer.store.events import EVERY_TRACK, RecordedBasis, name_of, recorded_basis, time_of
+from scorer.store.events import (
+    EVERY_TRACK,
+    AmendmentBody,
+    AppliedErratumBody,
+    CommitmentBody,
+    FileBody,
+    PickBody,
+    RecordedBasis,
+    RevealBody,
+)
 from scorer.store.snapshot import Snapshot
 from scorer.wording import exact_time, one_line
 
@@ -169,29 +178,30 @@ def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
     """Decisions of the organisers about single entries, and about picks."""
     known, states = teams(view), recorded(view, track)
     for event in view.events(track):
-        if event.kind in ("amendment", "forgetting"):
-            state = states.get(key_of_event(states, event))
+        body = event.body
+        if isinstance(body, FileBody) and event.kind in ("amendment", "forgetting"):
+            state = states.get(key_of_body(states, body))
             folder, index = (state.submission.team, state.index) if state else ("", 0)
-        elif event.kind == "pick" and event.body["source"] == "command":
-            folder, index = name_of(event.body, "team"), 0
+        elif isinstance(body, PickBody) and body.source == "command":
+            folder, index = body.team, 0
         else:
             continue
         if event.at is not None and folder in known:
-            time = exact_time(time_of(event.body["received"])) if event.kind == "amendment" else ""
+            time = exact_time(body.received) if isinstance(body, AmendmentBody) else ""
             (text,) = sentences("timeline", event.kind, index=index, name=known[folder].name, time=time)
             link = f"teams/{known[folder].slug}.html"
-            yield Happening(event.at, track, "decided", text, one_line(event.body.get("reason", "")), link, event.index)
+            yield Happening(event.at, track, "decided", text, one_line(body.reason), link, event.index)
 
 
 def _commitments(view: Snapshot) -> Iterator[Happening]:
     for event in view.events():
         if event.at is None or event.track != EVERY_TRACK:
             continue
-        if event.kind == "commitment":
-            text, detail = "Solutions, rules and keys committed", f"SHA-256: {event.body['sha256']}"
+        if isinstance(event.body, CommitmentBody):
+            text, detail = "Solutions, rules and keys committed", f"SHA-256: {event.body.sha256}"
             yield Happening(event.at, "", "committed", text, detail, COMMITMENT, event.index)
-        elif event.kind == "reveal":
-            text, detail = "Commitment revealed", f"SHA-256: {event.body['commitment']}"
+        elif isinstance(event.body, RevealBody):
+            text, detail = "Commitment revealed", f"SHA-256: {event.body.commitment}"
             yield Happening(event.at, "", "revealed", text, detail, OPENING, event.index)
 
 
@@ -208,8 +218,8 @@ def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
         if event.at is not None and event.kind == "reveal" and event.track:
             link = f"{track}/split.json"
             yield Happening(event.at, track, "revealed", "Key of the split revealed", link=link, index=event.index)
-        if event.kind == "basis":
-            basis = recorded_basis(event.body, event.at)
+        if isinstance(event.body, RecordedBasis):
+            basis = event.body
             changed = () if before is None or by_erratum else changed_names(before, basis)
             if event.at is not None and changed:
                 text = f"Scoring changed: {', '.join(changed)}"
@@ -219,4 +229,4 @@ def _scoring(view: Snapshot, track: str) -> Iterator[Happening]:
                 text, link = "Hash of the key of the split published", f"{track}/split.json"
                 yield Happening(event.at, track, "split", text, f"SHA-256: {key}", link, event.index)
             before = basis
-        by_erratum = event.kind == "erratum" and event.body["state"] == "applied"
+        by_erratum = isinstance(event.body, AppliedErratumBody)

@@ -54,7 +54,15 @@ from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
 from scorer.settings.rules import KEY_FILE
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
-from scorer.store.events import EVERY_TRACK, INVALID, Event, RecordedBasis, declared, recorded_basis
+from scorer.store.events import (
+    EVERY_TRACK,
+    INVALID,
+    ErratumBody,
+    Event,
+    RecordedBasis,
+    bodies,
+    declared,
+)
 from scorer.store.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
@@ -300,8 +308,7 @@ def _load(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: P
 def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
     """The rules of a track by each basis of the record."""
     rules = RuleSet.of(track, store)
-    events = [event for event in view.events(track.name) if event.kind == "basis"]
-    return [rules.by(recorded_basis(event.body, event.at)) for event in events]
+    return [rules.by(basis) for _, basis in bodies(view.events(track.name), RecordedBasis)]
 
 
 def _row(line: LogLine, opened: Opened) -> dict[str, Any]:
@@ -378,9 +385,10 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
 def _since_version_1(view: Snapshot, track: Track) -> tuple[list[int | None], list[str]]:
     """The version of the log of each basis of a track, and the bases that changed what version 1 does not record."""
     events = view.events(track.name)
-    bases = [event for event in events if event.kind == "basis"]
+    recorded = list(bodies(events, RecordedBasis))
+    bases = [event for event, _ in recorded]
     plan = folded_phases(event for event in events if event.kind in DATES)
-    stated = [[(event.body.get("settings") or {}).get(key) for key in SINCE_VERSION_2] for event in bases]
+    stated = [[(basis.settings or {}).get(key) for key in SINCE_VERSION_2] for _, basis in recorded]
     pairs = zip(bases[1:], itertools.pairwise(stated), strict=True)
     changed = [event for event, (before, now) in pairs if before != now]
     late = [event for event in changed if not plan.all or (event.at is not None and plan.has_started(event.at))]
@@ -400,14 +408,13 @@ def _unexplained(view: Snapshot, track: Track) -> str:
         if event.kind in DATES:
             dates.append(event)
             plan = folded_phases(dates)
-        elif event.kind == "erratum":
-            promised = recorded_basis(event.body["basis"], event.at)
+        elif isinstance(event.body, ErratumBody) and event.kind == "erratum":
+            promised = event.body.basis
         elif content := committed.get(event.index):
             if has_started or before is None or committed_content(before, content.get("phases")) != content:
                 return f"event {event.index} commits to another basis than the last one before it, or after the start"
             is_committed, waiting = True, ""
-        elif event.kind == "basis":
-            basis = recorded_basis(event.body, event.at)
+        elif isinstance(basis := event.body, RecordedBasis):
             names = changed_names(before, basis) if before is not None and (is_committed or has_started) else ()
             if names and (promised is None or changed_names(promised, basis)):
                 # Before the start, it is committed to again.
@@ -435,7 +442,7 @@ def _proof(bundle: Bundle, challenge: Challenge, lines: Sequence[LogLine], opene
             plan = folded_phases(each for each in dates if each.index < event.index)
             text = receipt_text(challenge.name, event, plan, nonces[event.index], lines[event.index - 1])
             receipts[event.index] = f"{text}{signatures.get(text, '')}"
-    lost = lost_events(lines, {event.index: event.body for event in view.all_events if event.kind == "restored"})
+    lost = lost_events(lines, {event.index: event.values for event in view.all_events if event.kind == "restored"})
     secret = [line.index for line in lines if line.kind == "erratum" and line.index not in (*nonces, *lost)]
     return Proof(PublishedLog(tuple(lines)), nonces, key.hex(), receipts, secret)
 

@@ -21,6 +21,7 @@ from scorer.organising.restore import published_problem
 from scorer.organising.rules import RuleSet
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import RecordedBasis, bodies
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -77,9 +78,7 @@ def _site_problems(challenge: Challenge, store: Store) -> Iterator[str]:
 
 def _solution_problems(challenge: Challenge, store: Store) -> Iterator[str]:
     archive = store.archive(challenge.root)
-    wanted = {
-        event.body["solution"]: event for event in store.read(lambda view: view.events()) if event.kind == "basis"
-    }
+    wanted = {basis.solution: event for event, basis in bodies(store.read(lambda view: view.events()), RecordedBasis)}
     for solution, event in sorted(wanted.items()):
         path = archive.path(solution)
         try:

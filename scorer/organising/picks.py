@@ -17,10 +17,11 @@ from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, reco
 from scorer.live.metadata import body, value_text
 from scorer.live.now import Now, submissions_of
 from scorer.live.phases import closing, is_misdated
-from scorer.live.quotas import PickSource, picks
+from scorer.live.quotas import picks
 from scorer.organising.files import final_path
 from scorer.settings.metadata import Given, Stated, checked
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import PickSource
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store

@@ -41,7 +41,16 @@ from scorer.organising.rules import RuleSet, differing_settings
 from scorer.settings.published import OUTSIDE, Portable, portable
 from scorer.settings.rules import split_of
 from scorer.settings.tracks import FILE, Challenge, public_lists
-from scorer.store.events import EVERY_TRACK, Event, recorded_basis
+from scorer.store.events import (
+    EVERY_TRACK,
+    ArrivalBody,
+    CommitmentBody,
+    Event,
+    MetadataBody,
+    RecordedBasis,
+    RevealBody,
+    bodies,
+)
 from scorer.store.log import LOG, encoded, event_text, nonce_of, public_key
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -135,7 +144,7 @@ def public_texts(view: Snapshot, challenge: Challenge, settings: str, proof: Pro
 
 def public_files(view: Snapshot, challenge: Challenge, places: Iterable[str]) -> set[str]:
     """The names of the members that are files: those of the settings, solutions, lists and submissions."""
-    bases = [recorded_basis(event.body, event.at) for event in view.all_events if event.kind == "basis"]
+    bases = [basis for _, basis in bodies(view.all_events, RecordedBasis)]
     used = {digest for each in bases for digest in (each.basis.solution, each.items, each.excluded) if digest}
     submitted = present_digests(view) if challenge.publish_submissions else frozenset()
     files = {*(f"{CHALLENGE}{place}" for place in places), *(f"{SOLUTIONS}{digest}" for digest in used)}
@@ -162,9 +171,9 @@ def table_text(rows: Iterable[Mapping[str, Any]]) -> str:
 
 def _results(view: Snapshot, challenge: Challenge, events: Sequence[Event]) -> Iterator[Mapping[str, Any]]:
     """The results of submissions without bytes; those that were withdrawn have their places of a quota."""
-    digests = {event.body["digest"] for event in events if event.kind == "arrival"}
+    digests = {arrival.digest for _, arrival in bodies(events, ArrivalBody)}
     digests -= present_digests(view) if challenge.publish_submissions else set()
-    used = {event.body["solution"] for event in events if event.kind == "basis"}
+    used = {basis.solution for _, basis in bodies(events, RecordedBasis)}
     for row in dumped(view, RESULT_TABLE):
         if row["submission_digest"] in digests and row["solution_digest"] in used:
             yield row
@@ -192,8 +201,8 @@ def _check_recorded(view: Snapshot, by_files: Sequence[RuleSet]) -> None:
 
 def check_public(view: Snapshot, challenge: Challenge) -> None:
     """Raise ChallengeError if something that the public archive has is not public yet, or never."""
-    revealed = {event.body.get("commitment") for event in view.all_events if event.kind == "reveal"}
-    committed = [event.body["sha256"] for event in view.all_events if event.kind == "commitment"][-1:]
+    revealed = {reveal.commitment for _, reveal in bodies(view.all_events, RevealBody)}
+    committed = [commitment.sha256 for _, commitment in bodies(view.all_events, CommitmentBody)][-1:]
     for track in challenge.tracks:
         check_over(view, track)
         split = split_of(track)
@@ -209,8 +218,8 @@ def check_public(view: Snapshot, challenge: Challenge) -> None:
             f"the names of teams {'never become' if until == 'never' else 'are not'} public{shown_from(until)}, and "
             "events have them, whose hashes are in the log; so this challenge has no public archive"
         )
-    for event in view.all_events:
-        if event.kind == "metadata" and "never" in event.body["public"].values():
+    for event, stated in bodies(view.all_events, MetadataBody):
+        if "never" in stated.public.values():
             raise ChallengeError(
                 f"event {event.index} has metadata that never become public; an event is public as a whole, so this "
                 "challenge has no public archive"

@@ -43,6 +43,7 @@ from scorer.scoring.analysis.kept import Task, Words, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
+from scorer.store.events import ArrivalBody, bodies
 from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot, digest_of
 from scorer.store.store import Store
@@ -119,7 +120,7 @@ def _parts(now: Now, phase: Phase) -> list[object]:
     ]
     if basis is None:
         return parts
-    digests = {event.body["digest"] for event in events if event.kind == "arrival" and event.track == track.name}
+    digests = {arrival.digest for event, arrival in bodies(events, ArrivalBody) if event.track == track.name}
     failures = view.failures(basis)
     return [
         *parts,

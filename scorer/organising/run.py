@@ -103,7 +103,7 @@ def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:
     days of its quotas: pages do not show the time of the render. `pending` is as for `boards`.
     """
     last = view.all_events[-1:]  # a database that was restored may have the revision of another state
-    recorded = [view.identity, view.revision, *((event.index, str(event.at), event.body) for event in last)]
+    recorded = [view.identity, view.revision, *((event.index, str(event.at), event.text) for event in last)]
     files = {str(path): _digest(path) for path in _files_of_pages(challenge)}
     moments = {track.name: _moment(view, track) for track in challenge.tracks}
     parts = [code_digest(), recorded, pending, str(challenge.site_path), files, moments]

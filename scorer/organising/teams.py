@@ -25,7 +25,7 @@ from scorer.settings.loading import (
     toml_document,
 )
 from scorer.settings.tracks import FILE, Challenge
-from scorer.store.events import EVERY_TRACK
+from scorer.store.events import EVERY_TRACK, TeamBody, bodies
 from scorer.store.log import Kind, encoded
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
@@ -183,7 +183,7 @@ def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reason
 
     def changed(view: Snapshot) -> Added:
         _check(view.teams, settings)
-        before = {event.body["team"]: event.body["settings"] for event in view.events() if event.kind == "team"}
+        before = {body.team: body.settings.recorded() for _, body in bodies(view.events(), TeamBody)}
         events: list[tuple[Kind, dict[str, Any]]] = []
         for team in sorted(before.keys() | settings.keys()):
             old, new = before.get(team, {}), settings.get(team, {})

@@ -30,7 +30,7 @@ from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed
 from scorer.settings.tracks import Challenge
 from scorer.store.database import ReplacedError
-from scorer.store.events import Event, Submission
+from scorer.store.events import ArrivalBody, Event, FileBody, PickBody, Submission, bodies
 from scorer.store.sidecar import Archive, SourceError, content_of
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -338,8 +338,8 @@ class ArrivalLoop(Loop):
         while not self.stopped.is_set():
             events = self.since(known)
             known += len(events)
-            for event in filter(_is_handed_in, events):
-                teams[event.track].add(event.body["team"])
+            for event, arrival in _handed_in(events):
+                teams[event.track].add(arrival.team)
             if not teams:
                 self.stopped.wait(LOOK_EVERY)
                 continue
@@ -386,9 +386,9 @@ class RunLoop(Loop):
 
     def _state(self, view: Snapshot) -> tuple[object, ...] | None:
         """The revision and the time, by which the site may have to be rendered; None if it will change at once."""
-        for event in view.all_events[-_FEW:]:
+        for event, arrival in _handed_in(view.all_events[-_FEW:]):
             is_new = event.at is not None and view.now - event.at < AT_ONCE
-            if is_new and _is_handed_in(event) and not view.has_result(event.body["digest"]):
+            if is_new and not view.has_result(arrival.digest):
                 return None
         passed = [len(Now.of(view, track).phases.passed(view.now)) for track in self.challenge.tracks]
         return view.revision, passed, view.now.date()
@@ -400,10 +400,11 @@ def is_fresh(state: SubmissionState, now: datetime) -> bool:
     return state.source == SERVICE and state.recorded is not None and now - state.recorded < limit
 
 
-def _is_handed_in(event: Event) -> bool:
-    return event.kind == "arrival" and bool(event.body["source"] == SERVICE)
+def _handed_in(events: Iterable[Event]) -> Iterator[tuple[Event, ArrivalBody]]:
+    return ((event, arrival) for event, arrival in bodies(events, ArrivalBody) if arrival.source == SERVICE)
 
 
 def _needs_run(event: Event) -> bool:
     """Whether an event may decide what is scored, of any team."""
-    return event.kind not in _OF_NO_RUN and event.body.get("source") != SERVICE
+    is_of_service = isinstance(event.body, FileBody | PickBody) and event.body.source == SERVICE
+    return event.kind not in _OF_NO_RUN and not is_of_service

@@ -53,7 +53,7 @@ from scorer.organising.files import (
 from scorer.organising.teams import folder_called
 from scorer.settings.metadata import MetadataError, Stated, Value, checked, of_head
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Event, Submission
+from scorer.store.events import ArrivalBody, Event, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, iso_time, printable, printable_name, utc_moment
@@ -197,6 +197,7 @@ class Accepted:
     """That of the delivery."""
     event: Event
     """Its arrival."""
+    arrival: ArrivalBody
     receipt: str
     is_new: bool
     """Whether it was not accepted before."""
@@ -253,7 +254,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         known = followed.deliveries.get(key)
         is_new = known is None
         if known is not None:
-            if known.body["digest"] != delivery.upload.digest:
+            if known[1].digest != delivery.upload.digest:
                 raise RefusedError("conflict", "a file with other bytes was handed in with this id; use a new id")
             return []
         received = delivery.received.replace(microsecond=0)
@@ -269,16 +270,16 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
 
     store.record(track.name, decide)
     store.read(followed.follow)
-    event = followed.deliveries[key]
+    event, arrived = followed.deliveries[key]
     if any(state.index == event.index and state.present for state in followed.submissions(track.name, delivery.team)):
-        _place(track, event, ready)
+        _place(track, arrived, ready)
     ready.unlink(missing_ok=True)
-    return Accepted(delivery.id, event, followed.issuer.receipt(event), is_new)
+    return Accepted(delivery.id, event, arrived, followed.issuer.receipt(event), is_new)
 
 
-def _place(track: Track, event: Event, received: Path) -> None:
+def _place(track: Track, arrived: ArrivalBody, received: Path) -> None:
     """Give the file of an accepted delivery its final name, unless it has it."""
-    path = final_path(track, event.body["file"])
+    path = final_path(track, arrived.file)
     if path.exists():
         return
     try:
@@ -549,8 +550,7 @@ class _Look:
         if file.file + ERRORS in listed:
             path.put_next(ERRORS, None)
         self._note(key, version, RECEIPT)
-        received = datetime.fromisoformat(accepted.event.body["received"])
-        text = f"received as entry {accepted.event.index} at {utc_moment(received)}"
+        text = f"received as entry {accepted.event.index} at {utc_moment(accepted.arrival.received)}"
         return Collected(shown, "received" if accepted.is_new else "known", text)
 
     def _accepted(self, file: SubmissionFile, version: str, listing: Listing) -> Accepted:

@@ -33,7 +33,7 @@ from scorer.live.quotas import next_place
 from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
-from scorer.store.events import Basis, Event
+from scorer.store.events import AppliedErratumBody, Basis, Event, FileBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time, printable
 
@@ -75,15 +75,15 @@ def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Docume
 
 def accepted_document(accepted: Accepted, same_as: int | None) -> Document:
     """A delivery that is in the record; `same_as` is an earlier entry of the team with the same bytes."""
-    body = accepted.event.body
+    arrival = accepted.arrival
     return {
         "id": accepted.id,
         "index": accepted.event.index,
-        "team": printable(body["team"]),
+        "team": printable(arrival.team),
         "track": accepted.event.track,
-        "file": printable(body["file"]),
-        "sha256": body["digest"],
-        "received": iso_time(datetime.fromisoformat(body["received"])),
+        "file": printable(arrival.file),
+        "sha256": arrival.digest,
+        "received": iso_time(arrival.received),
         "state": "received",
         "same_as": same_as,
         "receipt": accepted.receipt,
@@ -141,7 +141,7 @@ def entry_documents(
         if entry.team != team:
             continue
         document = _entry_document(without_solution(entry, queries_are_public=queries_are_public), names)
-        document["id"] = followed.arrivals[entry.index].body.get("delivery")
+        document["id"] = followed.arrivals[entry.index][1].delivery
         document["counts"] = entry in counting
         has_closed = stays(states[entry.index].submission, now.phases, rules, view.now)
         if team in shown:
@@ -286,15 +286,16 @@ def event_documents(
             if event.index > since
             and (
                 event.kind in (*_SHOWN_EVENTS, *_OWN_EVENTS)
-                or (event.kind == "erratum" and event.body["state"] == "applied" and event.index <= erratum_until)
+                or (isinstance(event.body, AppliedErratumBody) and event.index <= erratum_until)
             )
         )
     for index, event in sorted({event.index: event for event in visible}.items()):
         document = {"index": index, "kind": event.kind, "at": iso_time(event.at) if event.at else None}
         document |= {"track": event.track} if event.track else {}
-        document |= {key: event.body[key] for key in ("reason", "phase", "end", "number") if key in event.body}
-        if event.kind in _OWN_EVENTS and "file" in event.body:
-            document |= {"file": printable(event.body["file"]), "sha256": event.body["digest"]}
+        values = event.values
+        document |= {key: values[key] for key in ("reason", "phase", "end", "number") if key in values}
+        if event.kind in _OWN_EVENTS and isinstance(event.body, FileBody):
+            document |= {"file": printable(values["file"]), "sha256": event.body.digest}
         yield document
 
 

@@ -240,8 +240,10 @@ class Service:
         """The entry of a team by the id of its delivery, or by its index. Raises RefusedError, also for one of another
         team.
         """
-        event = self.followed.delivered(track.name, team, name)
-        index = event.index if event else int(name) if name.isascii() and name.isdigit() and len(name) < 12 else 0
+        arrival = self.followed.delivered(track.name, team, name)
+        index = (
+            arrival[0].index if arrival else int(name) if name.isascii() and name.isdigit() and len(name) < 12 else 0
+        )
         for state in self.followed.submissions(track.name, team):
             if state.index == index:
                 return state

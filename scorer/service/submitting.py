@@ -365,7 +365,7 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
     async with service.handing_in:
         now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
         if known := service.followed.delivered(track, token.team, file):  # the button was pressed twice
-            return _back(track, entry=known.index)
+            return _back(track, entry=known[0].index)
         held = _of_page(service, token, fields)
         if not held.is_valid:
             raise RefusedError("invalid", "the file has errors; correct it and choose it again")
@@ -469,7 +469,7 @@ async def receipt(service: Service, request: Request) -> Response:
         states = [service.own_entry(track, token.team, which)]
     texts = {
         receipt_name(state.index, state.submission.file): service.followed.issuer.receipt(
-            service.followed.arrivals[state.index]
+            service.followed.arrivals[state.index][0]
         )
         for state in states
     }

@@ -7,14 +7,13 @@ Each kind of event has a model of its body, which checks what is read from a dat
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Annotated, Any, Literal, NamedTuple, Self, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_args
 
 import numpy as np
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from scorer.errors import Findings
 from scorer.lists import Counts
@@ -159,26 +158,6 @@ DEEPEST = 20
 """How deep the values of a bundle may be nested."""
 
 
-@dataclass(frozen=True, slots=True)
-class Event:
-    """A recorded event."""
-
-    index: int
-    track: str
-    kind: Kind
-    at: datetime | None
-    """When it was recorded, in UTC; None if schema 1 recorded it."""
-    body: Mapping[str, Any]
-    log: int | None = None
-    """The version of its line in the log; None is version 1."""
-
-
-def name_of(body: Mapping[str, Any], key: str) -> str:
-    """A name in the body of an arrival, as the system has it: schema 1 and 2 escaped it."""
-    name: str = body[key]
-    return name if body.get("names") == "raw" else unescaped(name)
-
-
 def time_of(text: str) -> datetime:
     """The time of a text. Raises ValueError if it is none, or has no zone."""
     time = datetime.fromisoformat(text)
@@ -211,10 +190,9 @@ def need(condition: object) -> None:
         raise ValueError("another value")
 
 
-def need_time(value: str, *, later: timedelta = timedelta(days=1_000_000)) -> None:
+def need_time(value: str) -> None:
     """Raise an error unless this is a time with a zone, to which as much as a grace can be added."""
-    need((datetime.fromisoformat(value) + later).tzinfo)
-    iso(datetime.fromisoformat(value))
+    iso(time_of(value) + timedelta(days=1_000_000))
 
 
 def need_digest(value: str) -> None:
@@ -248,21 +226,72 @@ def _checked(check: Callable[[Any], object]) -> AfterValidator:
     return AfterValidator(checked)
 
 
+def _time(text: Any) -> datetime:
+    need(isinstance(text, str))
+    time = time_of(text)
+    iso(time)
+    return time
+
+
+def _end_time(text: Any) -> datetime:
+    need(isinstance(text, str))
+    need_time(text)
+    return time_of(text)
+
+
 Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Time = Annotated[str, _checked(partial(need_time, later=timedelta(0)))]
-EndTime = Annotated[str, _checked(need_time)]
+Time = Annotated[datetime, BeforeValidator(_time)]
+OptionalTime = Annotated[datetime | None, BeforeValidator(_time)]
+"""None only where the key is missing."""
+EndTime = Annotated[datetime, BeforeValidator(_end_time)]
 Count = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
+Given = Annotated[str | None, Field(strict=True), _checked(lambda text: need(text is not None))]
+"""A text; None only where the key is missing."""
 Place = tuple[Count | None, Annotated[float | None, Field(strict=True)]]
 
 
+class Names(NamedTuple):
+    """What visitors see in the place of names in an event."""
+
+    team: Callable[[str], str]
+    """Given the folder of a team."""
+    file: Callable[[str], str]
+    row: Callable[[str], str]
+    """Given a row of a board: a folder as `printable_name` returns it, and perhaps the index of an entry after "/"."""
+
+
 class Body(BaseModel):
-    """The body of an event, with all of its keys; those that an event may lack have a default."""
+    """The body of an event, with all of its keys; those that an event may lack have a default.
+
+    A class says which keys are `plain`: they name no team and no file.
+    """
 
     model_config = ConfigDict(frozen=True)
 
+    _plain: ClassVar[tuple[str, ...]]
 
-class RecordedBasis(Body):
+    def __init_subclass__(cls, *, plain: tuple[str, ...], **others: Any) -> None:
+        """Take the plain keys of a class."""
+        super().__init_subclass__(**others)
+        cls._plain = plain
+
+    def without_names(self, names: Names) -> Self:
+        """What visitors see of it while names are hidden: plain keys, and others as `_named` returns them.
+
+        Each other key has its default. A body with plain keys only stays as it is.
+        """
+        if set(self._plain) == type(self).model_fields.keys():
+            return self
+        plain = {key: getattr(self, key) for key in self._plain}
+        return self.model_construct(None, **plain, **self._named(names))
+
+    def _named(self, names: Names) -> dict[str, Any]:  # noqa: ARG002
+        """The other keys that visitors see while names are hidden, with what they see."""
+        return {}
+
+
+class RecordedBasis(Body, plain=("solution", "matching", "version_1", "settings", "generations", "items")):
     """The basis of a track's board, as recorded."""
 
     solution: Digest
@@ -273,8 +302,6 @@ class RecordedBasis(Body):
     generations: dict[str, Any]
     items: str | None = None
     """The digest of the list of candidate items; None without one."""
-    at: datetime | None = Field(default=None, exclude=True)
-    """When it was recorded, in UTC; None if schema 1 recorded it."""
 
     @classmethod
     def of(
@@ -307,7 +334,13 @@ class RecordedBasis(Body):
         return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
 
 
-class _OfFile(Body):
+OF_FILE = "digest", "replaced_by", "source", "unscored", "reason"
+"""The plain keys of bodies about a file."""
+
+
+class FileBody(Body, plain=OF_FILE):
+    """Of an event about a file: a withdrawal, a return, a forgetting, and others with more keys; and a pick."""
+
     file: str
     digest: Digest
     replaced_by: Digest = ""
@@ -315,140 +348,217 @@ class _OfFile(Body):
     unscored: Flag = False
     reason: str = ""
 
+    def _named(self, names: Names) -> dict[str, Any]:
+        return {"file": names.file(self.file)}
 
-class _Arrival(_OfFile):
+
+class ArrivalBody(FileBody, plain=(*OF_FILE, "received", "absent_at", "delivery", "naming")):
+    """Of the arrival of a file."""
+
     team: str
     received: Time
     source: str
-    absent_at: Time = ""
+    absent_at: OptionalTime = None
     names: str = ""
-    delivery: str = ""
-    naming: str = ""
+    """``raw``; in an arrival that schema 1 or 2 recorded, empty, and there the names of team and file were escaped."""
+    delivery: Given = None
+    naming: Given = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_the_system_has_them(cls, values: Mapping[str, Any]) -> Mapping[str, Any]:
+        if values.get("names") == "raw":
+            return values
+        return {**values, "team": unescaped(values["team"]), "file": unescaped(values["file"])}
+
+    def _named(self, names: Names) -> dict[str, Any]:
+        return super()._named(names) | {"team": names.team(self.team), "names": "raw"}
 
 
-class _Amendment(_OfFile):
+class AmendmentBody(FileBody, plain=(*OF_FILE, "received")):
+    """Of an event that gives an entry another time of receipt."""
+
     received: Time
 
 
-class _Metadata(_OfFile):
+class MetadataBody(FileBody, plain=(*OF_FILE, "values", "public")):
+    """Of an event that records all metadata of an entry."""
+
     values: dict[str, str | int | float | bool]
     public: dict[str, Publicity]
     source: str
 
 
-class _Phases(Body):
-    phases: Annotated[list[Annotated[Any, AfterValidator(Phase.of_record)]], _checked(check_order)]
+class PhasesBody(Body, plain=("phases",)):
+    """Of an announcement of phases."""
+
+    phases: Annotated[tuple[Annotated[Phase, BeforeValidator(Phase.of_record)], ...], _checked(check_order)]
 
 
-class _Extension(Body):
+class ExtensionBody(Body, plain=("phase", "end", "reason")):
+    """Of an event that gives a phase another end."""
+
     phase: str
     end: EndTime
     reason: str
 
 
-class _Pick(Body):
+PickSource = Literal["folder", "command", "service"]
+"""Where picks come from: `scorer pick`, the service, or, in earlier versions, a file in the team's folder."""
+
+
+class PickBody(Body, plain=("source", "reason")):
+    """Of an event with the picks of a team from then on."""
+
     team: str
-    picks: list[_OfFile]
-    source: str
+    picks: tuple[FileBody, ...]
+    source: PickSource
     reason: str = ""
 
+    def _named(self, names: Names) -> dict[str, Any]:
+        return {"team": names.team(self.team), "picks": tuple(pick.without_names(names) for pick in self.picks)}
 
-class _Team(Body):
+
+class TeamBody(Body, plain=("reason",)):
+    """Of an event with all that is set for a team from then on."""
+
     team: str
-    settings: Annotated[dict[str, Any], _checked(lambda settings: TeamSettings(**_known(TeamSettings, settings)))]
+    settings: Annotated[TeamSettings, BeforeValidator(lambda settings: TeamSettings(**_known(TeamSettings, settings)))]
     reason: str
 
+    def _named(self, names: Names) -> dict[str, Any]:
+        into = self.settings.merged_into
+        settings = TeamSettings.model_construct(
+            merged_into=None if into is None else names.team(into),
+            disqualified=self.settings.disqualified,
+            withdrawn=self.settings.withdrawn,
+        )
+        return {"team": names.team(self.team), "settings": settings}
 
-class _Erratum(Body):
+
+class ErratumBody(Body, plain=("number", "state", "reason", "basis")):
+    """Of an erratum that is previewed, applied or cancelled."""
+
     number: int = Field(strict=True, ge=1)
     state: Literal["previewed", "applied", "cancelled"]
     reason: str
     basis: RecordedBasis
 
 
-class _Changes(Body):
+class ChangesBody(BaseModel):
+    """What an erratum changed on the board."""
+
     scales: Annotated[list[tuple[str, Count, Stage]], Field(min_length=2, max_length=2)]
     teams: list[tuple[str, Flag, Place, Place]]
     hidden: Flag
 
 
-class _AppliedErratum(_Erratum):
-    changes: _Changes
+class AppliedErratumBody(ErratumBody, plain=("number", "state", "reason", "basis")):
+    """Of an applied erratum."""
+
+    changes: ChangesBody
+
+    def _named(self, names: Names) -> dict[str, Any]:
+        rows = [(names.row(row), *rest) for row, *rest in self.changes.teams]
+        return {"changes": self.changes.model_copy(update={"teams": rows})}
 
 
-class _Commitment(Body):
+class CommitmentBody(Body, plain=("sha256", "opening")):
+    """Of a commitment."""
+
     sha256: Digest
     opening: Annotated[str, _checked(lambda opening: need(type(content_of(opening)["tracks"]) is dict))]
 
 
-class _Reveal(Body):
-    split_key: str = ""
-    commitment: str = ""
+class RevealBody(Body, plain=("split_key", "commitment")):
+    """Of an event that reveals the key of a split, or a commitment."""
+
+    split_key: Given = None
+    commitment: Given = None
 
 
-class _Log(Body):
+class LogBody(Body, plain=("version", "kinds")):
+    """Of the event from which on the log has another version."""
+
     version: Literal[2]
     kinds: Digest
     """Of the events before, as `kinds_digest` returns it."""
 
 
-class _Restored(Body):
+class RestoredBody(Body, plain=("from_", "to")):
     """The events after `from_` until `to` were lost."""
 
     from_: Count = Field(alias="from")
     to: Count
 
 
-class _Lost(Body):
+class LostBody(Body, plain=("kind", "leaf")):
+    """Of an event that is lost."""
+
     kind: Annotated[str, _checked(lambda kind: need(kind in KINDS[2]))]
     leaf: Digest
 
 
-class _Token(Body):
+class TokenBody(Body, plain=("state", "sha256")):
+    """Of an event about a token that is issued, or ended."""
+
     state: Literal["issued", "ended"]
     sha256: Digest
     team: str
 
+    def _named(self, names: Names) -> dict[str, Any]:
+        return {"team": names.team(self.team)}
 
-class _IssuedToken(_Token):
+
+class IssuedTokenBody(TokenBody, plain=("state", "sha256", "use", "expires")):
+    """Of an event that issues a token."""
+
     use: Literal["token", "invitation"]
     label: str
     expires: Time | None
 
+    def _named(self, names: Names) -> dict[str, Any]:
+        return super()._named(names) | {"label": ""}
+
 
 BODIES: Mapping[str, type[Body]] = {
-    "arrival": _Arrival,
-    **dict.fromkeys(("withdrawal", "return", "forgetting"), _OfFile),
-    "amendment": _Amendment,
-    "metadata": _Metadata,
+    "arrival": ArrivalBody,
+    **dict.fromkeys(("withdrawal", "return", "forgetting"), FileBody),
+    "amendment": AmendmentBody,
+    "metadata": MetadataBody,
     "basis": RecordedBasis,
-    "phases": _Phases,
-    "extension": _Extension,
-    "pick": _Pick,
-    "team": _Team,
-    **dict.fromkeys(("erratum", "preview", "cancellation"), _Erratum),
-    "log": _Log,
-    "restored": _Restored,
-    LOST: _Lost,
-    "commitment": _Commitment,
-    "reveal": _Reveal,
-    "token": _Token,
+    "phases": PhasesBody,
+    "extension": ExtensionBody,
+    "pick": PickBody,
+    "team": TeamBody,
+    **dict.fromkeys(("erratum", "preview", "cancellation"), ErratumBody),
+    "log": LogBody,
+    "restored": RestoredBody,
+    LOST: LostBody,
+    "commitment": CommitmentBody,
+    "reveal": RevealBody,
+    "token": TokenBody,
 }
 """The body of each kind of event."""
 
 WITH_STATE: Mapping[tuple[str, str], type[Body]] = {
-    ("erratum", "applied"): _AppliedErratum,
-    ("token", "issued"): _IssuedToken,
+    ("erratum", "applied"): AppliedErratumBody,
+    ("token", "issued"): IssuedTokenBody,
 }
 """The bodies of kinds that have more keys in a state."""
 
-_INNER: Mapping[str, type[BaseModel]] = {"picks": _OfFile, "phases": Phase, "basis": RecordedBasis, "changes": _Changes}
+_INNER: Mapping[str, type[BaseModel]] = {
+    "picks": FileBody,
+    "phases": Phase,
+    "basis": RecordedBasis,
+    "changes": ChangesBody,
+}
 """By a key of a body: the model of the value there, or of each value in a list there."""
 
 
-def check_body(kind: str, body: Mapping[str, Any]) -> None:
-    """Check the body of an event. Raises an error of `INVALID`."""
-    _model(kind, body).model_validate(body)
+def body_of(kind: str, values: Mapping[str, Any]) -> Body:
+    """The body of an event with these values. Raises an error of `INVALID` if they are none of its kind."""
+    return _model(kind, values).model_validate(values)
 
 
 def _model(kind: str, body: Mapping[str, Any]) -> type[Body]:
@@ -466,7 +576,7 @@ def _declared(model: type[BaseModel], value: Any, path: str, unknown: list[str])
         return [_declared(model, each, path, unknown) for each in value]
     if value is None:
         return None
-    known, settings = _known(model, value), TeamSettings if model is _Team else Track
+    known, settings = _known(model, value), TeamSettings if model is TeamBody else Track
     unknown += [f"{path}{key}" for key in value if key not in known]
     for key, inner in {**_INNER, "settings": settings}.items():
         if key in known and issubclass(model, Body):
@@ -474,24 +584,54 @@ def _declared(model: type[BaseModel], value: Any, path: str, unknown: list[str])
     return known
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """A recorded event."""
+
+    index: int
+    track: str
+    kind: Kind
+    at: datetime | None
+    """When it was recorded, in UTC; None if schema 1 recorded it."""
+    body: Body
+    text: str
+    """The body as JSON, as `encoded` returns it: hashes come from it, never from `body`."""
+    log: int | None = None
+    """The version of its line in the log; None is version 1."""
+
+    @classmethod
+    def of(
+        cls, index: int, track: str, kind: Kind, at: datetime | None, values: Mapping[str, Any], log: int | None
+    ) -> Event:
+        """The event with these values of its body. Raises an error of `INVALID` if they are none of its kind."""
+        return cls(index, track, kind, at, body_of(kind, values), encoded(values), log)
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The values of the body as the row has them, also those that its kind does not have."""
+        values: Mapping[str, Any] = json.loads(self.text)
+        return values
+
+
 def event_of(index: int, track: str, kind: Kind, at: str | None, body: str, log: int | None) -> Event:
-    """The event of a row. Raises ValueError, LookupError, TypeError or AttributeError if it is none."""
-    values = json.loads(body)
-    check_body(kind, values)
-    return Event(index, track, kind, None if at is None else time_of(at), values, log)
+    """The event of a row. Raises an error of `INVALID` if it is none."""
+    return Event.of(index, track, kind, None if at is None else time_of(at), json.loads(body), log)
 
 
-def recorded_basis(body: Mapping[str, Any], at: datetime | None) -> RecordedBasis:
-    """The basis that the body of an event records."""
-    return RecordedBasis.model_validate({**body, "at": at})
+_Body = TypeVar("_Body", bound=Body)
 
 
-def last_basis_event(events: Sequence[Event]) -> Event | None:
-    """The last event that records a basis, given the events of a track in order; None without one."""
-    return next((event for event in reversed(events) if event.kind == "basis"), None)
+def bodies(events: Iterable[Event], kind: type[_Body]) -> Iterator[tuple[Event, _Body]]:
+    """The events with bodies of a type, each with its body."""
+    return ((event, event.body) for event in events if isinstance(event.body, kind))
+
+
+def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
+    """The last basis that events record, given in order; None without one."""
+    return next((basis for _, basis in bodies(reversed(events), RecordedBasis)), None)
 
 
 def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[Kind, Mapping[str, Any]]]:
     """The event that records a basis, given the events of its track; none if the last basis is the same."""
-    last = last_basis_event(events)
-    return [] if last is not None and encoded(last.body) == encoded(body) else [("basis", body)]
+    last = next((event for event in reversed(events) if event.kind == "basis"), None)
+    return [] if last is not None and last.text == encoded(body) else [("basis", body)]

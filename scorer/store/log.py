@@ -207,13 +207,15 @@ class LogLine:
 def event_text(event: Event) -> bytes:
     """The text of an event for its leaf: JSON in ASCII with sorted keys and without spaces."""
     at = None if event.at is None else iso(event.at)
-    return text_of_fields(event.index, event.track, event.kind, at, event.body)
+    return text_of_fields(event.index, event.track, event.kind, at, event.text)
 
 
-def text_of_fields(index: int, track: str, kind: str, at: str | None, body: Mapping[str, Any]) -> bytes:
-    """The text of an event for its leaf, from its fields; `at` is as `iso` returns it."""
-    fields = {"at": at, "body": body, "index": index, "kind": kind, "track": track}
-    return encoded(fields).encode("ascii")
+def text_of_fields(index: int, track: str, kind: str, at: str | None, body: str) -> bytes:
+    """The text of an event for its leaf, from its fields; `at` is as `iso` returns it, `body` as `encoded` does."""
+    before, _, after = encoded({"at": at, "body": 0, "index": index, "kind": kind, "track": track}).partition(
+        '"body":0'
+    )
+    return f'{before}"body":{body}{after}'.encode("ascii")
 
 
 def nonce_of(key: bytes, index: int, text: bytes) -> bytes:
@@ -226,9 +228,9 @@ def leaf_of(nonce: bytes, text: bytes) -> bytes:
     return hashlib.sha256(b"\x00" + nonce + text).digest()
 
 
-def public_kind(kind: str, body: Mapping[str, Any]) -> str:
+def public_kind(kind: str, body: str) -> str:
     """The kind of an event in the log, given that in the record: of a lost one, that of before."""
-    return str(body["kind"]) if kind == LOST else kind
+    return str(json.loads(body)["kind"]) if kind == LOST else kind
 
 
 def kinds_digest(kinds: Iterable[str]) -> str:
@@ -246,12 +248,12 @@ def opened(key: bytes, event: Event) -> str:
 def log_lines(key: bytes, events: Iterable[Event], before: LogLine | None = None) -> Iterator[LogLine]:
     """The log of events without a gap, which follow the event of the line `before`."""
     times = ((event, None if event.at is None else iso(event.at)) for event in events)
-    fields = ((event.index, event.track, event.kind, at, event.body, event.log) for event, at in times)
+    fields = ((event.index, event.track, event.kind, at, event.text, event.log) for event, at in times)
     return chained(key, fields, before)
 
 
-Fields = tuple[int, str, str, str | None, Mapping[str, Any], int | None]
-"""Of an event: index, track, kind, time, body, and the version of the log; None is version 1."""
+Fields = tuple[int, str, str, str | None, str, int | None]
+"""Of an event: index, track, kind, time, body as `encoded` returns it, and version of the log; None is version 1."""
 
 
 def chained(key: bytes, events: Iterable[Fields], before: LogLine | None = None) -> Iterator[LogLine]:
@@ -259,7 +261,7 @@ def chained(key: bytes, events: Iterable[Fields], before: LogLine | None = None)
     head, epoch = (before.head, before.epoch) if before is not None else (START, 1)
     for index, track, kind, at, body, version in events:
         text = text_of_fields(index, track, kind, at, body)
-        leaf = bytes.fromhex(body["leaf"]) if kind == LOST else leaf_of(nonce_of(key, index, text), text)
+        leaf = bytes.fromhex(json.loads(body)["leaf"]) if kind == LOST else leaf_of(nonce_of(key, index, text), text)
         epoch += public_kind(kind, body) == "restored"
         line = LogLine(index, public_kind(kind, body), leaf, b"", version or 1, epoch)
         head = line.head_after(head)

@@ -20,14 +20,14 @@ from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import (
     EVERY_TRACK,
+    ArrivalBody,
     Basis,
     Event,
     RecordedBasis,
     ScannedFile,
+    bodies,
     event_of,
-    last_basis_event,
-    name_of,
-    recorded_basis,
+    last_basis,
 )
 from scorer.store.log import RESOLUTION, iso
 from scorer.wording import iso_time, shortened
@@ -192,7 +192,7 @@ class Rows:
         """The same state with only these events, of a track and of the whole challenge, and only the outcomes of the
         submissions that arrive in them: what it costs to read does not depend on the other submissions.
         """
-        digests = frozenset(str(event.body["digest"]) for event in events if event.kind == "arrival")
+        digests = frozenset(arrival.digest for _, arrival in bodies(events, ArrivalBody))
         view = replace(self, only=digests, _results={})
         view._events_of[track] = view._events_of[None] = tuple(events)
         return view
@@ -200,18 +200,15 @@ class Rows:
     @cached_property
     def teams(self) -> tuple[str, ...]:
         """The names of all teams of all tracks, in the order in which their first submissions were recorded."""
-        return tuple(dict.fromkeys(name_of(event.body, "team") for event in self.events() if event.kind == "arrival"))
+        return tuple(dict.fromkeys(arrival.team for _, arrival in bodies(self.events(), ArrivalBody)))
 
     def recorded_basis(self, track: str) -> RecordedBasis | None:
         """The basis of a track's board; None if it has never been scored.
 
         Before the first basis was recorded, it is that one: results do not depend on when they were computed.
         """
-        event = last_basis_event(self.events(track))
-        if event is None:
-            first = (event for event in self.all_events if event.kind == "basis" and event.track == track)
-            event = next(first, None)
-        return None if event is None else recorded_basis(event.body, event.at)
+        recorded = (basis for event, basis in bodies(self.all_events, RecordedBasis) if event.track == track)
+        return last_basis(self.events(track)) or next(recorded, None)
 
     def solution_row(self, digest: str) -> Any:
         """The row of a solution. Raises StoreError if it is not stored."""
@@ -317,7 +314,7 @@ def forgotten(matching: str, event: int) -> str:
 def _is_until(event: Event, moment: datetime | int) -> bool:
     if isinstance(moment, int):
         return event.index <= moment
-    at = datetime.fromisoformat(event.body["received"]) if event.kind == "arrival" else event.at
+    at = event.body.received if isinstance(event.body, ArrivalBody) else event.at
     return at is None or at <= moment
 
 

@@ -25,7 +25,7 @@ from scorer.scoring.outcomes import (
 )
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import EVERY_TRACK, Basis, Event, FolderScan, ScannedFile, declared
+from scorer.store.events import EVERY_TRACK, Basis, Event, FolderScan, PhasesBody, ScannedFile, bodies, declared
 from scorer.store.log import LOG_VERSION, LOST, Kind, LogLine, encoded, iso, kinds_digest, public_kind
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
@@ -205,8 +205,9 @@ class Store:
         def work(connection: Connection) -> bool:
             view = self._snapshot(connection)
             added = decide(view)
-            phases = (phase for event in view.all_events if event.kind == "phases" for phase in event.body["phases"])
-            may_be_frozen = any(phase["freeze"] for phase in phases)
+            may_be_frozen = any(
+                phase.freeze for _, announced in bodies(view.all_events, PhasesBody) for phase in announced.phases
+            )
             store_rows.drop_outcomes(connection, digest, view.next_index if may_be_frozen else None)
             return self._append(connection, [(track, *event) for event in added])
 
@@ -233,7 +234,7 @@ class Store:
         statement = select(columns.index, columns.log).order_by(columns.index.desc()).limit(1)
         last, version = connection.execute(statement).first() or (0, LOG_VERSION)
         if added and version is None:
-            kinds = (public_kind(event.kind, event.body) for event in self._snapshot(connection).all_events)
+            kinds = (public_kind(event.kind, event.text) for event in self._snapshot(connection).all_events)
             added = [(EVERY_TRACK, "log", {"version": LOG_VERSION, "kinds": kinds_digest(kinds)}), *added]
         at = iso(self._clock())
         rows = [

@@ -29,11 +29,12 @@ from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, che
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import (
-    ABOUT_SUBMISSIONS,
     INVALID,
+    ArrivalBody,
     Basis,
+    FileBody,
     StoredSolution,
-    check_body,
+    body_of,
     declared,
     is_whole_number,
     need,
@@ -80,12 +81,13 @@ def record_problems(store: Store) -> Iterator[str]:
         return
     known: set[tuple[str, str]] = set()
     for event in events:
-        if event.kind == "arrival":
-            known.add((event.track, event.body["digest"]))
-        elif event.kind in ABOUT_SUBMISSIONS and (event.track, event.body["digest"]) not in known:
-            file = printable_name(event.body["file"])
+        body = event.body
+        if isinstance(body, ArrivalBody):
+            known.add((event.track, body.digest))
+        elif isinstance(body, FileBody) and (event.track, body.digest) not in known:
+            file = printable_name(body.file)
             yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {db.RESTORE}"
-        if unknown := declared(event.kind, event.body)[1]:
+        if unknown := declared(event.kind, event.values)[1]:
             keys = joined([quoted(key) for key in dict.fromkeys(unknown)])
             yield f"event {event.index} ({event.kind}): has the unknown {keys}; pages leave it out, the archive cannot"
 
@@ -377,7 +379,7 @@ def _entering(table: sa.Table, row: Mapping[str, Any], number: int, version: int
 def _check_row(table: sa.Table, row: Any) -> None:
     """Check what the type and the value of one column do not show. Raises an error of `INVALID`."""
     if table is db.event_table:
-        check_body(row.kind, read_json(row.body))
+        body_of(row.kind, read_json(row.body))
     if table is db.solution_table:
         check_ids(row.queries, row.flagged)
     if table is db.result_table:

@@ -29,7 +29,7 @@ from scorer.files import chunks_of, digest_of
 from scorer.limits import DOTS, SETTINGS_BYTES, is_quickly_parsed
 from scorer.settings.rules import SHA256
 from scorer.store.documents import Manifest
-from scorer.store.log import ABOUT_RECORD, KINDS, LOST, START, Fields, LogLine, chained, iso, secret_of
+from scorer.store.log import ABOUT_RECORD, KINDS, LOST, START, Fields, LogLine, chained, encoded, iso, secret_of
 from scorer.verification.log import (
     Verified,
     about_record,
@@ -337,7 +337,7 @@ def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) ->
     yield Verified(f"the record has the events 1 to {manifest.events:,}, without a gap", lacking)
     head = (lines[-1].head if lines else START).hex()
     yield compared(f"the log of the record has the head {manifest.head}", head == manifest.head, f"its head is {head}")
-    if bodies := {index: body for index, _, kind, _, body, _ in events if kind in ABOUT_RECORD}:
+    if bodies := {index: json.loads(body) for index, _, kind, _, body, _ in events if kind in ABOUT_RECORD}:
         yield from about_record(lines, bodies)
     if public is not None:
         yield from _agreement(lines, public)
@@ -371,7 +371,7 @@ def _event(row: dict[str, Any]) -> Fields:
     if not isinstance(track, str) or not isinstance(kind, str):
         raise TypeError(row)
     check_about_record(index, kind, body)
-    return index, track, kind, None if at is None else iso(datetime.fromisoformat(at)), body, version
+    return index, track, kind, None if at is None else iso(datetime.fromisoformat(at)), encoded(body), version
 
 
 def _agreement(lines: Sequence[LogLine], public: Sequence[LogLine]) -> Iterator[Verified]:

@@ -123,8 +123,8 @@ class TestTabs:
         monkeypatch.setattr("scorer.service.state.accept", accepting)
         assert one.post(action="hand-in", **held).status_code == 303
         assert answers == [303]
-        (event,) = found.service.followed.deliveries.values()
-        assert (found.live.folder / "submissions" / event.body["file"]).read_text() == GOOD
+        ((_, arrival),) = found.service.followed.deliveries.values()
+        assert (found.live.folder / "submissions" / arrival.file).read_text() == GOOD
         assert "poor.txt" in two.page()
         assert two.post(action="hand-in", **two.held()).status_code == 303
         assert len(found.service.followed.deliveries) == 2

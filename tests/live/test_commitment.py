@@ -355,7 +355,7 @@ def test_errata_are_listed_with_what_they_changed(live: Committed) -> None:
     live.apply(day(12))
     live.rendered(day(13))
 
-    (index,) = (event.index for event in live.events("erratum") if event.body["state"] == "applied")
+    (index,) = (event.index for event in live.events("erratum") if event.values["state"] == "applied")
     assert live.document()["errata"] == [
         {"track": "main", "number": 1, "index": index, "changed": ["list_length", "solution"]}
     ]
@@ -423,7 +423,7 @@ def test_a_reveal_publishes_keys_and_the_commitment(
         f"the commitment with the SHA-256 {made.sha256} is revealed; `scorer render` publishes it\n"
     )
     assert second.out == first.out.replace("is revealed; `scorer render` publishes it", "was revealed before")
-    assert [event.body for event in live.events("reveal")] == [{"split_key": KEY}, {"commitment": made.sha256}]
+    assert [event.values for event in live.events("reveal")] == [{"split_key": KEY}, {"commitment": made.sha256}]
     assert kinds(live)[-2:] == [("lists", "reveal"), ("", "reveal")]
 
 

@@ -89,7 +89,7 @@ def test_an_erratum_that_the_earlier_version_previewed_is_applied(live: Live) ->
     seal(place, event_table)
 
     assert live.apply(day(12))[0].number == 1
-    assert [(event.kind, event.body.get("state"), event.log) for event in live.events()[-4:]] == [
+    assert [(event.kind, event.values.get("state"), event.log) for event in live.events()[-4:]] == [
         ("erratum", "previewed", None),
         ("log", None, 2),
         ("erratum", "applied", 2),
@@ -134,7 +134,7 @@ def test_the_same_preview_again_records_nothing(live: Live) -> None:
 
     live.write_solution(SOLUTION.replace("d|2", "d|3"))
     assert live.preview(day(13)).teams[0].team.folder == "amber"
-    assert [(event.body["number"], event.body["state"]) for event in live.events("preview")] == [
+    assert [(event.values["number"], event.values["state"]) for event in live.events("preview")] == [
         (1, "previewed"),
         (1, "previewed"),
     ]
@@ -155,7 +155,7 @@ def test_apply_moves_the_board_and_publishes_the_reason(live: Live) -> None:
     assert leaders(live, 12) == ["birch", "amber", "cedar"]
     last = live.events()[-2:]
     assert [(event.kind, event.at) for event in last] == [("erratum", day(12)), ("basis", day(12))]
-    assert last[0].body["basis"] == last[1].body
+    assert last[0].values["basis"] == last[1].values
     assert leaders(live, 13) == list(ranks_after_run(live, day(13)))
     assert live.events()[-1].index == last[1].index
 
@@ -350,7 +350,7 @@ def test_a_changed_list_of_items_is_an_erratum(tmp_path: Path) -> None:
     live.apply(day(12))
 
     bases = live.events("basis")
-    assert len({event.body["items"] for event in bases}) == len(bases) == 2
+    assert len({event.values["items"] for event in bases}) == len(bases) == 2
 
 
 def test_an_erratum_concerns_one_track(tmp_path: Path) -> None:
@@ -417,7 +417,9 @@ def test_a_run_that_was_planned_before_an_erratum_does_not_undo_it(live: Live) -
 
     live.do(day(11), overtaken)
 
-    assert live.events("erratum", "basis")[-1].body["solution"] == live.events("erratum")[-1].body["basis"]["solution"]
+    assert (
+        live.events("erratum", "basis")[-1].values["solution"] == live.events("erratum")[-1].values["basis"]["solution"]
+    )
     assert leaders(live, 13)[0] == "birch"
 
 
@@ -459,7 +461,7 @@ def test_a_preview_shows_the_final_scores_that_visitors_do_not_see(live: Live, t
     assert live.apply(day(12))[1] == found
     live.run(day(31))
     assert [*ranks(live.board(day(31)))] == [each.team.folder for each in found.final.teams]
-    assert live.events("erratum")[-1].body["changes"].keys() == {"scales", "teams", "hidden"}
+    assert live.events("erratum")[-1].values["changes"].keys() == {"scales", "teams", "hidden"}
 
 
 def test_the_published_tables_are_the_boards_before_and_after(live: Live) -> None:

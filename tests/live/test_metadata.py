@@ -143,7 +143,7 @@ class TestFields:
 
     def test_they_hold_for_all_tracks_and_are_no_setting_of_scores(self, live: Live) -> None:
         assert live.track.metadata == fields()
-        assert not any("metadata" in basis.body["settings"] for basis in live.events("basis"))
+        assert not any("metadata" in basis.values["settings"] for basis in live.events("basis"))
 
 
 class TestReading:
@@ -243,7 +243,7 @@ class TestFolder:
         live.put("blue/1.txt", lists(4, 5), START)
         live.put("blue/1.txt.meta.yaml", "system: a\nseconds: fast\n", START)
         work = live.run(START)
-        assert [event.body["team"] for event in live.events("arrival")] == []
+        assert [event.values["team"] for event in live.events("arrival")] == []
         told = sorted(map(str, work.skipped))
         assert "amber/1.txt: the metadata are invalid: system: is missing; expected a text; skipped" in told[0]
         assert 'blue/1.txt: the metadata are invalid: line 2: seconds: found "fast"' in " ".join(told)
@@ -255,7 +255,7 @@ class TestFolder:
         live.put("amber/ir-metadata.yml", "seconds: 7\nmethod: {kind: manual}\n", START)
         live.put("amber/2.run.meta.json", '{"system": "mine"}', START)
         live.run(START)
-        stated = {event.body["file"]: event.body["values"] for event in live.events("metadata")}
+        stated = {event.values["file"]: event.values["values"] for event in live.events("metadata")}
         assert stated == {
             "main/amber/1.run": {"system": "BM25", "kind": "Manual", "seconds": 7},
             "main/amber/2.run": {"system": "mine", "kind": "Manual", "seconds": 7},
@@ -274,15 +274,15 @@ class TestFolder:
         assert "the earlier ones stay" in " ".join(work.warnings)
         live.put("amber/1.txt.meta.yaml", "system: c\n", START)
         live.run(END)
-        assert [event.body["values"] for event in live.events("metadata")] == [
+        assert [event.values["values"] for event in live.events("metadata")] == [
             {"system": "a"},
             {"system": "b", "llm": False},
         ]
         live.do(
             END, lambda challenge, store: amend_metadata(challenge, store, "main/amber/1.txt", ["seconds=3"], "asked")
         )
-        assert live.events("metadata")[-1].body["values"] == {"system": "b", "llm": False, "seconds": 3}
-        assert live.events("metadata")[-1].body["reason"] == "asked"
+        assert live.events("metadata")[-1].values["values"] == {"system": "b", "llm": False, "seconds": 3}
+        assert live.events("metadata")[-1].values["reason"] == "asked"
 
 
 def handed_in(live: Live) -> None:
@@ -512,7 +512,7 @@ class TestService:
         assert service.entry("amber", delivery)["metadata"] == {"system": "b"}
         service.now = day(20, 2)
         assert correct("system: c") == 403
-        assert [event.body["values"] for event in service.live.events("metadata")] == [VALUES, {"system": "b"}]
+        assert [event.values["values"] for event in service.live.events("metadata")] == [VALUES, {"system": "b"}]
 
     def test_they_are_parsed_where_nobody_waits(self, service: Served, monkeypatch: pytest.MonkeyPatch) -> None:
         """Not in the loop of the web server, not in the thread that writes, and not for an entry that is not there."""
@@ -550,7 +550,7 @@ class TestService:
         handed = visitor.post(action="hand-in", **visitor.held(), **{"meta.system": '"><b>', "meta.llm": "yes"})
         assert handed.status_code == 303
         (event,) = service.live.events("metadata")
-        assert event.body["values"] == {"system": '"><b>', "llm": True}
+        assert event.values["values"] == {"system": '"><b>', "llm": True}
         index = event.index - 1
         page = visitor.page(describe=str(index))
         assert "<option selected>yes</option>" in page
@@ -633,7 +633,7 @@ class TestService:
         digest = hashlib.sha256(GOOD.encode()).hexdigest()
         assert re.match(rf"\S+: received as entry \d+ of team amber in track main at \S+\nsha256 {digest}\n", done.out)
         (event,) = service.live.events("metadata")
-        assert event.body["values"] == {**VALUES, "system": "a=\N{SNOWMAN}"}
+        assert event.values["values"] == {**VALUES, "system": "a=\N{SNOWMAN}"}
         same = here(*to, "--meta", stated)
         assert (same.code, f"has the bytes of entry {event.index - 1} of track main" in same.err) == (1, True)
         assert len(service.live.events("metadata")) == 1
@@ -652,7 +652,7 @@ class TestService:
         challenge = service.live.challenge
         list(collect(service.store, challenge, challenge.track("main"), str(inbox)))
         (event,) = service.live.events("metadata")
-        assert event.body["values"] == VALUES
+        assert event.values["values"] == VALUES
         assert "system: is missing" in (inbox / "blue" / "run.txt.errors.txt").read_text()
         assert (inbox / "amber" / "run.txt.receipt.txt").exists()
 
@@ -663,7 +663,7 @@ def test_the_organiser_corrects_with_a_command(live: Live) -> None:
     live.run(SECOND_END)
     amend = ("amend", "main/amber/1.txt", "--reason", "Mail", "--challenge", live.folder)
     assert here(*amend, "--meta", "seconds=9", "--meta", "kind=automatic").code == 0
-    assert live.events("metadata")[-1].body["values"] == {**VALUES, "seconds": 9, "kind": "Automatic"}
+    assert live.events("metadata")[-1].values["values"] == {**VALUES, "seconds": 9, "kind": "Automatic"}
     assert "allowed: a number in s" in here(*amend, "--meta", "seconds=x").err
     assert "unknown (did you mean seconds?)" in here(*amend, "--meta", "second=1").err
     assert "one of --received and --meta" in here(*amend).err

@@ -22,8 +22,8 @@ from scorer.organising.paper import paper_files
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend, amend_metadata, forget, pick
 from scorer.organising.public import export_public
-from scorer.settings.loading import read_challenge
-from scorer.store.events import BODIES, WITH_STATE
+from scorer.settings.loading import TeamSettings, read_challenge
+from scorer.store.events import BODIES, WITH_STATE, Body, ChangesBody, Names
 from scorer.store.log import KINDS, encoded
 from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
@@ -63,7 +63,7 @@ def decided(folder: Path, one: str, two: str) -> Live:
     for minute, (file, text) in enumerate(((f"{one}/{one}.txt", GOOD), (f"{two}.txt", POOR), (f"{one}/b.txt", OTHER))):
         live.put(file, text, day(11, 12, minute))
     live.run(day(11, 13))
-    index = {event.body["file"]: str(event.index) for event in live.events("arrival")}
+    index = {event.values["file"]: str(event.index) for event in live.events("arrival")}
     first, second, third = (index[f"main/{file}"] for file in (f"{one}/{one}.txt", f"{two}.txt", f"{one}/b.txt"))
     live.do(day(11, 14), lambda challenge, store: pick(challenge, store, [first, third], reason="By mail."))
     live.do(day(11, 14), lambda challenge, store: pick(challenge, store, [second], reason="By mail."))
@@ -109,10 +109,10 @@ def test_no_public_byte_has_a_key_that_the_record_does_not_know(tmp_path: Path) 
     live.apply(day(13, 15))
     events = live.events()
     assert {event.kind for event in events} == KINDS[2] - {"reveal", "return", "cancellation", "log", "restored"}
-    bodies = {event.index: with_unknown_keys(dict(event.body)) for event in events}
+    bodies = {event.index: with_unknown_keys(dict(event.values)) for event in events}
     with live.store(day(13, 16)) as store:
         for event in events:
-            added = [(event.track, event.kind, event.body), (event.track, event.kind, bodies[event.index])]
+            added = [(event.track, event.kind, event.values), (event.track, event.kind, bodies[event.index])]
             with pytest.raises(TypeError, match=f"the kind {event.kind} has no .*{UNKNOWN}; declare"):
                 store.record_all(partial(_always, added))
     assert live.events() == events
@@ -133,47 +133,26 @@ def test_no_public_byte_has_a_key_that_the_record_does_not_know(tmp_path: Path) 
     assert first.startswith(f'event 1 (phases): has the unknown "{UNKNOWN}" and "phases.{UNKNOWN}"; pages leave')
 
 
-PUBLIC = {
-    "arrival": {"digest", "received", "source", "absent_at", "delivery", "naming", "replaced_by", "unscored", "reason"},
-    "withdrawal": {"digest", "replaced_by", "source", "unscored", "reason"},
-    "return": {"digest", "replaced_by", "source", "unscored", "reason"},
-    "forgetting": {"digest", "replaced_by", "source", "unscored", "reason"},
-    "amendment": {"digest", "received", "replaced_by", "source", "unscored", "reason"},
-    "metadata": {"digest", "values", "public", "replaced_by", "source", "unscored", "reason"},
-    "basis": {"solution", "matching", "version_1", "settings", "generations", "items"},
-    "phases": {"phases"},
-    "extension": {"phase", "end", "reason"},
-    "pick": {"source", "reason"},
-    "team": {"reason"},
-    **{key: {"number", "state", "reason", "basis"} for key in ("erratum", "preview", "cancellation")},
-    "log": {"version", "kinds"},
-    "restored": {"from", "to"},
-    "lost": {"kind", "leaf"},
-    "commitment": {"sha256", "opening"},
-    "reveal": {"split_key", "commitment"},
-    "token": {"state", "sha256", "use", "expires"},
-}
-"""What pages may see of the body of each kind of event while names are hidden."""
-
-REPLACED = {
-    **{kind: {"file"} for kind in ("withdrawal", "return", "forgetting", "amendment", "metadata")},
-    "arrival": {"team", "file", "names"},
-    "pick": {"team", "picks"},
-    "team": {"team", "settings"},
-    "erratum": {"changes"},
-    "token": {"team"},
-}
-"""What pages see in another form."""
+NO_CHANGES = ChangesBody.model_construct(scales=[], teams=[("alder", False, (1, 0.5), (2, 0.4))], hidden=False)
 
 
-def test_each_key_of_an_event_is_public_or_replaced_or_hidden() -> None:
-    """A new kind, or a new key of one, belongs into a table here, and into `Pseudonyms` if it names somebody."""
-    assert set(BODIES) == set(PUBLIC) == KINDS[2] | {"lost"}
-    for kind, public in PUBLIC.items():
-        models = [BODIES[kind], *(model for (each, _), model in WITH_STATE.items() if each == kind)]
-        fields = [item for model in models for item in model.model_fields.items()]
-        keys = {field.alias or key for key, field in fields if not field.exclude}
-        assert keys - {"label"} == public | REPLACED.get(kind, set())
+@pytest.mark.parametrize(
+    "model", dict.fromkeys([*BODIES.values(), *WITH_STATE.values()]), ids=lambda each: each.__name__
+)
+def test_a_new_key_of_an_event_is_hidden_with_names(model: type[Body]) -> None:
+    """Visitors see the keys that a body lists, and no others; what they see of names has no name."""
+    facts = dict.fromkeys(model.model_fields, "alder")
+    parts = {"picks": (), "settings": TeamSettings.model_construct(merged_into="alder"), "changes": NO_CHANGES}
+    plain = dict.fromkeys(model._plain, "plain")
+
+    class Newer(model, plain=model._plain):  # type: ignore[valid-type, misc, call-arg]
+        captain: str = "nobody"
+
+    body = Newer.model_construct(None, **facts | parts | plain, captain="alder")
+    shown = body.without_names(Names(*[lambda _: "hidden"] * 3))
+    assert shown.captain == "nobody"
+    assert "alder" not in repr(shown)
+    assert {key: getattr(shown, key) for key in plain} == plain
 
 
 def test_names_are_never_public(tmp_path: Path) -> None:

@@ -902,7 +902,7 @@ def test_a_run_records_files_in_order_of_time_within_each_track(two_tracks: Live
     two_tracks.run(START + DAY)
 
     with two_tracks.store() as store:
-        arrivals = store.read(lambda view: [event.body["file"] for event in view.events() if event.kind == "arrival"])
+        arrivals = store.read(lambda view: [event.values["file"] for event in view.events() if event.kind == "arrival"])
     assert arrivals == ["main/b/1", "main/b/2", "main/a/1", "other/a/1"]
 
 

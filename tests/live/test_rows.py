@@ -197,6 +197,6 @@ def test_the_default_is_not_recorded(tmp_path: Path) -> None:
         live.put("alder/a.txt", GOOD, BEFORE)
         live.run(day(6))
         (basis,) = live.events("basis")
-        recorded.append(basis.body["settings"])
+        recorded.append(basis.values["settings"])
     assert recorded[0] == recorded[1]
     assert recorded[2] == {**recorded[0], "rows": "entry", "rows_per_team": 3}

@@ -730,7 +730,7 @@ def test_a_revealed_key_is_published_with_the_queries(run_challenge: Path, termi
     assert kinds(run_challenge).count("reveal") == 1
     with Store.open(run_challenge / "scores.db") as store:
         (event,) = (event for event in store.read(lambda view: view.events("main")) if event.kind == "reveal")
-    assert event.body == {"split_key": KEY.hex()}
+    assert event.values == {"split_key": KEY.hex()}
     chosen = preliminary()
     assert published(run_challenge) == {
         "version": 1,

@@ -162,7 +162,9 @@ def three_teams(place: str) -> Store:
 def team_events(store: Store) -> list[tuple[str, dict[str, Any], str]]:
     """The team, the settings and the reason of each event about a team."""
     events = store.read(lambda view: view.events())
-    return [(each.body["team"], each.body["settings"], each.body["reason"]) for each in events if each.kind == "team"]
+    return [
+        (each.values["team"], each.values["settings"], each.values["reason"]) for each in events if each.kind == "team"
+    ]
 
 
 def test_settings_are_recorded_once_and_a_team_that_left_the_file_has_none(place: str) -> None:
@@ -217,7 +219,7 @@ def settings_events(*settings: tuple[str, dict[str, Any]], renamed: tuple[int, .
     """Events that set these settings one after the other, with the indexes 1, 2, ...; `renamed` have no reason."""
     reasons = ("" if index in renamed else f"reason {index}" for index in range(1, len(settings) + 1))
     return [
-        Event(index, "", "team", UPDATED, {"team": team, "settings": values, "reason": reason})
+        Event.of(index, "", "team", UPDATED, {"team": team, "settings": values, "reason": reason}, None)
         for index, ((team, values), reason) in enumerate(zip(settings, reasons, strict=True), 1)
     ]
 

@@ -353,7 +353,7 @@ def test_a_look_is_stored_with_what_it_recorded(tmp_path: Path) -> None:
 def events(live: Live) -> list[dict[str, object]]:
     """The bodies of all events, with their kinds."""
     with live.store() as store:
-        return [{"kind": each.kind, **each.body} for each in store.read(lambda view: view.events())]
+        return [{"kind": each.kind, **each.values} for each in store.read(lambda view: view.events())]
 
 
 def test_the_last_look_is_known_without_derived_rows(tmp_path: Path) -> None:

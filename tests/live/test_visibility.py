@@ -206,5 +206,5 @@ def test_the_table_is_a_rule(tmp_path: Path) -> None:
         return store.read(lambda view: Now.of(view, challenge.tracks[0]).track.hidden)
 
     assert live.do(START + HOUR, hidden) == {"score", "board"}
-    recorded = live.events("basis")[-1].body["settings"]["visibility"]
+    recorded = live.events("basis")[-1].values["settings"]["visibility"]
     assert recorded == {"score": {"team": "now", "everyone": "final"}, "board": "close"}

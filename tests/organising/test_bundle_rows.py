@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
-from scorer.store.events import INVALID, check_body
+from scorer.store.events import INVALID, body_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.transfer import TABLES
 from scorer.verification.bundle import EVENTS, INDEX
@@ -132,8 +132,8 @@ def test_the_bundle_is_imported() -> None:
 def test_what_a_body_may_have_is_checked_too() -> None:
     """The digest of the content that replaced a withdrawn entry; a bundle of this version has it."""
     body = {"file": "main/a/1", "digest": "0" * 64}
-    check_body("withdrawal", {**body, "replaced_by": "1" * 64})
+    body_of("withdrawal", {**body, "replaced_by": "1" * 64})
     wrong: list[object] = [None, "1" * 63, [], 1]
     for value in wrong:
         with pytest.raises(INVALID):
-            check_body("withdrawal", {**body, "replaced_by": value})
+            body_of("withdrawal", {**body, "replaced_by": value})

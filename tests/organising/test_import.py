@@ -285,9 +285,9 @@ def test_bases_are_recorded_with_all_settings(folder: Path, terminal: Terminal) 
 
     with Store.open(folder / "scores.db") as store:
         bases = [event for event in store.read(lambda view: view.events()) if event.kind == "basis"]
-    assert [event.body["settings"]["decimals"] for event in bases] == [4, 2]
-    assert bases[0].body["settings"]["primary"] == "MARp"
-    assert bases[0].body["generations"] == {"matching": 1, "measures": 3}
+    assert [event.values["settings"]["decimals"] for event in bases] == [4, 2]
+    assert bases[0].values["settings"]["primary"] == "MARp"
+    assert bases[0].values["generations"] == {"matching": 1, "measures": 3}
     assert all(event.at is not None for event in bases)
 
 

@@ -255,7 +255,7 @@ def test_receipts_of_events_that_were_not_published_are_void(copied_back: Restor
     assert answer.out.startswith(
         f"event {last + 1} begins epoch 2; receipts of epoch 1 for events after {last} are void"
     )
-    assert live.events()[-1].body == {"from": last, "to": last}
+    assert live.events()[-1].values == {"from": last, "to": last}
     assert copied_back.run("run").code == 0
     assert copied_back.lines()[-2:] == [(2, last + 1, "restored"), (2, last + 2, "arrival")]
     answer = here("verify", "log", copied_back.log, *copied_back.texts)
@@ -369,7 +369,7 @@ def test_a_shorter_copy_of_the_log_is_not_enough(copied_back: Restored) -> None:
     copy.write_text("".join(copied_back.published.splitlines(keepends=True)[:-1]))
     assert copied_back.run("restore", "--log", copy).code == 0
 
-    assert copied_back.live.events()[-1].body["to"] == copied_back.count
+    assert copied_back.live.events()[-1].values["to"] == copied_back.count
 
 
 # The service

@@ -279,7 +279,7 @@ def test_a_challenge_excludes_items(tmp_path: Path, settings: str, content: str,
     assert score_of(live) == score
     first = str(next(iter(live.entry("a/1").findings)))
     assert (first == "10 items are excluded, and removed before ranks are assigned") == bool(score)
-    assert "exclude" not in live.events("basis")[-1].body["settings"] or score
+    assert "exclude" not in live.events("basis")[-1].values["settings"] or score
 
 
 def test_keys_without_exclusions_are_those_of_earlier_versions() -> None:
@@ -320,7 +320,7 @@ def test_the_list_of_excluded_items_is_a_rule(tmp_path: Path) -> None:
     live.apply(START)
     assert live.run(START).notes == ()
     assert [score for *_, score in ranking(live.board())] == [0.2, 0.2]
-    body = live.events("basis")[-1].body["settings"]["exclude"]
+    body = live.events("basis")[-1].values["settings"]["exclude"]
     assert body == {"file": "list", "sha256": digest(tmp_path / "list")}
 
 

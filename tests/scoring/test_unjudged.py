@@ -183,7 +183,7 @@ def test_a_challenge_drops_unjudged_items(tmp_path: Path, settings: str, score: 
     live.run(START)
 
     assert [row[2] for row in ranking(live.board())] == [score]
-    assert ("unjudged" in live.events("basis")[-1].body["settings"]) == bool(score)
+    assert ("unjudged" in live.events("basis")[-1].values["settings"]) == bool(score)
 
 
 @pytest.mark.parametrize(("found", "warns"), [(1, True), (4, False)])

@@ -79,7 +79,7 @@ class Inbox:
     def received(self) -> list[tuple[str, str]]:
         """The team and the time of each entry."""
         events = self.live.events("arrival")
-        return [(event.body["team"], event.body["received"]) for event in events]
+        return [(event.values["team"], event.values["received"]) for event in events]
 
     def contents(self) -> list[str]:
         """The content of each accepted file, by name."""

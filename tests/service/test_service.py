@@ -71,13 +71,13 @@ class TestAccepting:
         assert document["state"] == "received"
         assert document["sha256"] == hashlib.sha256(GOOD.encode()).hexdigest()
         (event,) = challenge_served.live.events("arrival")
-        assert (event.index, event.body["source"]) == (document["index"], SERVICE)
-        assert document["id"] not in str(event.body)  # the record becomes public, and an id is the sender's
-        assert event.body["received"] == "2027-01-11T12:00:00.000000+00:00"
+        assert (event.index, event.values["source"]) == (document["index"], SERVICE)
+        assert document["id"] not in event.text  # the record becomes public, and an id is the sender's
+        assert event.values["received"] == "2027-01-11T12:00:00.000000+00:00"
         file = f"amber/20270111T120000Z-{event.index:06}.txt"
         assert challenge_served.files() == [file]
         assert challenge_served.live.path(file).read_text() == GOOD
-        for name in (document["id"], event.body["delivery"], event.index):
+        for name in (document["id"], event.values["delivery"], event.index):
             assert challenge_served.entry("amber", name)["outcome"] == "waiting"
         challenge_served.run(day(11, 13))
         entry = challenge_served.entry("amber", event.index)
@@ -113,7 +113,7 @@ class TestAccepting:
         with ThreadPoolExecutor(8) as pool:
             list(pool.map(lambda number: challenge_served.accept(f"team-{number % 4}", f"q1:a{number}\n"), range(24)))
         events = challenge_served.live.events("arrival")
-        assert len({event.body["file"] for event in events}) == 24 == len(challenge_served.files())
+        assert len({event.values["file"] for event in events}) == 24 == len(challenge_served.files())
 
     def test_of_200_at_once_a_quota_accepts_what_is_left(self, place: str, tmp_path: Path) -> None:
         """Entries without an outcome are counted as used."""
@@ -240,7 +240,7 @@ class TestTimes:
         """A delivery may wait for the database."""
         here_served.now = day(20, 2)
         accepted = here_served.accept("amber", GOOD, at=day(20, 0, 59, 59))
-        assert accepted.event.body["received"].startswith("2027-01-20T00:59:59.000000")
+        assert accepted.event.values["received"].startswith("2027-01-20T00:59:59.000000")
         here_served.run()
         assert here_served.entry("amber", accepted.event.index)["state"] == "scored"
 
@@ -567,7 +567,7 @@ class TestScans:
         challenge_served.live.put("brass/1.txt", POOR, challenge_served.now)
         for hour in (13, 14):
             challenge_served.run(day(11, hour))
-        assert [event.body["source"] for event in challenge_served.live.events("arrival")] == ["service", "folder"]
+        assert [event.values["source"] for event in challenge_served.live.events("arrival")] == ["service", "folder"]
         assert challenge_served.live.events("withdrawal", "return") == []
 
     def test_a_lost_file_is_restored_from_the_kept_bytes_or_reported(self, here_served: Served) -> None:

@@ -107,7 +107,7 @@ class TestTurns:
         slow = found.accept("amber", different(1))
         found.accept("brass", different(2))
         work = plan(found.store, found.live.challenge, found.live.track)
-        failed = [(slow.event.body["digest"], Failed("it took too long", "time"))]
+        failed = [(slow.event.values["digest"], Failed("it took too long", "time"))]
         found.store.store_results(failed, work.rules.basis)
         work = plan(found.store, found.live.challenge, found.live.track)
         assert teams_of([submission.file for _, submission in work.pending]) == ["brass", "amber"]
@@ -265,7 +265,7 @@ def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: 
 
 
 def _amended(found: Served, index: int) -> dict[str, str]:
-    body = found.service.followed.arrivals[index].body
+    body = found.service.followed.arrivals[index][0].values
     return {"file": body["file"], "digest": body["digest"], "received": body["received"], "reason": "a test"}
 
 

@@ -97,9 +97,9 @@ class Deliveries(RuleBasedStateMachine):
             for tab, file in zip(reversed(tabs), reversed(held), strict=True):
                 assert tab.post(action="hand-in", track="main", file=file, again="on").status_code in (303, 429)
         for file in held:
-            event = self.found.service.followed.delivered("main", team, file)
-            if event is not None:
-                self.receipts[team, file] = self.found.service.followed.issuer.receipt(event)
+            arrival = self.found.service.followed.delivered("main", team, file)
+            if arrival is not None:
+                self.receipts[team, file] = self.found.service.followed.issuer.receipt(arrival[0])
 
     @rule(team=st.sampled_from(TEAMS))
     def revoke_during_an_upload(self, team: str) -> None:
@@ -181,7 +181,7 @@ class Deliveries(RuleBasedStateMachine):
         files = set(self.found.files())
         for team, delivery in self.receipts:
             followed = self.found.service.followed
-            event = followed.deliveries[followed.delivery("main", team, delivery)]
+            event, _ = followed.deliveries[followed.delivery("main", team, delivery)]
             (state,) = [
                 state for state in self.found.service.followed.submissions("main", team) if state.index == event.index
             ]
@@ -208,10 +208,10 @@ class Deliveries(RuleBasedStateMachine):
         """Each delivery is in it once, and a scan has not withdrawn what was handed in."""
         if hasattr(self, "found"):
             events: list[Any] = self.found.live.events("arrival")
-            keys = [(event.body["team"], event.body["delivery"]) for event in events]
+            keys = [(event.values["team"], event.values["delivery"]) for event in events]
             assert len(set(keys)) == len(keys)
-            assert {event.body["source"] for event in events} <= {SERVICE}
-            assert all("source" in event.body for event in self.found.live.events("withdrawal"))
+            assert {event.values["source"] for event in events} <= {SERVICE}
+            assert all("source" in event.values for event in self.found.live.events("withdrawal"))
 
 
 def _cut(*_: object) -> None:

@@ -91,7 +91,7 @@ def test_an_amended_time_of_receipt_counts(place: str) -> None:
 
     assert (stored.submission.received, stored.misdated, stored.present) == (right, False, False)
     assert event.kind == "amendment"
-    assert event.body == {
+    assert event.values == {
         "file": "t.txt",
         "digest": "d" * 64,
         "received": "2011-04-18T10:30:00.000000+00:00",
@@ -134,7 +134,7 @@ def test_a_forgotten_outcome_is_scored_again(place: str) -> None:
 
         assert (of_first.present, of_first.result) == (True, None)
         assert of_second.result is not None
-        assert (event.kind, event.body["reason"]) == ("forgetting", "scored on a broken disk")
+        assert (event.kind, event.values["reason"]) == ("forgetting", "scored on a broken disk")
         assert rows(place, "SELECT count(*) FROM result") == [(2,)]
         assert rows(place, "SELECT count(*) FROM mean WHERE result_digest NOT IN (SELECT digest FROM result)") == [(0,)]
         store_result(store, first, BASIS, scored(3))

@@ -66,7 +66,7 @@ def heads_by_definition(live: Live) -> list[str]:
     head = bytes(32)
     for event in events:
         at = None if event.at is None else event.at.astimezone(UTC).isoformat(timespec="microseconds")
-        fields = {"index": event.index, "kind": event.kind, "track": event.track, "at": at, "body": event.body}
+        fields = {"index": event.index, "kind": event.kind, "track": event.track, "at": at, "body": event.values}
         text = json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
         nonce = hmac.new(key, event.index.to_bytes(8, "big") + text, hashlib.sha256).digest()[:16]
         leaf = hashlib.sha256(b"\0" + nonce + text).digest()
@@ -384,7 +384,7 @@ def test_the_next_event_goes_on_with_version_2(earlier: Earlier) -> None:
     ]
     kinds = "".join(f"{each['kind']}\n" for each in earlier.lines[:count])
     (event,) = earlier.events("log")
-    assert event.body == {"version": 2, "kinds": hashlib.sha256(kinds.encode()).hexdigest()}
+    assert event.values == {"version": 2, "kinds": hashlib.sha256(kinds.encode()).hexdigest()}
 
 
 def test_a_kind_that_was_changed_before_is_found_by_the_next_event(earlier: Earlier, tmp_path: Path) -> None:

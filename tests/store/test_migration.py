@@ -121,7 +121,7 @@ def test_the_events_of_schema_1_are_read(folder: Path) -> None:
 
     assert [event.index for event in events] == list(range(1, len(events) + 1))
     assert [event.kind for event in events].count("arrival") == 11
-    assert [(event.kind, event.body["file"]) for event in events if event.kind == "withdrawal"] == [
+    assert [(event.kind, event.values["file"]) for event in events if event.kind == "withdrawal"] == [
         ("withdrawal", "main/gone-soon/20110424T080000Z.txt")
     ]
     assert {event.track for event in events if event.kind == "basis"} == {"main", "tied"}

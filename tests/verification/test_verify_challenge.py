@@ -129,7 +129,7 @@ def test_the_same_state_gives_the_same_archive_without_secrets(tmp_path: Path) -
 
 def _secrets(view: Snapshot) -> list[str]:
     purposes: tuple[Purpose, ...] = ("solutions", "snapshots", "log", "commitment", "receipts")
-    tokens = [event.body["sha256"] for event in view.all_events if event.kind == "token"]
+    tokens = [event.values["sha256"] for event in view.all_events if event.kind == "token"]
     assert tokens
     return [*(view.secret(purpose).hex() for purpose in purposes), *tokens]
 
