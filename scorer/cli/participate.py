@@ -139,7 +139,9 @@ def _check(
     if isinstance(outcome, Rejected):
         said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
     elif isinstance(outcome, Summary):
-        said = _valid(outcome, findings, whose)
+        lists, items = counted(outcome.counts.answered, "list"), counted(outcome.counts.items, "item")
+        as_to_form = (each.text for each in findings if each.code == AS_TO_FORM)
+        said = next(as_to_form, f"valid {whose}: {lists}, {items}")
         if not is_valid:
             said = f"invalid metadata for track {requested.name}; --meta states them, as for scorer submit"
     if form == "json":
@@ -153,12 +155,6 @@ def _check(
         if is_valid and is_regular(file):
             print_result(f"sha256 {digest(file)}")
     return int(not is_valid or (strict and findings.has(SCORES_NOTHING)))
-
-
-def _valid(outcome: Summary, findings: Findings, whose: str) -> str:
-    """That a file is valid, with its counts; or as to form only, for one that cannot be compared here."""
-    lists, items = counted(outcome.counts.answered, "list"), counted(outcome.counts.items, "item")
-    return next((each.text for each in findings if each.code == AS_TO_FORM), f"valid {whose}: {lists}, {items}")
 
 
 def _findings(

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
+from scorer.board.board import Steps
 from scorer.board.build import RECALLS
 from scorer.board.charts.panel import (
     ACCENT,
@@ -296,10 +297,6 @@ DAY = 86400.0
 
 BOLD = 1.1
 """How much wider bold text is."""
-
-
-Steps = tuple[tuple[datetime, float | None], ...]
-"""The score from each time on, in order of time; None: no score."""
 
 
 @dataclass(frozen=True, slots=True)
