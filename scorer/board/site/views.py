@@ -252,21 +252,16 @@ def _head_width(measure: MeasureColumn) -> int:
 
 
 def _with_windows(columns: Sequence[BoardColumn]) -> tuple[BoardColumn, ...]:
-    """The columns with the narrowest window of each that a narrow window leaves out."""
+    """The columns with the narrowest window of the style sheet that has each; 0 where every table fits."""
     width = SIDES + AXIS + sum(column.width for column in columns if column.shown) / QUARTERS
     windows = {}
     for kind in LEFT_OUT:
         for column in reversed(columns):
             if column.kind == kind and column.shown:
-                windows[column.key] = _window(width)
+                window = WINDOW_STEP * math.ceil(width / WINDOW_STEP)
+                windows[column.key] = 0 if window < SMALLEST_WINDOW else min(window, LARGEST_WINDOW)
                 width -= column.width / QUARTERS
     return tuple(replace(column, window=windows.get(column.key, 0)) for column in columns)
-
-
-def _window(width: float) -> int:
-    """The narrowest window of the style sheet that has this width; 0 where every table fits."""
-    window = WINDOW_STEP * math.ceil(width / WINDOW_STEP)
-    return 0 if window < SMALLEST_WINDOW else min(window, LARGEST_WINDOW)
 
 
 LEADING_TEAMS = 5
