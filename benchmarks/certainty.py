@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from scorer.scoring.statistics.paired_tests import randomisation
-from scorer.scoring.statistics.rankings import RULES, rank_frequencies, rank_ranges, ranked, tiers
+from scorer.scoring.statistics.rankings import RANKING_RULES, rank_frequencies, rank_ranges, ranks_of, tiers
 from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means, sign_flips
 
 Floats = NDArray[np.float64]
@@ -52,8 +52,8 @@ def by_scorer(scores: Floats, draws: int) -> dict[str, Any]:
         tests = sign_flips(scores, draws)
         rank_ranges(tests.better())
         rank_ranges(tests.better_marginally(), tests.worse_marginally())
-        rank_frequencies(ranked(means))
-        tiers(RULES["mean"](scores).ranks, tests.better())
+        rank_frequencies(ranks_of(means))
+        tiers(RANKING_RULES["mean"](scores).ranks, tests.better())
 
     tasks: list[Callable[[], Floats]] = [
         lambda: percentile_intervals(resampled_means(scores, draws)),

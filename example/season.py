@@ -118,7 +118,7 @@ class Simulation:
     def _change_rules(self, step: Step, challenge: Challenge, store: Store, track: Track) -> None:
         match step.kind:
             case "preview":
-                errata.preview(challenge, store, track, executor_named("serial"))
+                errata.preview_erratum(challenge, store, track, executor_named("serial"))
             case "apply":
                 errata.apply(challenge, store, track, step.text, executor_named("serial"))
             case "cancel":

@@ -39,10 +39,10 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-SHOWN = 20
+MOST_SHOWN = 20
 """How many problems of one file are stored as text; the others are only counted."""
 
-SEVERAL = 5
+_SEVERAL = 5
 """How many problems of the same kind are merged into one if another one stays, and no line is valid."""
 
 LONGEST = 300
@@ -109,7 +109,7 @@ _EXTRAS = {
 
 
 @cache
-def need(*libraries: str) -> None:
+def need_libraries(*libraries: str) -> None:
     """Raise MissingError unless these libraries of the package's extras are installed; they are not imported."""
     for library in libraries:
         if find_spec(library) is None:
@@ -200,7 +200,7 @@ _SENTENCES = _Sentences()
 
 @dataclass(slots=True)
 class Findings:
-    """The problems found in a file: the first `SHOWN` by line, and the number of all."""
+    """The problems found in a file: the first `MOST_SHOWN` by line, and the number of all."""
 
     shown: list[Problem] = field(default_factory=list)
     """Sorted by line; problems of the whole file come first."""
@@ -208,7 +208,7 @@ class Findings:
     """The number of all problems."""
 
     def __post_init__(self) -> None:
-        self.shown = self.shown[:SHOWN]
+        self.shown = self.shown[:MOST_SHOWN]
 
     def add(self, line: int, text: str) -> None:
         """Add a problem of the form of the file."""
@@ -232,14 +232,14 @@ class Findings:
         """Add what was found in each of `lines`, which ascend; as `add_each`."""
         if not len(lines):
             return
-        first = [Problem(int(line), code, facts(i)) for i, line in enumerate(lines[:SHOWN])]
+        first = [Problem(int(line), code, facts(i)) for i, line in enumerate(lines[:MOST_SHOWN])]
         self.extend(Findings(first, len(lines)))
 
     def extend(self, others: Findings) -> None:
         """Add the problems of other findings."""
         if not others.count:
             return
-        self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:SHOWN]
+        self.shown = sorted([*self.shown, *others.shown], key=lambda problem: problem.line)[:MOST_SHOWN]
         self.count += others.count
 
     def without(self, *codes: str) -> Findings:
@@ -258,7 +258,7 @@ class Findings:
         same, others = (
             [each for each, of in zip(self, kinds, strict=True) if (of == kind) == is_same] for is_same in (True, False)
         )
-        if len(same) < (SEVERAL if others else 2) or len(others) > 1:
+        if len(same) < (_SEVERAL if others else 2) or len(others) > 1:
             return self
         text = f"{same[0].text}; so in all {self.count - len(others):,} lines"
         return Findings([Problem.of_form(same[0].line, text), *others], 1 + len(others))

@@ -39,7 +39,7 @@ def counted(count: int, singular: str, plural: str = "") -> str:
     return f"{count:,} {singular if count == 1 else plural or singular + 's'}"
 
 
-WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
+_WORDS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
 ORDINALS = (
     *("", "first", "second", "third", "fourth", "fifth", "sixth"),
     *("seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth"),
@@ -48,7 +48,7 @@ ORDINALS = (
 
 def in_words(count: int) -> str:
     """``no``, ``one``, up to ``twelve``; figures beyond: ``1,300``."""
-    return WORDS[count] if 0 <= count < len(WORDS) else f"{count:,}"
+    return _WORDS[count] if 0 <= count < len(_WORDS) else f"{count:,}"
 
 
 def ordinal(number: int) -> str:
@@ -70,21 +70,21 @@ INVISIBLE = re.compile(
 """Characters that Python calls printable although they show nothing (Unicode's Default_Ignorable_Code_Point, and the
 blank pattern of braille and a blank note)."""
 
-MARKS = 4
+_MARKS = 4
 """How many marks one letter may have. More of them cover the lines above and below."""
 
 
 def printable(text: str) -> str:
     """`text` with all characters escaped that do not show, or not in their place.
 
-    These are controls, bidirectional marks, fillers, lone surrogates, and marks on a letter that has `MARKS` of them.
+    These are controls, bidirectional marks, fillers, lone surrogates, and marks on a letter that has `_MARKS` of them.
     """
     if text.isprintable() and (text.isascii() or not (INVISIBLE.search(text) or any(map(_is_mark, text)))):
         return text
     shown, marks = [], 0
     for char in text:
         marks = marks + 1 if _is_mark(char) else 0
-        plain = char.isprintable() and not INVISIBLE.match(char) and marks <= MARKS
+        plain = char.isprintable() and not INVISIBLE.match(char) and marks <= _MARKS
         shown.append(char if plain else char.encode("unicode_escape").decode())
     return "".join(shown)
 
@@ -254,7 +254,7 @@ def html_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str
     )
 
 
-DECIMALS = 4
+SCORE_DECIMALS = 4
 """The decimals of a score, as the field prints it."""
 
 CellValue = str | int | float | bool | None
@@ -275,7 +275,7 @@ class Cell:
     """A cell of a table: text, a number, or a score with its marks."""
 
     value: CellValue
-    decimals: int = DECIMALS
+    decimals: int = SCORE_DECIMALS
     """The decimals with which a floating-point number is printed."""
     best: bool = False
     """Whether to mark the number as the best of several."""

@@ -15,7 +15,7 @@ import numpy as np
 
 from scorer.measures.matched import Floats
 from scorer.options import LEVEL
-from scorer.scoring.statistics.rankings import rank_ranges, ranked, tiers
+from scorer.scoring.statistics.rankings import rank_ranges, ranks_of, tiers
 from scorer.scoring.statistics.resampling import (
     bca_intervals,
     difference_intervals,
@@ -211,7 +211,7 @@ def _decided(population: Population, queries: int, truth: str, boards: int, seed
         better = sign_flips(scores, DRAWS, seed=board).better()
         ranges = rank_ranges(better)
         covered += bool((ranges[:, 0] <= first).all() and (last <= ranges[:, 1]).all())
-        several += len(tiers(ranked(scores.mean(axis=1)), better)) > 1
+        several += len(tiers(ranks_of(scores.mean(axis=1)), better)) > 1
         width += float((ranges[:, 1] - ranges[:, 0] + 1).mean())
     return Decisions(population.name, queries, truth, boards, covered / boards, several / boards, width / boards)
 

@@ -7,10 +7,10 @@ from itertools import combinations, pairwise
 
 import numpy as np
 
-from scorer.board.board import BINS, Board, Certainty, Interval, Pair, QueryScores, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, Interval, QueryScores, RowCertainty, RowPair, Tier
 from scorer.measures.matched import Floats
 from scorer.scoring.analysis.kept import ExtremeQuery
-from scorer.scoring.statistics.rankings import rank_ranges, ranked, separable_from_leaders, tiers
+from scorer.scoring.statistics.rankings import rank_ranges, ranks_of, separable_from_leaders, tiers
 from scorer.scoring.statistics.resampling import (
     SignFlips,
     pair_p_values,
@@ -61,7 +61,7 @@ def with_certainty(board: Board, seed: int = 1) -> Board:
     groups = tiers(np.arange(len(scores)), better)
     ranges = rank_ranges(better)
     intervals = percentile_intervals(resampled_means(every, RESAMPLES))
-    first = (ranked(resampled_means(scores, RESAMPLES)) == 1).mean(axis=0)
+    first = (ranks_of(resampled_means(scores, RESAMPLES)) == 1).mean(axis=0)
     reach = smallest_differences(tests, queries)
     rows = list(board.rows)
     for index, position in enumerate(scored):
@@ -122,7 +122,7 @@ def _shown(board: Board, position: int) -> float | None:
 
 def _pair(
     pair: tuple[int, int], difference: Floats, interval: Interval, p_value: float, tests: SignFlips, of_teams: list[int]
-) -> Pair:
+) -> RowPair:
     """The pair of two rows; without a decision if one is a baseline."""
     one, other = pair
     is_separable, needed = None, np.inf
@@ -131,7 +131,7 @@ def _pair(
         better = tests.better()
         is_separable = bool(better[teams] or better[teams[::-1]])
         needed = queries_needed(float(tests.statistic[teams]), tests.critical, difference.size)
-    return Pair(
+    return RowPair(
         row=one,
         other=other,
         difference=float(difference.mean()),

@@ -10,7 +10,7 @@ from itertools import cycle, islice
 from pathlib import Path
 
 from scorer.board.board import Board, Row
-from scorer.board.build import ranked, with_changes
+from scorer.board.build import in_order, with_changes
 from scorer.errors import Problem
 from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State
@@ -201,7 +201,7 @@ def board_of(track: Track, *rows: Row) -> Board:
     """A board with these rows, in order and ranked, without statistics."""
     columns = tuple(str(measure) for measure in track.all_measures)
     salted, shown = SaltedDigest(digest(track.name)), TrackInForce.of(track)
-    return Board(shown, columns, ranked(rows, shown), 500, 484, 97, salted, updated=UPDATED)
+    return Board(shown, columns, in_order(rows, shown), 500, 484, 97, salted, updated=UPDATED)
 
 
 def without_final(row: Row) -> Row:

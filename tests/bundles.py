@@ -20,8 +20,9 @@ from scorer.organising.teams import import_teams
 from scorer.settings.tracks import FILE, Challenge
 from scorer.store.log import chained, encoded, iso, secret_of
 from scorer.store.store import Store
-from scorer.verification.bundle import COMMENT_BYTES, EVENTS, MANIFEST, SCHEMA
+from scorer.verification.bundle import COMMENT_BYTES, EVENT_ROWS, MANIFEST, SCHEMA_ROWS
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
+from tests.shared import build_once
 
 KEY = "07" * 32
 """Of a split that selects the queries q2 and q3."""
@@ -57,7 +58,15 @@ FILES = {
 
 
 def rich_challenge(folder: Path) -> Live:
-    """A challenge in its second phase with pages, templates, a logo, a key, a wrong pick, and an open erratum."""
+    """A challenge in its second phase with pages, templates, a logo, a key, a wrong pick, and an open erratum.
+
+    All are copies of one.
+    """
+    build_once(folder, "rich challenge", build=_write_rich)
+    return Live(folder, day(27))
+
+
+def _write_rich(folder: Path) -> None:
     live = Live.graded(folder, rules=RULES)
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +92,6 @@ def rich_challenge(folder: Path) -> Live:
     live.write_solution(without_flags(CORRECTED))
     live.preview(day(26, 14))
     run(live, day(27))
-    return live
 
 
 def without_flags(solution: str) -> str:
@@ -189,12 +197,12 @@ def rerecorded(content: dict[str, bytes], change: Callable[[list[dict[str, Any]]
 
     The body of each event is an object.
     """
-    rows = [json.loads(line) for line in content[EVENTS].splitlines()]
+    rows = [json.loads(line) for line in content[EVENT_ROWS].splitlines()]
     rows = [{**row, "body": json.loads(row["body"])} for row in rows]
     change(rows)
-    salt = json.loads(content[SCHEMA])["salt"]
+    salt = json.loads(content[SCHEMA_ROWS])["salt"]
     times = ((row, None if row["at"] is None else iso(datetime.fromisoformat(row["at"]))) for row in rows)
     fields = ((row["index"], row["track"], row["kind"], at, encoded(row["body"]), row["log"]) for row, at in times)
     *_, last = chained(secret_of(salt, "log"), fields)
     lines = lines_of({**row, "body": json.dumps(row["body"])} for row in rows)
-    return archive(with_manifest({**content, EVENTS: lines}, events=len(rows), head=last.head.hex()))
+    return archive(with_manifest({**content, EVENT_ROWS: lines}, events=len(rows), head=last.head.hex()))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import compileall
+import gc
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,17 @@ def pytest_configure(config: pytest.Config) -> None:
             os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", str(MEMORY))
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Free no garbage while tests are collected, and do not look at them again: it takes each worker seconds."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
+
+
 def in_memory(least: int = 4 << 30) -> bool:
     """Whether `MEMORY` is a file system with this many bytes of room, which runs programs."""
     if not os.access(MEMORY, os.W_OK) or os.statvfs(MEMORY).f_flag & os.ST_NOEXEC:
@@ -62,6 +74,14 @@ def derived_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     folder = (own.parent if "PYTEST_XDIST_WORKER" in os.environ else own) / "shared"
     folder.mkdir(exist_ok=True)
     with sharing(folder), compiling_once():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def garbage_is_collected() -> Iterator[None]:
+    """Commands, which end with their process elsewhere, let Python keep all objects that there are at their end."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("gc.freeze", lambda: None)
         yield
 
 

@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 from scorer.board.build import RECALLS
 from scorer.board.charts.over_time import (
     NARROW,
-    Curve,
     History,
     Moved,
+    TeamLine,
     leaders_over_time,
     precision_recall,
     preliminary_against_final,
     r_precision_by_cutoff,
 )
-from scorer.board.charts.panel import Cache, Svg
+from scorer.board.charts.panel import ChartCache, Svg
 from scorer.board.charts.rankings import (
     blob_plot,
     query_boxes,
@@ -33,7 +33,7 @@ OPENED = datetime(2011, 4, 18, 10, tzinfo=UTC)
 
 TEAMS = ("tea-kettle", "north-window", "paper-boats", "copper-wire", "slow-river")
 
-Drawing = Callable[[Cache | None], Svg]
+Drawing = Callable[[ChartCache | None], Svg]
 
 
 def scores_of(teams: int, queries: int) -> NDArray[np.float64]:
@@ -72,11 +72,11 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawi
         for place, (name, mean) in enumerate(zip(names, means, strict=True))
     ]
     recalls = [
-        Curve(name, tuple(mean * (1 - level) for level in RECALLS)) for name, mean in zip(names, means, strict=True)
+        TeamLine(name, tuple(mean * (1 - level) for level in RECALLS)) for name, mean in zip(names, means, strict=True)
     ]
     cutoffs = [
-        *(Curve(name, (mean, None, mean + 0.1)) for name, mean in zip(names, means, strict=True)),
-        *([Curve("most-popular", (0.1, 0.1, 0.12), is_baseline=True)] if names else []),
+        *(TeamLine(name, (mean, None, mean + 0.1)) for name, mean in zip(names, means, strict=True)),
+        *([TeamLine("most-popular", (0.1, 0.1, 0.12), is_baseline=True)] if names else []),
     ]
     teams = histories(names, means) if names else []
     return {

@@ -272,7 +272,7 @@ class Live:
         self.do(now, render)
 
     def preview(self, at: datetime) -> Changes:
-        return self.do(at, lambda challenge, store: errata.preview(challenge, store, self.track, self.executor))
+        return self.do(at, lambda challenge, store: errata.preview_erratum(challenge, store, self.track, self.executor))
 
     def apply(self, at: datetime, reason: str = "wrong grades", **options: bool) -> tuple[Erratum, Changes]:
         return self.do(

@@ -10,7 +10,7 @@ import numpy as np
 
 from scorer.errors import Findings
 from scorer.lists.detection import format_named
-from scorer.lists.reading.blocks import Block, Graded, Ranked, UnreadableError, checked, subtopics
+from scorer.lists.reading.blocks import Block, Graded, Ranked, UnreadableError, checked_utf8, subtopics
 
 Read = tuple[object, ...]
 
@@ -19,7 +19,7 @@ def read(content: bytes, name: str, *, solution: bool) -> Read:
     """Return all that the format reads from the content: rows with their lines, or findings, or the error."""
     findings, note = Findings(), None
     try:
-        head = Block(checked(content, 1), 1)
+        head = Block(checked_utf8(content, 1), 1)
         detected = format_named(name)
         batch: Graded | Ranked
         if solution:
@@ -45,7 +45,7 @@ def read(content: bytes, name: str, *, solution: bool) -> Read:
 def by_lines() -> Iterator[None]:
     """Switch all fast readers off."""
     with (
-        patch("scorer.lists.reading.tables.columns", lambda *_, **__: None),
+        patch("scorer.lists.reading.tables.split_columns", lambda *_, **__: None),
         patch("scorer.lists.reading.tables.members", lambda *_: None),
         patch("scorer.lists.formats.vlnet._is_plain", lambda *_: False),
     ):

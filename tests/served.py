@@ -18,7 +18,7 @@ from starlette.testclient import TestClient
 
 from scorer.errors import Findings
 from scorer.organising.run import carry_out, plan
-from scorer.organising.teams import issue, listed, revoke
+from scorer.organising.teams import issue, list_tokens, revoke
 from scorer.scoring.executors.base import Serial
 from scorer.service.accepting import Accepted, Delivery, Upload, accept, examined
 from scorer.service.app import application
@@ -62,7 +62,7 @@ class Served:
         revoke(self.store, hashlib.sha256(self.tokens[team].encode()).hexdigest())
 
     def revoke_all(self, team: str) -> None:
-        for token in listed(self.store)[0].values():
+        for token in list_tokens(self.store)[0].values():
             if token.team == team and token.ended is None:
                 revoke(self.store, token.sha256)
 

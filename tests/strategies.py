@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from scorer.measures import KINDS, Kind, Measure, Parameter, Value
+from scorer.measures import KINDS, Kind, Measure, Parameter, ParameterValue
 from scorer.measures.matched import Floats, JudgedItems, Matched, Subtopics
 
 Solution = Mapping[str, Mapping[str, float]]
@@ -35,6 +36,17 @@ def number(count: int) -> int:
 def examples(count: int, suppress_health_check: Sequence[HealthCheck] = ()) -> settings:
     """Settings of a property for which this many examples are usual."""
     return settings(max_examples=number(count), deadline=None, suppress_health_check=suppress_health_check)
+
+
+def rest(cases: Iterable[object]) -> list[Any]:
+    """The parameters of cases that take the same way through the code as others: `make endurance` runs them."""
+    values = (case if isinstance(case, tuple) else (case,) for case in cases)
+    return [pytest.param(*each, marks=pytest.mark.endurance) for each in values]
+
+
+def some(cases: Iterable[object], *kept: object) -> list[Any]:
+    """The parameters of cases, of which `make test` runs the kept ones."""
+    return [*kept, *rest(each for each in cases if each not in kept)]
 
 
 QUERIES = ("q1", "q2", "007", "NA")
@@ -95,8 +107,8 @@ def _measures_of(kind: Kind) -> st.SearchStrategy[Measure]:
     return st.builds(kind.measure, cutoffs[kind.cutoff], given)
 
 
-def _values_of(parameter: Parameter) -> st.SearchStrategy[Value]:
-    values: list[st.SearchStrategy[Value]] = []
+def _values_of(parameter: Parameter) -> st.SearchStrategy[ParameterValue]:
+    values: list[st.SearchStrategy[ParameterValue]] = []
     if parameter.words:
         values.append(st.sampled_from(parameter.words))
     if parameter.numeric:

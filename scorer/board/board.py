@@ -79,7 +79,7 @@ class Certainty:
 
 
 @dataclass(frozen=True, slots=True)
-class Pair:
+class RowPair:
     """The difference between two rows on the primary measure."""
 
     row: int
@@ -300,7 +300,7 @@ class Board:
     certainty: tuple[Certainty | None, ...] = ()
     """Of the ranking by each measure; None for a measure that is a sum or a geometric mean, and without two ranked
     teams."""
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RowPair, ...] = ()
     """All pairs of rows on the primary measure; on a long board the pairs with the first ranked row, with neighbours
     and with the best baselines."""
     query_ids: Sequence[str] = ()
@@ -448,7 +448,7 @@ def score_at(steps: Steps, when: datetime) -> float | None:
     return next((score for since, score in reversed(steps) if since <= when), None)
 
 
-MISSING = {
+_MISSING = {
     "zero": "A query without a list scores 0.",
     "reject": "A file without a list for every query is rejected.",
 }
@@ -460,14 +460,14 @@ EXCLUDED = {
 
 UNJUDGED_DROPPED = "Items that are not judged are then removed from the list, and the judged items after them move up."
 
-JUDGED_BOUNDS = {
+_JUDGED_BOUNDS = {
     "any": "The board has the lowest and the highest score that unjudged items allow, where these are known: each "
     "item, in the list or not, may have any grade up to the highest of the queries that count. They decide no rank.",
     "list": "The board has the lowest and the highest score that unjudged items of the list allow, where these are "
     "known: each may have any grade up to the highest of the queries that count. They decide no rank.",
 }
 
-EQUAL_RANKS = {
+_EQUAL_RANKS = {
     "shared": "Teams with equal scores share a rank, as in 1, 1, 3.",
     "earlier": "Of teams with equal scores, the one with the earlier entry ranks higher.",
 }
@@ -481,7 +481,7 @@ LOOKS = (
 
 SALTED = "The board shows a salted digest of the solution. It stays the same as long as the solution does."
 
-SLICES = {
+_SLICES = {
     "end": "They are shown once final scores are shown, not before.",
     "now": "They are shown as soon as the board shows scores. While these are preliminary, a slice with fewer than "
     f"{LEAST_PRELIMINARY} of their queries has none.",
@@ -494,7 +494,7 @@ def slice_rules(track: Track) -> tuple[str, ...]:
         return ()
     return (
         "Queries have labels, such as a language or a level of difficulty. Each label has a board of its queries.",
-        SLICES[track.slices_public],
+        _SLICES[track.slices_public],
         "They decide no rank on the board of the track. Which query has which label is not published.",
     )
 
@@ -511,16 +511,16 @@ def score_rules(board: Board) -> tuple[str, ...]:
     return (
         _ranked_by(board),
         *_queries(board),
-        MISSING[track.missing],
+        _MISSING[track.missing],
         "Queries that are not in the solution are ignored.",
         *([] if track.exclude is None else [EXCLUDED[track.exclude == SELF]]),
         f"Only the first {counted(track.list_length, 'item')} of a list count.",
         *([UNJUDGED_DROPPED] if track.unjudged == "drop" else []),
-        *([JUDGED_BOUNDS[track.judged_bounds]] if track.judged_bounds else []),
+        *([_JUDGED_BOUNDS[track.judged_bounds]] if track.judged_bounds else []),
         "An item that is listed twice counts once, at its first rank.",
         f"Items with equal run scores are {'ordered with ' if track.ties in {'best', 'worst'} else ''}{ties}.",
         _rounding(board),
-        EQUAL_RANKS[track.equal_ranks],
+        _EQUAL_RANKS[track.equal_ranks],
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
         *ladder_rules(track),
         *([LOOKS] if board.shows_looks else []),

@@ -16,8 +16,8 @@ from scorer.board.board import (
     Board,
     Curve,
     Interval,
-    Pair,
     Row,
+    RowPair,
     SliceBoard,
     SliceRow,
     counting_over_time,
@@ -45,7 +45,7 @@ from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import counted, exact_time, joined, long_time, shortened
 
-TEAMS, BASELINES = 10, 4
+_TEAMS, _BASELINES = 10, 4
 """The numbers of teams and of baselines that have curves at most: the eye cannot follow more lines in one picture."""
 
 LONGEST_TAG = 60
@@ -68,8 +68,8 @@ def cutoffs(list_length: int) -> tuple[int, ...]:
 
 def curves(board: Board, view: Snapshot, basis: Basis, cache: Cache) -> tuple[Curve, ...]:
     """The curves of the first teams and baselines of a ranked board. Raises StoreError if the database fails."""
-    places = [place for place, row in enumerate(board.rows) if row.entry and row.rank is not None][:TEAMS]
-    places += [place for place, row in enumerate(board.rows) if row.entry and row.baseline][:BASELINES]
+    places = [place for place, row in enumerate(board.rows) if row.entry and row.rank is not None][:_TEAMS]
+    places += [place for place, row in enumerate(board.rows) if row.entry and row.baseline][:_BASELINES]
     if not places:
         return ()
     scored = ScoredRows(board, tuple(board.rows[place] for place in places), view, basis, view.flags(basis))
@@ -141,7 +141,7 @@ def board(now: Now, cache: Cache | None = None) -> Board:
     built = Board(
         track=track,
         columns=columns,
-        rows=ranked((row for row in rows if row.present_entries), track),
+        rows=in_order((row for row in rows if row.present_entries), track),
         queries=len(flagged),
         scored_queries=scored_queries,
         preliminary_queries=preliminary_queries,
@@ -240,7 +240,7 @@ def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: E
     return tuple(None if key is None else 1 + bisect_left(ordered, key) for key in keys)
 
 
-def ranked(rows: Iterable[Row], track: TrackInForce) -> tuple[Row, ...]:
+def in_order(rows: Iterable[Row], track: TrackInForce) -> tuple[Row, ...]:
     """The rows in the order of the board, with both of their ranks.
 
     Rows are ordered by score, then by the place of their entries in the record. Rows with a blank score follow, then
@@ -275,7 +275,7 @@ def _primary_score(row: Row, *, final: bool) -> float | None:
     return None if row.entry is None else row.entry.scores(final=final)[0]
 
 
-NAMED, LONGEST_NAME = 3, 40
+_NAMED, _LONGEST_NAME = 3, 40
 """How many teams a sentence names, and with how many characters."""
 
 
@@ -336,11 +336,11 @@ def _moved(teams: Sequence[Row], own: int, ranks_then: Sequence[int | None]) -> 
 
 
 def _names(rows: Sequence[Row]) -> str:
-    names = [shortened(row.name, LONGEST_NAME) for row in rows[:NAMED]]
-    return joined([*names, *([counted(len(rows) - NAMED, "other")] if rows[NAMED:] else [])] or ["no team"])
+    names = [shortened(row.name, _LONGEST_NAME) for row in rows[:_NAMED]]
+    return joined([*names, *([counted(len(rows) - _NAMED, "other")] if rows[_NAMED:] else [])] or ["no team"])
 
 
-def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], Pair]) -> Iterator[str]:
+def _gaps(board: Board, own: int, pairs: Mapping[tuple[int, int], RowPair]) -> Iterator[str]:
     """Whether the team is behind the next rank, or as the first ahead of it, and better or worse than each baseline."""
     ranks = [row.rank or 0 for row in board.rows]
     above = [other for other, rank in enumerate(ranks) if 0 < rank < ranks[own]]

@@ -15,14 +15,14 @@ from scorer.board.statistics import ScoredRows, measured
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.live.now import Now
-from scorer.live.rules import DECIMALS, overall_rules
+from scorer.live.rules import RANK_DECIMALS, overall_rules
 from scorer.live.teams import Team
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores
 from scorer.scoring.statistics.rankings import means as means_of
-from scorer.scoring.statistics.rankings import rank_ranges, ranked, separable_from_leaders, tiers, values_of_track
+from scorer.scoring.statistics.rankings import rank_ranges, ranks_of, separable_from_leaders, tiers, values_of_track
 from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
 from scorer.scoring.statistics.tracks import correlations, memberships, units_of, weighted_sums
 from scorer.settings.tables import Overall, measure_column
@@ -31,7 +31,7 @@ from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
 
-VERSION = 2
+_VERSION = 2
 """The version of the structure of the JSON document."""
 
 ROUNDED = 9
@@ -81,7 +81,7 @@ class OverallBoard:
     """Those of the tracks, in the order of the rules."""
     rows: tuple[OverallRow, ...] = ()
     """The best first; teams without a rank follow. Empty while a track shows no scores."""
-    decimals: int = DECIMALS
+    decimals: int = RANK_DECIMALS
     hiding: tuple[str, ...] = ()
     """The titles of the tracks that show no scores by the measure now."""
     swaps: int = 0
@@ -140,7 +140,7 @@ class _Ranking:
     @property
     def decimals(self) -> int:
         """Of the overall scores, which are rounded before they are compared."""
-        return DECIMALS if self.rules.rule != "mean" else max(board.track.shown_decimals for board in self.boards)
+        return RANK_DECIMALS if self.rules.rule != "mean" else max(board.track.shown_decimals for board in self.boards)
 
     def board(self, certain: Sequence[Sequence[float]] = ()) -> OverallBoard:
         """The ranking; `certain` has the statistics of the ranked teams."""
@@ -247,7 +247,7 @@ class _Ranking:
             drawn = self.totals(self._resampled(scored, kept, queries, memberships(units), tasks), shown=False)
             ends = np.quantile(-drawn if self.rules.rule == "rank" else drawn, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
             better = self._ahead(tasks)
-        tier, groups = np.empty(self.ranked), tiers(ranked(totals), better)
+        tier, groups = np.empty(self.ranked), tiers(ranks_of(totals), better)
         for number, tied in enumerate(groups):
             tier[tied] = number
         apart = separable_from_leaders(groups, better)
@@ -340,7 +340,7 @@ def overall_csv(board: OverallBoard) -> str:
 def overall_json(board: OverallBoard, head: LogLine | None = None) -> str:
     """The ranking with its rules and what each track contributes; null is a blank."""
     document: dict[str, Any] = {
-        "version": VERSION,
+        "version": _VERSION,
         "log": None if head is None else {"index": head.index, "head": head.head.hex()},
         "settings": board.rules.model_dump(mode="json"),
         "rules": board.sentences,

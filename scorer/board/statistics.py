@@ -17,10 +17,10 @@ from scorer.board.board import (
     Certainty,
     Choice,
     Interval,
-    Pair,
     QueryScores,
     Row,
     RowCertainty,
+    RowPair,
     ShakeUp,
     Tier,
 )
@@ -37,7 +37,7 @@ from scorer.scoring.statistics.rankings import (
     SETS,
     mean_moves,
     rank_ranges,
-    ranked,
+    ranks_of,
     separable_from_leaders,
     split_means,
     tiers,
@@ -76,7 +76,7 @@ class MeasureStatistics:
 
     certainty: Certainty | None
     rows: tuple[RowStatistics, ...]
-    pairs: tuple[Pair, ...] = ()
+    pairs: tuple[RowPair, ...] = ()
     """Of the primary measure; empty for the others."""
     shake_up: ShakeUp | None = None
     """Of the primary measure of a final board with preliminary queries."""
@@ -378,7 +378,7 @@ def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureSt
 _AT_ONCE = 512
 """Rows whose resampled means are in memory at a time."""
 
-NEIGHBOURS, BASELINES = 3, 4
+_NEIGHBOURS, _BASELINES = 3, 4
 """On a board of more than `MOST_ALGORITHMS` rows, a row is compared with so many rows above it and below it, with so
 many of the best baselines, and with the leader. On a shorter board, all rows are compared."""
 
@@ -481,7 +481,7 @@ def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
     places = [int(np.searchsorted(task.ranked, row)) for row in order]
     return Certainty(
         queries=task.queries,
-        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(ranked(task.means[task.ranked]), task.better)),
+        tiers=tuple(_tier(task, tier, smallest) for tier in tiers(ranks_of(task.means[task.ranked]), task.better)),
         separable_neighbours=sum(bool(task.better[above, below]) for above, below in pairwise(places)),
         smallest_difference=typical if math.isfinite(typical) else None,
     )
@@ -521,7 +521,7 @@ def _first_shares(task: TaskScores) -> Floats:
     return np.asarray(counts / resamples)
 
 
-def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) -> tuple[Pair, ...]:
+def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) -> tuple[RowPair, ...]:
     """The pairs of rows that a board compares, on the queries for which both are defined; `baselines` are rows."""
     listed = _listed_pairs(task, baselines)
     if not len(listed):
@@ -548,7 +548,7 @@ def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) 
                 needed = math.ceil(queries) if math.isfinite(queries) else None
         wins, ties, losses = counts if has_counts else (None, None, None)
         compared.append(
-            Pair(
+            RowPair(
                 row=one,
                 other=other,
                 difference=0.0 if math.isnan(mean) else mean,
@@ -565,11 +565,11 @@ def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) 
 
 
 def _listed_pairs(task: TaskScores, baselines: Sequence[int]) -> Ints:
-    """[pair, 2]: all pairs of rows, or on a long board those that `NEIGHBOURS` describes."""
+    """[pair, 2]: all pairs of rows, or on a long board those that `_NEIGHBOURS` describes."""
     count = len(task.scores)
-    near = NEIGHBOURS if count > MOST_ALGORITHMS else count
+    near = _NEIGHBOURS if count > MOST_ALGORITHMS else count
     listed = {(one, other) for one in range(count) for other in range(one + 1, min(one + 1 + near, count))}
-    for each in (*task.ranked[:1].tolist(), *baselines[:BASELINES]):  # the leader may follow baselines
+    for each in (*task.ranked[:1].tolist(), *baselines[:_BASELINES]):  # the leader may follow baselines
         listed |= {(min(each, row), max(each, row)) for row in range(count) if row != each}
     return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
 

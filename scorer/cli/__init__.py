@@ -65,7 +65,7 @@ def examples(name: str) -> Sequence[str]:
     return [line for line in lines if line.split()[1] == name]
 
 
-GROUPS: Mapping[str, Sequence[str]] = {
+COMMAND_GROUPS: Mapping[str, Sequence[str]] = {
     "evaluate": ("evaluate", "trec_eval", "compare", "fuse", "overlap", "pool", "report", "convert", "measures"),
     "take part": ("check", "submit", "verify"),
     "run a challenge": ("init", "run", "score", "render", "leaderboard", "status", "entries", "collect", "serve"),
@@ -85,7 +85,7 @@ _FILES: Mapping[str, Sequence[str]] = {
         *("init", "run", "score", "render", "status", "collect", "serve"),
         *("export", "import_", "doctor", "restore", "completion"),
     ),
-    "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *GROUPS["trust"]),
+    "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *COMMAND_GROUPS["trust"]),
 }
 """The functions of commands by the files that have them."""
 
@@ -95,7 +95,7 @@ _ADDRESSES = {
 
 COMMANDS = {
     name: Command(_ADDRESSES[name], (2, 1) if name == "trec_eval" else (1, 2))
-    for names in GROUPS.values()
+    for names in COMMAND_GROUPS.values()
     for name in names
 }
 
@@ -172,7 +172,7 @@ def _run_without_command(arguments: Sequence[str]) -> int:
 def _overview() -> str:
     width = max(map(len, COMMANDS))
     lines = []
-    for title, names in GROUPS.items():
+    for title, names in COMMAND_GROUPS.items():
         lines += [f"{title}:", *(f"  {name:{width}}  {COMMANDS[name].summary}" for name in names), ""]
     return "\n".join(
         [

@@ -20,7 +20,7 @@ from scorer.cli.output import (
     with_progress,
 )
 from scorer.cli.parameters import (
-    NAMES,
+    ROW_NAME_OPTION,
     WrongCallError,
     argument,
     check_format,
@@ -128,18 +128,18 @@ def check_standard_input(*paths: str) -> None:
         raise WrongCallError("standard input (-) can be read only once; name a file for the other")
 
 
-DEFAULT = "nDCG@10,AP,RR,P@10,R@100"
-"""`scorer.measures.DEFAULT` as text, so that the help does not load the measures."""
+DEFAULT_MEASURES_TEXT = "nDCG@10,AP,RR,P@10,R@100"
+"""`scorer.measures.DEFAULT_MEASURES` as text, so that the help does not load the measures."""
 
 
 @dataclass(frozen=True)
-class Printed:
+class _Printed:
     """The options that decide what ``evaluate`` prints."""
 
     form: str = form_of("the scores", "table", "json", "csv", "markdown", "latex", "trec")
     sort: bool = option("--sort", "list the submission with the best score first, by the first measure")
     sort_by: str | None = option("--sort-by MEASURE", "as --sort, by this measure")
-    row_name: choices.RowName | None = NAMES
+    row_name: choices.RowName | None = ROW_NAME_OPTION
     per_query: bool = option("-q, --per-query", "print the scores of each query too")
     side_by_side: bool = option("--side-by-side", "print a column for each submission and a row for each measure")
     significance: float | None = option(
@@ -196,9 +196,9 @@ def evaluate(
     submissions: list[str] = argument("one or more files with ranked lists: paths, URLs, or -", "submission"),
     requested: list[str] | None = option(
         "-m, --measure MEASURE",
-        f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {DEFAULT}",
+        f"measures: {MEASURES_HELP}, or a group such as official; repeatable; default: {DEFAULT_MEASURES_TEXT}",
     ),
-    printed: Printed = group(),
+    printed: _Printed = group(),
     options: FileOptions = group(),
 ) -> int:
     """Score submissions against a solution, and print the means over its queries.
@@ -209,7 +209,7 @@ def evaluate(
     if printed.significance is None:
         # Nothing else here uses linear algebra, for which numpy starts threads when it is loaded.
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    from scorer.board.reports.scores import ScoreReport, written
+    from scorer.board.reports.scores import ScoreReport, scores_in_form
     from scorer.lists.detection import run_tag
     from scorer.lists.slices import read_slices
     from scorer.lists.solution import Solution, excluded
@@ -222,7 +222,7 @@ def evaluate(
         raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
     check_standard_input(solution, *submissions)
     with wrong_call("--measure"):
-        measures = registry.requested(requested or [DEFAULT])
+        measures = registry.requested(requested or [DEFAULT_MEASURES_TEXT])
         for measure in measures.values() if options.ties == "expected" else ():
             measure.need_closed_form()
     best_by = printed.first_by(measures)
@@ -263,7 +263,7 @@ def evaluate(
             [part.within(inside) for part in slices],
             printed.judged_bounds,
         )
-        print_result(written(printed.form, report))
+        print_result(scores_in_form(printed.form, report))
     return 1 if len(results) < len(submissions) else 0
 
 
@@ -336,7 +336,7 @@ def compare(
         "--slices FILE", "also compare on the queries of each label: a file with lines query,label"
     ),
     form: str = form_of("the comparison", "table", "json", "csv", "markdown", "latex"),
-    row_name: choices.RowName | None = NAMES,
+    row_name: choices.RowName | None = ROW_NAME_OPTION,
     analysis: AnalysisOptions = group(),
     options: FileOptions = group(),
 ) -> int:
@@ -347,7 +347,7 @@ def compare(
     """
     from scorer.board.reports.comparisons import comparison_text
     from scorer.scoring.analysis.analysis import Settings
-    from scorer.scoring.analysis.compare import compared, one_measure
+    from scorer.scoring.analysis.compare import comparison_of, one_measure
 
     check_several(names, "submission")
     settings = Settings(**vars(analysis))
@@ -363,7 +363,7 @@ def compare(
     else:
         raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
     print_message(*task.notes)
-    print_result(comparison_text(replace(compared(task, settings, parts), notes=notes), form))
+    print_result(comparison_text(replace(comparison_of(task, settings, parts), notes=notes), form))
     return 0
 
 
@@ -383,7 +383,7 @@ def tasks_of_files(
     from scorer.lists.detection import run_tag
     from scorer.lists.slices import read_slices
     from scorer.lists.solution import Solution, excluded
-    from scorer.scoring.analysis.compare import run_tasks, with_slices
+    from scorer.scoring.analysis.compare import run_tasks, tasks_of_slices
 
     check_standard_input(solution, *paths)
     options.check_formats()
@@ -402,7 +402,7 @@ def tasks_of_files(
     if slices and isinstance(graded, Solution):
         queries = graded.queries.to_pylist()
         parts = read_slices(slices, queries)
-        tasks = [part for task in tasks for part in with_slices(task, parts, queries)]
+        tasks = [part for task in tasks for part in tasks_of_slices(task, parts, queries)]
     for name, lines in notes.items():
         for line in lines:
             print_message(f"{shown(submissions[name])}{line.removeprefix(printable(name))}")
@@ -414,7 +414,7 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
     from scorer.lists.slices import read_slices
     from scorer.live.now import Now
     from scorer.organising.render import measure_of, teams_task
-    from scorer.scoring.analysis.compare import with_slices
+    from scorer.scoring.analysis.compare import tasks_of_slices
     from scorer.store.store import Store
 
     challenge, (chosen,) = open_challenge(folder, track)
@@ -424,7 +424,7 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
         task = store.read(lambda view: teams_task(view, chosen, names, by))
         basis = store.read(lambda view: Now.of(view, chosen).public.basis)
         queries = store.read(lambda view: view.queries(basis.solution).ids) if slices and basis else ()
-    return with_slices(task, read_slices(slices, queries), queries) if slices else [task]
+    return tasks_of_slices(task, read_slices(slices, queries), queries) if slices else [task]
 
 
 SUBTOPICS = (

@@ -125,14 +125,14 @@ def erratum(
     scores all entries by the changed files and prints every team's score and rank before and after. Apply changes the
     whole board in one step. Entries that arrive in between are scored by both.
     """
-    from scorer.organising.errata import apply, cancel, preview, track_of_erratum
+    from scorer.organising.errata import apply, cancel, preview_erratum, track_of_erratum
 
     if (action == "apply") != (reason is not None):
         raise WrongCallError("apply needs --reason TEXT" if reason is None else "--reason belongs to apply")
     with open_store(challenge, track) as (settings, _, store):
         chosen = track_of_erratum(settings, store, track)
         if action == "preview":
-            print_result(_table(preview(settings, store, chosen)))
+            print_result(_table(preview_erratum(settings, store, chosen)))
             print_result(f"{chosen.name}: `scorer erratum apply --reason TEXT` publishes it, `cancel` discards it")
         elif reason is not None:
             applied, changes = apply(settings, store, chosen, reason, without_missing=without_missing)
@@ -335,10 +335,10 @@ def split(challenge: Path = of_challenge()) -> int:
 
 
 TEXTS = ("affiliation", "code", "paper")
-KEYS = (*TEXTS, "links")
+_KEYS = (*TEXTS, "links")
 """The keys that ``set`` sets."""
 
-VERSION = 1
+_VERSION = 1
 """Of the structure of the list as JSON."""
 
 
@@ -371,7 +371,7 @@ OF_TOKENS = {"token": 1, "invite": 1, "tokens": 0, "revoke": 1}
 def teams(
     action: str = argument(
         "list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
-        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(KEYS)}; a blank value removes a key; "
+        f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(_KEYS)}; a blank value removes a key; "
         "for the service: token TEAM, invite TEAM, tokens (a list), or revoke TOKEN",
         "ACTION",
         choices=OrChallenge(["list", *TEAM_ACTIONS, *OF_TOKENS]),
@@ -432,7 +432,7 @@ def _tokens(
         raise WrongCallError(f"expected {action}{' and one value' if OF_TOKENS[action] else ''}")
     with open_store(challenge, create=action in ("token", "invite")) as (settings, _, store):
         if action == "tokens":
-            _print_tokens(*issuing.listed(store), used=issuing.last_used(store, settings.root), form=form)
+            _print_tokens(*issuing.list_tokens(store), used=issuing.last_used(store, settings.root), form=form)
         elif action == "revoke":
             revoked = issuing.revoke(store, values[0])
             print_result(f"{printable_name(revoked.team)}: {revoked.use} {revoked.name} is revoked")
@@ -483,9 +483,9 @@ def _settings(texts: Sequence[str]) -> dict[str, Any]:
     settings: dict[str, Any] = {}
     for text in texts:
         key, equals, value = text.partition("=")
-        if not equals or key not in KEYS:
-            hint = suggestion(key, KEYS) if equals else ""
-            raise WrongCallError(f"found {quoted(text)}{hint}, expected KEY=VALUE with one of {', '.join(KEYS)}")
+        if not equals or key not in _KEYS:
+            hint = suggestion(key, _KEYS) if equals else ""
+            raise WrongCallError(f"found {quoted(text)}{hint}, expected KEY=VALUE with one of {', '.join(_KEYS)}")
         if key == "links":
             settings[key] = [*(settings.get(key) or []), *value.split()] or None
         else:
@@ -521,7 +521,7 @@ def _print(
     import json
 
     if form == "json":
-        print_result(json.dumps({"version": VERSION, name: documents}, ensure_ascii=False, indent=1))
+        print_result(json.dumps({"version": _VERSION, name: documents}, ensure_ascii=False, indent=1))
     else:
         print_result(text_table(table_of(heads, rows, heads)))
 

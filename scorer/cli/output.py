@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from scorer.lists.solution import Solution
 
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
-INTERVAL = 0.1
+_INTERVAL = 0.1
 """The least number of seconds between two states of the progress line."""
 
 
@@ -58,7 +58,7 @@ def row_names(paths: Sequence[str], tags: Sequence[str | None], requested: RowNa
     return by_path
 
 
-def with_progress(items: Iterable[Item], count: int, description: str) -> Iterator[Item]:
+def with_progress(items: Iterable[_Item], count: int, description: str) -> Iterator[_Item]:
     """Yield the items; if standard error is a terminal, show how many are done and how fast, on one line.
 
     The line is cleared before anything else is printed, and at the end.
@@ -71,7 +71,7 @@ def with_progress(items: Iterable[Item], count: int, description: str) -> Iterat
     try:
         for done, item in enumerate(items):
             yield item
-            if (now := monotonic()) - shown >= INTERVAL:
+            if (now := monotonic()) - shown >= _INTERVAL:
                 _progress_line.show(progress(description, done + 1, count, now - start))
                 shown = now
     finally:

@@ -201,7 +201,7 @@ def of_challenge(place: str = "folder", *, sites: bool = False) -> Any:
     return OfChallenge(place, sites)
 
 
-def declared(function: Callable[..., object]) -> Iterable[Parameter]:
+def parameters_of(function: Callable[..., object]) -> Iterable[Parameter]:
     """The parameters of a function, or the fields of a dataclass; the default of each is its declaration."""
     return signature(function, eval_str=True).parameters.values()
 
@@ -209,7 +209,7 @@ def declared(function: Callable[..., object]) -> Iterable[Parameter]:
 def add_parameters(parser: Parser, function: Callable[..., object], into: _ActionsContainer | None = None) -> None:
     """Add the arguments and options that a function or a dataclass declares, by default without a title."""
     target = into or parser
-    for parameter in declared(function):
+    for parameter in parameters_of(function):
         match parameter.default:
             case Argument() as one:
                 one.add_to(target, parameter.name, parameter.annotation)
@@ -225,7 +225,7 @@ def _arguments(function: Callable[..., object], values: Mapping[str, Any]) -> di
         each.name: each.annotation(**_arguments(each.annotation, values))
         if isinstance(each.default, Group)
         else values[each.name]
-        for each in declared(function)
+        for each in parameters_of(function)
     }
 
 
@@ -319,7 +319,7 @@ def choice(setting: Setting) -> Any:
     return option(f"--{setting.name.replace('_', '-')}", setting.help, default=setting.default)
 
 
-TAG: Argument = option(
+_TAG: Argument = option(
     "--tag TAG",
     "of a file with several runs in TREC's format, read the rows with this run tag; *: all rows as one run",
     type="trec:tag={}".format,
@@ -327,7 +327,7 @@ TAG: Argument = option(
 """The option for one run of a TREC file with several, which sets the format of the file."""
 
 
-def format_of(what: str, usage: str = "--submission-format FORMAT", also: Argument | None = TAG) -> Any:
+def format_of(what: str, usage: str = "--submission-format FORMAT", also: Argument | None = _TAG) -> Any:
     """Declare the option for the format of a file; by default also the one for a run tag."""
     return option(usage, f"{what}, needed only where it cannot be detected: {FORMATS_ALLOWED}", also=also)
 
@@ -343,7 +343,7 @@ AS_OF = option(
 REASON_HELP = "why; it is recorded, and visitors read it"
 REASON = option("--reason TEXT", REASON_HELP, type=stated)
 ENTRY_HELP = "an entry: its id, its file as messages show it, or the beginning of its SHA-256"
-NAMES = option(
+ROW_NAME_OPTION = option(
     f"--{ROW_NAME.name}",
     f"{ROW_NAME.about}. {ROW_NAME.meanings}. If one has no name or two have the same, all are called by their paths. "
     f"Default: {ROW_NAME.default}",

@@ -23,7 +23,6 @@ from scorer.cli.parameters import (
     WrongCallError,
     argument,
     check_format,
-    declared,
     form_of,
     format_of,
     group,
@@ -32,8 +31,9 @@ from scorer.cli.parameters import (
     only_track,
     open_challenge,
     option,
+    parameters_of,
 )
-from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need
+from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need_libraries
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
 from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
@@ -115,7 +115,7 @@ def _check(
 ) -> int:
     """Check a file, and its metadata unless they are None."""
     from scorer.lists.solution import excluded, read_ids
-    from scorer.scoring.executors.base import checked
+    from scorer.scoring.executors.base import checked_in_child
     from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
     from scorer.settings.tracks import public_lists
 
@@ -126,7 +126,7 @@ def _check(
     queries = _queries(requested, no_solution=no_solution)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
     exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
-    outcome = checked(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
+    outcome = checked_in_child(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
     path, whose = printable(shown(file)), f"for track {requested.name}"
     if submission_format not in (None, requested.submission_format):
         without = "reads the file without --tag and --submission-format"
@@ -192,7 +192,7 @@ def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Seq
 def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected | Summary) -> dict[str, Fact]:
     """For which other track a file with few queries of this one seems to be, by public lists; empty if for none."""
     from scorer.lists.solution import Solution
-    from scorer.scoring.executors.base import checked
+    from scorer.scoring.executors.base import checked_in_child
     from scorer.scoring.outcomes import Rejected, Rules, Summary
 
     if isinstance(outcome, Rejected):
@@ -203,7 +203,7 @@ def _meant(file: str, settings: Challenge, requested: Track, outcome: Rejected |
         return {}
     for track in settings.tracks:
         if track.queries_path is not None and track is not requested:
-            there = checked(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
+            there = checked_in_child(Solution.read_queries(track.queries_path), file, Rules.of(track), settings.limits)
             if isinstance(there, Summary) and 2 * there.counts.answered >= there.counts.queries:
                 title, counts = printable(track.title), there.counts
                 return {"title": title, "lists": counts.answered, "queries": counts.queries, "here": here}
@@ -453,7 +453,7 @@ _COMMITMENT = "verification.commitment"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class _Document:
     """A document that can be verified."""
 
     help: str
@@ -466,7 +466,7 @@ class Document:
     @property
     def verified(self) -> Callable[..., Iterator[Verified]]:
         """The function. Raises MissingError."""
-        need(*self.needs)
+        need_libraries(*self.needs)
         verified: Callable[..., Iterator[Verified]] = resolve_name(f"scorer.{self.address}")
         return verified
 
@@ -477,25 +477,25 @@ class Document:
         return {each.name: each.default is each.empty for each in parameters}
 
 
-DOCUMENTS = {
-    "log": Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
-    "receipt": Document("a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt"),
-    "commitment": Document(
+_DOCUMENTS = {
+    "log": _Document("log.jsonl: each head follows from the lines until it", "verification.log:verified_log"),
+    "receipt": _Document("a receipt: an entry is in the record and in the log", f"{_COMMITMENT}:verified_receipt"),
+    "commitment": _Document(
         "commitment.json: solutions, rules and keys are those of before the start", f"{_COMMITMENT}:verified_commitment"
     ),
-    "split": Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
-    "challenge": Document(
+    "split": _Document("split.json: which queries were preliminary", f"{_COMMITMENT}:verified_split"),
+    "challenge": _Document(
         "challenge-archive.zip, a folder with a copy of the site, or its address: the boards follow from the files",
         "organising.derivation:verified_challenge",
         ("scipy",),
     ),
-    "bundle": Document(
+    "bundle": _Document(
         "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_whole"
     ),
 }
 """What can be verified, by name."""
 
-_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in DOCUMENTS.items())
+_DOCUMENTS_HELP = "; ".join(f"{name}: {document.help}" for name, document in _DOCUMENTS.items())
 
 
 @dataclass(frozen=True)
@@ -551,8 +551,8 @@ class Evidence:
 
     def of(self, document: str) -> dict[str, Any]:
         """What the document takes, by name. Raises WrongCallError for other evidence, and for what is missing."""
-        taken = DOCUMENTS[document].evidence
-        options = {each.name: each.default.flags[0] for each in declared(Evidence)}
+        taken = _DOCUMENTS[document].evidence
+        options = {each.name: each.default.flags[0] for each in parameters_of(Evidence)}
         for name, value in vars(self).items():
             if value is not None and name not in taken:
                 known = ", ".join(options[each] for each in taken)
@@ -563,7 +563,7 @@ class Evidence:
 
 
 def verify(
-    document: str = argument(f"what to verify. {_DOCUMENTS_HELP}", choices=tuple(DOCUMENTS)),
+    document: str = argument(f"what to verify. {_DOCUMENTS_HELP}", choices=tuple(_DOCUMENTS)),
     file: Path = argument("the file that the site publishes, such as log.jsonl"),
     evidence: Evidence = group(),
 ) -> int:
@@ -577,7 +577,7 @@ def verify(
     from scorer.verification.log import EXIT_CODES
 
     outcomes = set()
-    for statement in DOCUMENTS[document].verified(file, **evidence.of(document)):
+    for statement in _DOCUMENTS[document].verified(file, **evidence.of(document)):
         outcomes.add(statement.outcome)
         difference = f": {statement.contradiction}" if statement.contradiction else ""
         print_result(f"{statement.outcome:6}  {printable(statement.statement + difference)}")

@@ -12,9 +12,9 @@ from scorer.cli.evaluate import MEASURES_HELP, AnalysisOptions, FileOptions, che
 from scorer.cli.output import CHALLENGE_FILE, print_message, print_result
 from scorer.cli.parameters import (
     AS_OF,
-    NAMES,
     ONE_TRACK,
     REASON_HELP,
+    ROW_NAME_OPTION,
     OrChallenge,
     WrongCallError,
     argument,
@@ -28,7 +28,7 @@ from scorer.cli.parameters import (
     option,
     selected,
 )
-from scorer.errors import ScorerError, need, os_errors_as
+from scorer.errors import ScorerError, need_libraries, os_errors_as
 from scorer.files import is_standard_input, is_url, shown
 from scorer.options import REPORT_FORMS, ReportForm, RowName
 from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc_moment
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from scorer.store.snapshot import Snapshot
 
 
-LARGEST = 1e100
+LARGEST_VALUE = 1e100
 """As in `scoring.analysis.tables`, which a help text must not load."""
 
 
@@ -48,9 +48,9 @@ def _na(text: str) -> float | Literal["drop"]:
     if text == "drop":
         return "drop"
     try:
-        return number(-LARGEST, LARGEST)(text)
+        return number(-LARGEST_VALUE, LARGEST_VALUE)(text)
     except ArgumentTypeError:
-        raise ArgumentTypeError(f"found {quoted(text)}, expected drop or a number up to {LARGEST:g}") from None
+        raise ArgumentTypeError(f"found {quoted(text)}, expected drop or a number up to {LARGEST_VALUE:g}") from None
 
 
 def _column(name: str) -> Any:
@@ -109,7 +109,7 @@ def report(
     table: TableOptions = group(),
     analysis: AnalysisOptions = group(),
     tukey: bool = option("--tukey", "add the randomised Tukey HSD test, which takes longer"),
-    row_name: RowName | None = NAMES,
+    row_name: RowName | None = ROW_NAME_OPTION,
     options: FileOptions = group(),
 ) -> int:
     """Analyse the ranking of a challenge, of submissions, or of any table of values.
@@ -119,8 +119,8 @@ def report(
 
     With --solution and --measure, it is about the scores of submissions, which are files.
     """
-    need("scipy")
-    from scorer.board.site.report_page import written
+    need_libraries("scipy")
+    from scorer.board.site.report_page import report_in_form
     from scorer.scoring.analysis.analysis import Settings
 
     settings = Settings(**vars(analysis), tukey=tukey)
@@ -146,7 +146,7 @@ def report(
             analysed, templates = _of_challenge(Path(source), track, settings)
         else:
             analysed = _of_table(source, track, table, settings)
-    text = written(analysed, form, templates)
+    text = report_in_form(analysed, form, templates)
     if output is None and form == "html":
         output = _default_output(source)
     if output is None or output == "-":

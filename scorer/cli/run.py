@@ -32,21 +32,21 @@ from scorer.cli.parameters import (
     whole_number,
     wrong_call,
 )
-from scorer.errors import RENDERING, SERVING, ExecutorError, need
+from scorer.errors import RENDERING, SERVING, ExecutorError, need_libraries
 from scorer.limits import Limits
 from scorer.options import FORMAT_NAMES
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
-    from scorer.organising.job import Run
+    from scorer.organising.job import ChallengeRun
     from scorer.organising.run import Rendered
 
 
 def init(folder: Path = argument("a new or empty folder")) -> int:
     """Write a new challenge to start from: challenge.toml with comments, a small solution, two submissions."""
-    from scorer.settings.starter import write_new
+    from scorer.settings.starter import write_challenge
 
-    write_new(folder)
+    write_challenge(folder)
     print_result(f"wrote a challenge into {folder}; next: scorer run {folder}")
     return 0
 
@@ -105,7 +105,7 @@ def run(
     With --watch, the command runs until it is stopped by a signal, and then exits with 0. Teams take turns, and the
     site is rendered while files are scored.
     """
-    need(*RENDERING)
+    need_libraries(*RENDERING)
     from scorer.organising.job import watch as watch_challenge
     from scorer.organising.run import update
     from scorer.organising.watch import ENDS_WITH_PARENT
@@ -125,9 +125,9 @@ def run(
 
 
 @contextmanager
-def _opened(folder: Path, track: str | None, options: ScoringOptions, *, create: bool = True) -> Iterator[Run]:
+def _opened(folder: Path, track: str | None, options: ScoringOptions, *, create: bool = True) -> Iterator[ChallengeRun]:
     """Open a challenge for a run. Raises WrongCallError for an unknown track or executor."""
-    from scorer.organising.job import Output, Run, RunOptions
+    from scorer.organising.job import ChallengeRun, Output, RunOptions
 
     challenge, _ = open_challenge(folder, track)
     chosen = RunOptions(**vars(options))
@@ -135,7 +135,7 @@ def _opened(folder: Path, track: str | None, options: ScoringOptions, *, create:
         chosen.executor_named()
     if chosen.executor == "serial" and not chosen.quiet:
         print_message("serial: for debugging; the limits on time and memory have no effect")
-    with Run.opened(challenge, track, chosen, Output(print_message, with_progress), create=create) as opened:
+    with ChallengeRun.opened(challenge, track, chosen, Output(print_message, with_progress), create=create) as opened:
         yield opened
 
 
@@ -150,7 +150,7 @@ def score(challenge: Path = of_challenge(), track: str | None = ONE_TRACK, optio
         return 0 if opened.score() else 1
 
 
-SHOWN = 20
+_SHOWN = 20
 """How many messages of a kind are printed."""
 
 
@@ -180,7 +180,7 @@ def collect(
             counts[each.outcome] += 1
             if each.outcome == "received":
                 print_result(f"{each.file}: {each.text}")
-            elif each.outcome in ("refused", "failed", "skipped") and counts[each.outcome] <= SHOWN:
+            elif each.outcome in ("refused", "failed", "skipped") and counts[each.outcome] <= _SHOWN:
                 print_message(f"{each.file}: {each.text}")
     listed = [f"{counts[outcome]:,} {outcome}" for outcome in ("received", "known", "refused")]
     listed += [f"{counts[each]:,} {each}" for each in ("failed", "skipped", "in progress") if counts[each]]
@@ -193,7 +193,7 @@ def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_O
 
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
     """
-    need(*RENDERING)
+    need_libraries(*RENDERING)
     from scorer.organising.render import render as render_site
 
     with open_store(challenge) as (settings, _, store):
@@ -321,7 +321,7 @@ def import_(
 
     A file with a changed byte is refused, and nothing is left of it. An import that was killed can be repeated.
     """
-    need(*RENDERING)
+    need_libraries(*RENDERING)
     from scorer.organising.bundles import import_bundle
 
     imported = import_bundle(bundle, folder, database)
@@ -356,7 +356,7 @@ def serve(
     """
     import logging
 
-    need(*SERVING, *RENDERING)
+    need_libraries(*SERVING, *RENDERING)
     from scorer.service.app import serve
 
     settings, _ = open_challenge(challenge, None)
@@ -370,7 +370,7 @@ def serve(
     return 0
 
 
-PLAIN = {"entry", "ENTRY", "phase", "VALUE"}
+_PLAIN = {"entry", "ENTRY", "phase", "VALUE"}
 """Arguments that are neither files nor one of a few words."""
 
 FISH_VALUE = "(string replace -r -- '^--[^=]*=' '' (commandline -ct))"
@@ -430,7 +430,7 @@ def _complete(action: Action, shell: str) -> None:
         completer = _of_measures(shell)
     elif shown == "FOLDER":
         completer = {**shtab.DIRECTORY, "fish": f"(__fish_complete_directories {FISH_VALUE})"}
-    elif shown == "FILE" or not (action.option_strings or action.choices or shown in PLAIN):
+    elif shown == "FILE" or not (action.option_strings or action.choices or shown in _PLAIN):
         completer = {**shtab.FILE, "fish": f"(__fish_complete_path {FISH_VALUE})"}
     if completer is not None:
         action.complete = completer  # type: ignore[attr-defined]
@@ -447,8 +447,8 @@ def _of_measures(shell: str) -> dict[str, Any]:
 
 def measure_names() -> list[str]:
     """Return the names that complete a measure: the kinds, with a cut-off where they need one, and the groups."""
-    from scorer.measures import DEFAULT, KINDS, SETS
+    from scorer.measures import DEFAULT_MEASURES, KINDS, TREC_SETS
 
     cutoffs = {"required": "@10", "list": "@5,10", "level": "@0.5", "multiple": "@0.5"}
     names = [f"{kind.name}{cutoffs.get(kind.cutoff, '')}" for kind in KINDS]
-    return list(dict.fromkeys([*names, *DEFAULT, *SETS]))
+    return list(dict.fromkeys([*names, *DEFAULT_MEASURES, *TREC_SETS]))

@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from scorer.runs.aligned import Run
-    from scorer.runs.fuse import Counts
+    from scorer.runs.fuse import FusedCounts
     from scorer.runs.overlap import Overlaps
     from scorer.runs.tuning import Tuning
 
 
 STANDARD_OUTPUT = "-"
 
-OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
+_OPTIONS = {"kind": "--kind", "source_format": "--from", "target_format": "--to", "ties": "--ties"}
 """By the parameters of `scorer.convert`."""
 
 TO = option("--to FORMAT", "the format to write, if the name does not determine it")
@@ -79,7 +79,7 @@ def convert(
             best_of=best_of,
         )
     except ConversionError as error:
-        raise WrongCallError(f"{OPTIONS[error.setting]}: {error.text}") from error
+        raise WrongCallError(f"{_OPTIONS[error.setting]}: {error.text}") from error
     sys.stdout.flush()
     return 0
 
@@ -198,7 +198,7 @@ def _parameters(parameters: Sequence[tuple[str, str]], weights: str | None) -> d
     return dict(given)
 
 
-def _fusion_notes(runs: Sequence[Run], counts: Counts) -> list[str]:
+def _fusion_notes(runs: Sequence[Run], counts: FusedCounts) -> list[str]:
     lines = []
     for run, lists, repeated in zip(runs, counts.lists.tolist(), counts.repeated.tolist(), strict=True):
         if repeated:
@@ -253,7 +253,7 @@ def pool(
     from scorer.lists.solution import Solution
     from scorer.runs.aligned import runs_of
     from scorer.runs.overlap import pool as pooled
-    from scorer.runs.overlap import written
+    from scorer.runs.overlap import pool_text
 
     if bool(runs) == bool(track) or (solution is None) == bool(runs):
         raise WrongCallError("expected either runs and --solution FILE, or --track NAME of a challenge")
@@ -271,9 +271,9 @@ def pool(
     queries = counted(len({query for query, _ in pairs}), "query", "queries")
     print_message(f"{counted(len(pairs), 'unjudged item')} of {queries}, from {counted(len(entries), 'run')}")
     if output == STANDARD_OUTPUT:
-        print_result(written(pairs).removesuffix("\n"))
+        print_result(pool_text(pairs).removesuffix("\n"))
     else:
-        Path(output).write_text(written(pairs), encoding="utf-8")
+        Path(output).write_text(pool_text(pairs), encoding="utf-8")
     return 0
 
 
@@ -297,7 +297,7 @@ def similar(
     return 0
 
 
-DEFAULT = "RBO,Jaccard@10,tauAP"
+DEFAULT_SIMILARITIES_TEXT = "RBO,Jaccard@10,tauAP"
 """The measures if none is named; the same as in `scorer.runs.overlap`, which takes long to import."""
 
 
@@ -306,7 +306,7 @@ def overlap(
     names: list[str] | None = option(
         "-m, --measure MEASURE",
         "measures of similarity, as in RBO(p=0.95),Jaccard@10,Overlap@10,AO@10,tau,tauAP; repeatable; default: "
-        + DEFAULT,
+        + DEFAULT_SIMILARITIES_TEXT,
     ),
     depth: int | None = option(
         "--depth N", "compare the first N items of each list; default: all", type=whole_number(1)
@@ -330,7 +330,7 @@ def overlap(
     check_standard_input(*runs)
     check_format(submission_format, "--submission-format")
     with wrong_call("--measure"):
-        overlaps = compared(runs, names or DEFAULT, depth=depth, submission_format=submission_format)
+        overlaps = compared(runs, names or DEFAULT_SIMILARITIES_TEXT, depth=depth, submission_format=submission_format)
     print_message(*_overlap_notes(overlaps))
     print_result(overlap_text(overlaps, form, per_query=per_query))
     return 0

@@ -27,7 +27,7 @@ from typing import IO, Any, NamedTuple
 NO_LINKS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 A_FILE = os.O_RDONLY | NO_LINKS | getattr(os, "O_NONBLOCK", 0)
 """Without O_NONBLOCK, opening a named pipe waits for a writer."""
-A_FOLDER = os.O_RDONLY | NO_LINKS | getattr(os, "O_DIRECTORY", 0)
+_A_FOLDER = os.O_RDONLY | NO_LINKS | getattr(os, "O_DIRECTORY", 0)
 
 BY_DESCRIPTOR = os.open in os.supports_dir_fd
 """Whether the system opens files relative to an open folder. Without it, a link is refused if it is there in time."""
@@ -41,7 +41,7 @@ NEW = ".answer.part"
 """The name of a file that is being written."""
 
 
-class RefusedError(OSError):
+class UnsafePathError(OSError):
     """The path is not a regular file, or is reached by a link."""
 
     def __init__(self, reason: str) -> None:
@@ -71,15 +71,15 @@ class FileBelow:
     def open(self, mode: str = "rb") -> io.FileIO:
         """Open the file to read bytes, the only mode.
 
-        Raises RefusedError where a part of the path is a link, or the file is a named pipe, a device or a folder; and
-        OSError where the file cannot be opened.
+        Raises UnsafePathError where a part of the path is a link, or the file is a named pipe, a device or a folder;
+        and OSError where the file cannot be opened.
         """
         del mode
         with _opened_folder(self.root, self.parts[:-1]) as folder:
             descriptor = _opened(self.name, A_FILE, folder, self.path)
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             os.close(descriptor)
-            raise RefusedError(NOT_REGULAR)
+            raise UnsafePathError(NOT_REGULAR)
         return io.FileIO(descriptor, "rb")
 
     def stat(self) -> os.stat_result:
@@ -115,7 +115,7 @@ class FileBelow:
     def list(self) -> Iterator[tuple[FileBelow, os.stat_result | OSError]]:
         """The files in this folder, by name, with the status of each (of a link itself), or why it is unknown.
 
-        Raises RefusedError if it is a link or not a folder, and OSError if it cannot be read.
+        Raises UnsafePathError if it is a link or not a folder, and OSError if it cannot be read.
         """
         with _opened_folder(self.root, self.parts) as folder:
             names = os.listdir(self.path if folder is None else folder)  # noqa: PTH208 (of a descriptor)
@@ -153,7 +153,7 @@ def _opened_folder(root: Path, parts: tuple[str, ...]) -> Iterator[int | None]:
         path = root
         for part in parts:
             path = path / part
-            inner = _opened(part, A_FOLDER, folder, path)
+            inner = _opened(part, _A_FOLDER, folder, path)
             os.close(folder)
             folder = inner
         yield folder
@@ -162,7 +162,7 @@ def _opened_folder(root: Path, parts: tuple[str, ...]) -> Iterator[int | None]:
 
 
 def _opened(name: str, flags: int, folder: int | None, path: Path) -> int:
-    """The descriptor of a file in an open folder. Raises RefusedError for a link."""
+    """The descriptor of a file in an open folder. Raises UnsafePathError for a link."""
     if folder is None:
         _refuse_link(path.lstat())
         return os.open(path, flags)
@@ -174,7 +174,7 @@ def _opened(name: str, flags: int, folder: int | None, path: Path) -> int:
             _refuse_link(_status(name, folder, path))
         # A socket cannot be opened, nor a device without a driver.
         if error.errno in (errno.ENXIO, errno.ENODEV, errno.EOPNOTSUPP):
-            raise RefusedError(NOT_REGULAR) from error
+            raise UnsafePathError(NOT_REGULAR) from error
         raise
 
 
@@ -184,13 +184,13 @@ def _status(name: str, folder: int | None, path: Path) -> os.stat_result:
 
 def _refuse_link(status: os.stat_result) -> None:
     if stat.S_ISLNK(status.st_mode):
-        raise RefusedError(A_LINK)
+        raise UnsafePathError(A_LINK)
 
 
 URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+://")
 """The beginning of a URL. A scheme of one letter would be a drive of Windows."""
 
-LEVEL = 1
+_LEVEL = 1
 """Of the compression of kept bytes: the fastest that makes them much smaller; bytes that are compressed already cost
 next to nothing."""
 
@@ -344,7 +344,7 @@ def _tag(facts: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Compressed:
-    """A file of this machine that `compressed` wrote, chunk by chunk; it is read as what it was before."""
+    """A file of this machine that `compressed_chunk` wrote, chunk by chunk; it is read as what it was before."""
 
     path: Path
 
@@ -376,11 +376,11 @@ AnyFile = Location | FileBelow | Compressed
 """These, the files of teams, and the bytes of submissions that are kept."""
 
 
-def compressed(chunk: bytes) -> bytes:
+def compressed_chunk(chunk: bytes) -> bytes:
     """A chunk of the content of a `Compressed`, as its file has it."""
     import pyarrow as pa  # noqa: PLC0415
 
-    packed: bytes = pa.Codec("zstd", compression_level=LEVEL).compress(chunk, asbytes=True)
+    packed: bytes = pa.Codec("zstd", compression_level=_LEVEL).compress(chunk, asbytes=True)
     return packed
 
 

@@ -28,7 +28,7 @@ else:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-PAUSE = 0.05
+_PAUSE = 0.05
 """Seconds between two attempts."""
 
 PART = ".part"
@@ -69,7 +69,7 @@ def locked(path: Path, wait: float) -> Iterator[None]:
                 raise LockedError(
                     f"{path}: another process has held the lock for {wait:g} seconds; wait until it ends, or end it"
                 )
-            time.sleep(PAUSE)
+            time.sleep(_PAUSE)
         yield
 
 
@@ -120,7 +120,7 @@ def replace_content(path: Path, content: bytes, *, is_private: bool = False) -> 
     if path.exists() and not path.is_file():
         path.write_bytes(content)
         return True
-    if content_of(path) == content:
+    if bytes_of(path) == content:
         return False
     path.parent.mkdir(parents=True, exist_ok=True)
     part = part_of(path)
@@ -139,7 +139,7 @@ def replace_content(path: Path, content: bytes, *, is_private: bool = False) -> 
     return True
 
 
-def content_of(path: Path) -> bytes | None:
+def bytes_of(path: Path) -> bytes | None:
     """The bytes of a file; None if there is no such file. Raises OSError."""
     try:
         return path.read_bytes()
@@ -147,10 +147,10 @@ def content_of(path: Path) -> bytes | None:
         return None
 
 
-PREFIX = "scorer-"
+_PREFIX = "scorer-"
 """Begins the names of the folders."""
 
-LOCK = ".lock"
+_LOCK = ".lock"
 """Ends the name of the file next to each folder that its process holds locked."""
 
 
@@ -174,7 +174,7 @@ def temporary_folder(parent: Path | None = None) -> Iterator[Path]:
 
 def remove_abandoned_folders(parent: Path) -> None:
     """Remove the folders that killed processes of this user have left in `parent`."""
-    for lock in parent.glob(f"{PREFIX}*{LOCK}"):
+    for lock in parent.glob(f"{_PREFIX}*{_LOCK}"):
         # A folder that cannot be removed is no reason to stop.
         with suppress(OSError):
             if lock.is_symlink() or (hasattr(os, "getuid") and lock.stat().st_uid != os.getuid()):
@@ -189,7 +189,7 @@ def remove_abandoned_folders(parent: Path) -> None:
 def _locked_file(parent: Path) -> Iterator[Path]:
     """A new lock file that this process holds locked; it is removed at the end."""
     while True:
-        descriptor, name = tempfile.mkstemp(prefix=PREFIX, suffix=LOCK, dir=parent)
+        descriptor, name = tempfile.mkstemp(prefix=_PREFIX, suffix=_LOCK, dir=parent)
         try:
             with os.fdopen(descriptor, "r+b") as file:
                 # Another process may take the new file for an abandoned one, and remove it.

@@ -20,10 +20,10 @@ from scorer.lists.reading.blocks import UnreadableError, findings_about, reporte
 from scorer.options import TIE_RULE, TieRule
 from scorer.wording import printable, quoted
 
-Kind = Literal["solution", "submission"]
-KINDS: tuple[Kind, ...] = ("solution", "submission")
+FileKind = Literal["solution", "submission"]
+FILE_KINDS: tuple[FileKind, ...] = ("solution", "submission")
 
-NAMES: Mapping[str, str] = {
+_NAMES: Mapping[str, str] = {
     ".csv": "delimited",
     ".tsv": "delimited:delimiter=tab",
     ".json": "json",
@@ -35,17 +35,17 @@ NAMES: Mapping[str, str] = {
 }
 """The formats by the suffixes of file names."""
 
-_KINDS: Mapping[str, Kind] = {".qrels": "solution", ".run": "submission"}
+_KINDS: Mapping[str, FileKind] = {".qrels": "solution", ".run": "submission"}
 
 
-Source = str | os.PathLike[str] | memory.Source
+_Source = str | os.PathLike[str] | memory.MemorySource
 
 
 def convert(
-    source: Source,
+    source: _Source,
     target: str | os.PathLike[str] | BinaryIO,
     *,
-    kind: Kind | None = None,
+    kind: FileKind | None = None,
     source_format: str | None = None,
     target_format: str | None = None,
     ties: TieRule | None = None,
@@ -94,7 +94,7 @@ def convert(
     >>> scorer.convert("lists.run", "lists.parquet")
     >>> scorer.convert({"q1": {"d1": 1}}, "solution.jsonl.gz", kind="solution")
     """
-    for setting, value, allowed in (("kind", kind, KINDS), ("ties", ties, tuple(TIE_RULE.values))):
+    for setting, value, allowed in (("kind", kind, FILE_KINDS), ("ties", ties, tuple(TIE_RULE.values))):
         if value is not None and value not in allowed:
             raise ConversionError(setting, f"expected {' or '.join(map(quoted, allowed))}; found {value!r}")
     if source_format is not None:
@@ -137,21 +137,21 @@ def _target_format(target: object, name: str | None) -> DetectedFormat:
         if not hasattr(target, "write"):
             raise ConversionError("target", f"found a {type(target).__name__}; expected a path or a binary stream")
         raise ConversionError("target_format", "name the format to write; a stream does not determine it")
-    detected = format_of(os.fspath(target))
+    detected = format_by_suffix(os.fspath(target))
     if detected is None:
         raise ConversionError(
             "target_format",
-            f"the name {printable(shown(target))} does not determine the format ({', '.join(NAMES)} would); name it",
+            f"the name {printable(shown(target))} does not determine the format ({', '.join(_NAMES)} would); name it",
         )
     return detected
 
 
 def converted(
-    source: Source,
+    source: _Source,
     target: DetectedFormat,
     *,
-    kind: Kind | None = None,
-    likely: Kind | None = None,
+    kind: FileKind | None = None,
+    likely: FileKind | None = None,
     source_format: str | None = None,
     ties: TieRule | None = None,
     best_of: str | None = None,
@@ -164,7 +164,7 @@ def converted(
     """
     where = shown(source) if isinstance(source, str | os.PathLike) else "the source"
     batches, listed_is_relevant = _batches(source, source_format, where)
-    kinds = (kind,) if kind else KINDS
+    kinds = (kind,) if kind else FILE_KINDS
     read = {kind: _read(batches, kind, ties) for kind in kinds}
     valid = {kind: content for kind, (content, findings) in read.items() if content is not None and not findings}
     if len(valid) > 1 and likely is None:
@@ -183,11 +183,11 @@ def converted(
     return target.format.write_solution(content, target.options)
 
 
-Batches = Callable[[Kind, Findings], Sequence[Any]]
+Batches = Callable[[FileKind, Findings], Sequence[Any]]
 """Returns the source as graded or ranked batches, and adds what is wrong with it. Raises UnreadableError."""
 
 
-def _batches(source: Source, source_format: str | None, where: str) -> tuple[Batches, bool]:
+def _batches(source: _Source, source_format: str | None, where: str) -> tuple[Batches, bool]:
     """Return how the source is read as either kind, and whether listed items of any grade are relevant in it."""
     if not isinstance(source, str | os.PathLike):
         if source_format is not None:
@@ -195,13 +195,13 @@ def _batches(source: Source, source_format: str | None, where: str) -> tuple[Bat
         held = list(source) if isinstance(source, Iterator) else source  # which is read twice
         return (
             lambda kind, findings: [
-                memory.graded(held, findings) if kind == "solution" else memory.ranked(held, findings)
+                memory.graded_of(held, findings) if kind == "solution" else memory.ranked_of(held, findings)
             ]
         ), False
     with findings_about(where, FileError), opened(source, source_format, "from") as (detected, head, rest):
         blocks = list(rest)
 
-    def batches(kind: Kind, findings: Findings) -> Sequence[Any]:
+    def batches(kind: FileKind, findings: Findings) -> Sequence[Any]:
         read = detected.graded(head) if kind == "solution" else detected.ranked(head)
         return [read(block, findings) for block in blocks]
 
@@ -209,7 +209,7 @@ def _batches(source: Source, source_format: str | None, where: str) -> tuple[Bat
 
 
 def _read(
-    batches: Batches, kind: Kind, ties: TieRule | None
+    batches: Batches, kind: FileKind, ties: TieRule | None
 ) -> tuple[SolutionContent | SubmissionContent | None, Findings]:
     """Read the source as a solution or as a submission; return the content and what is wrong with it."""
     findings = Findings()
@@ -240,13 +240,13 @@ def _check_relevance(solution: SolutionContent, target: DetectedFormat, *, liste
                 )
 
 
-def format_of(path: str) -> DetectedFormat | None:
+def format_by_suffix(path: str) -> DetectedFormat | None:
     """Return the format by the suffix of a file's name before that of its compression; None for an unknown suffix."""
     suffix = _suffix(path)
-    return format_named(NAMES[suffix]) if suffix in NAMES else None
+    return format_named(_NAMES[suffix]) if suffix in _NAMES else None
 
 
-def _kind_of(target: object) -> Kind | None:
+def _kind_of(target: object) -> FileKind | None:
     return _KINDS.get(_suffix(os.fspath(target))) if isinstance(target, str | os.PathLike) else None
 
 

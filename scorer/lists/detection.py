@@ -41,8 +41,8 @@ from scorer.lists.reading.blocks import (
     Reader,
     UnreadableError,
     beginning,
-    blocks,
-    checked,
+    checked_utf8,
+    line_blocks,
     open_bytes,
     read_chunk,
     sample,
@@ -84,7 +84,7 @@ FORMATS: dict[str, Format] = {
 }
 """The formats by name, in the order of detection: the most distinctive first."""
 
-DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
+_DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
 """Those whose files are read as one block, because their lines cannot be read one by one."""
 
 NO_LISTS = r"version https://git-lfs\.github\.com|404: Not Found$"
@@ -210,15 +210,15 @@ def opened(
         start = read_chunk(stream)
         if detected is None:
             detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
-        if detected is not None and (detected.format in DOCUMENTS or detected.is_predicted):
+        if detected is not None and (detected.format in _DOCUMENTS or detected.is_predicted):
             head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if _is_blank(head.content):
                 raise UnreadableError("the file is empty")
             if detected.is_predicted:
-                checked(head.content, 1)
+                checked_utf8(head.content, 1)
             yield detected, head, iter([head])
             return
-        rest = blocks(stream, start, limits)
+        rest = line_blocks(stream, start, limits)
         first = next((block for block in rest if not _is_blank(block.content)), None)
         if first is None:
             raise UnreadableError("the file is empty")
@@ -318,7 +318,7 @@ def _closest(line: str, setting: Setting) -> list[tuple[str, str]]:
     layouts = [
         (example, name)
         for name, known in reversed(FORMATS.items())
-        if known not in DOCUMENTS
+        if known not in _DOCUMENTS
         for kind in kinds
         for example in getattr(known, kind).split(" or ")
     ]
@@ -335,7 +335,7 @@ def recognised(lines: list[str], setting: Setting, *, one_block: bool = False) -
     if setting == "submission_format" and letor.are_predictions(lines):
         return DetectedFormat(letor, {}, setting=setting, is_predicted=True)
     for format_ in FORMATS.values():
-        if one_block > (format_ in DOCUMENTS):
+        if one_block > (format_ in _DOCUMENTS):
             continue
         is_graded = format_ is delimited and setting != "submission_format" and delimited.recognises_solution(lines)
         is_known = is_graded or ((format_, setting) != (delimited, "solution_format") and format_.recognises(lines))
@@ -361,7 +361,7 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
             return "the file is empty" if whole else ""
         lines = sample(start)
         if not format_name and recognised(lines, "submission_format", one_block=True) is None:
-            checked(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
+            checked_utf8(start[: start.rfind(b"\n", 0, SAMPLE_BYTES) + 1], 1)
             return "" if recognised(lines, "submission_format") else _foreign(lines)
     except InaccessibleError:
         return ""

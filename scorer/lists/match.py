@@ -31,12 +31,12 @@ AHEAD = 2
 """The number of parts that may wait for the one before; each takes about ten times the bytes of its block."""
 
 Thing = TypeVar("Thing")
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 
 
 def ordered(
-    pool: Executor | None, function: Callable[[Thing], Result], things: Iterable[Thing], ahead: int
-) -> Iterator[Result]:
+    pool: Executor | None, function: Callable[[Thing], _Result], things: Iterable[Thing], ahead: int
+) -> Iterator[_Result]:
     """``map(function, things)``, where `pool` computes up to `ahead` results early; without a pool, results are lazy.
 
     Memory is bounded: a thing is taken only when there is room for its result.
@@ -44,7 +44,7 @@ def ordered(
     if pool is None:
         yield from map(function, things)
         return
-    waiting: deque[Future[Result]] = deque()
+    waiting: deque[Future[_Result]] = deque()
     try:
         for thing in things:
             waiting.append(pool.submit(function, thing))
@@ -514,7 +514,7 @@ def _items(lists: RankedLists, length: Ints, which: Bools) -> Ints:
     return lists.order[position]
 
 
-EXAMPLES = 5
+_EXAMPLES = 5
 """The number of queries or items that a message names."""
 
 
@@ -591,8 +591,8 @@ def check_queries(
     elif decimals:
         notes.note(0, "decimals", **decimals)
     if lacking.size:
-        ids = [solution.queries[number].as_py() for number in lacking[:EXAMPLES].tolist()]
-        ids += [""] if lacking.size > EXAMPLES else []
+        ids = [solution.queries[number].as_py() for number in lacking[:_EXAMPLES].tolist()]
+        ids += [""] if lacking.size > _EXAMPLES else []
         into = problems if missing == "reject" else notes
         into.note(0, "no-list", variant=missing, count=int(lacking.size), queries=int(answered.size), ids=ids)
 
@@ -649,7 +649,7 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
     if members.alike:
         notes.note(0, "alike", variant="items", count=members.alike)
     if members.strangers:
-        count, shown = members.strangers.count, members.strangers.shown[:EXAMPLES]
+        count, shown = members.strangers.count, members.strangers.shown[:_EXAMPLES]
         total = Problem(0, "strangers", {"variant": "one" if count == 1 else "several", "count": count, "items": items})
         if count == items and members.solution.candidates is not None:
             facts = difference(_texts(members.strange), members.solution.candidates.to_pylist())

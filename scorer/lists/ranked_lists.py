@@ -21,8 +21,8 @@ from scorer.lists.reading.arrow import (
     coded,
     fingerprints,
     id_order,
-    joined,
     keep,
+    one_array,
     pc,
     run_starts,
     take,
@@ -72,7 +72,7 @@ class RankedLists:
         scores = [-batch.rank.astype(float) if batch.rank is not None else batch.run_score for batch in batches]
         stated = [score for score in scores if score is not None]
         run_score = np.concatenate(stated) if stated else None
-        items = joined(batch.item for batch in batches)
+        items = one_array(batch.item for batch in batches)
         if excluded is not None:
             kept = ~is_excluded(excluded, take(queries, query_of_row[row]), items)
             row, items, run_score = row[kept], keep(items, kept), None if run_score is None else run_score[kept]
@@ -267,7 +267,7 @@ class Order:
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
 
-AT_ONCE = 1 << 17
+_AT_ONCE = 1 << 17
 """The least number of items that are looked up together."""
 
 ABSENT = -1
@@ -356,7 +356,7 @@ def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) ->
 
 def _stretches(lists: RankedLists) -> Iterator[tuple[int, int]]:
     """The first list of each stretch of lists, and that of the next: small tables fit the processor's cache."""
-    edges = np.arange(0, lists.order.size, AT_ONCE)
+    edges = np.arange(0, lists.order.size, _AT_ONCE)
     first = distinct(np.searchsorted(lists.start, edges)).tolist()
     yield from pairwise([*first, lists.length.size])
 

@@ -23,7 +23,7 @@ HEAD = ("query", "label")
 MOST_LABELS, LONGEST_LABEL = 50, 60
 """The number of slices, and of the characters of a label."""
 
-Listed = str | os.PathLike[str] | Mapping[str, Iterable[str]]
+SliceSource = str | os.PathLike[str] | Mapping[str, Iterable[str]]
 """Slices: the path or URL of a file, or a dict label -> queries."""
 
 
@@ -45,7 +45,7 @@ class Slice:
         return Slice(self.label, self.inside & inside)
 
 
-def read_slices(listed: Listed, queries: Sequence[str]) -> tuple[Slice, ...]:
+def read_slices(listed: SliceSource, queries: Sequence[str]) -> tuple[Slice, ...]:
     """The slices of a solution with these queries, in the order in which the labels occur first.
 
     Raises SolutionError, with all errors, if they cannot be read or are invalid.
@@ -75,7 +75,7 @@ def read_slices(listed: Listed, queries: Sequence[str]) -> tuple[Slice, ...]:
     return tuple(slices.values())
 
 
-def _rows(listed: Listed, findings: Findings) -> Iterator[tuple[int, str, str]]:
+def _rows(listed: SliceSource, findings: Findings) -> Iterator[tuple[int, str, str]]:
     """Yield line, query and label of each row. Tabs separate columns if the first line has one, otherwise commas."""
     if isinstance(listed, Mapping):
         yield from ((0, str(query), str(label)) for label, queries in listed.items() for query in queries)

@@ -25,7 +25,7 @@ from scorer.lists.reading.arrow import (
     fingerprints,
     id_order,
     integers,
-    joined,
+    one_array,
     pc,
     plain_spelling,
     take,
@@ -37,8 +37,8 @@ from scorer.lists.reading.blocks import (
     Lines,
     Ranked,
     UnreadableError,
-    blocks,
     findings_about,
+    line_blocks,
     open_bytes,
     reported,
     subtopics,
@@ -164,7 +164,7 @@ def codes(ids: pa.StringArray, known: pa.StringArray) -> Ints:
 EXACT = 2**53
 """Whole numbers below it are floats, too, and so keys of `Lookup.first`."""
 
-NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
+_NUMBERS = {float, int, np.float64, np.float32, np.int64, np.int32}
 """The types of numbers that are read here."""
 
 
@@ -208,8 +208,8 @@ def plain_numbers(listed: dict[Any, Any]) -> Floats | None:
     """Return the values of a dict; None if one is no number, or an id is not plain."""
     values = listed.values()
     kinds = [*map(type, values)]
-    are_alike = bool(kinds) and kinds[0] in NUMBERS and kinds.count(kinds[0]) == len(kinds)
-    if not is_plain(listed) or not (are_alike or NUMBERS.issuperset(kinds)):
+    are_alike = bool(kinds) and kinds[0] in _NUMBERS and kinds.count(kinds[0]) == len(kinds)
+    if not is_plain(listed) or not (are_alike or _NUMBERS.issuperset(kinds)):
         return None
     try:
         return np.fromiter(values, dtype=np.float64, count=len(values))
@@ -328,9 +328,9 @@ class ExcludedPairs(NamedTuple):
 Excluded = ExcludedPairs | Literal["self"]
 """A list, or for each query the item that has its id."""
 
-Listed = str | os.PathLike[str] | Mapping[str, Sequence[str] | Set[str]]
+_Listed = str | os.PathLike[str] | Mapping[str, Sequence[str] | Set[str]]
 
-Exclude = Listed | ExcludedPairs
+Exclude = _Listed | ExcludedPairs
 """What to exclude: "self", the path or the URL of a list, a dict query -> items, or a list that has been read."""
 
 
@@ -341,7 +341,7 @@ def excluded(exclude: Exclude | None, limits: Limits = OWN_FILES) -> Excluded | 
     return SELF if exclude == SELF else excluded_pairs(exclude, limits)
 
 
-def excluded_pairs(listed: Listed, limits: Limits = OWN_FILES) -> ExcludedPairs:
+def excluded_pairs(listed: _Listed, limits: Limits = OWN_FILES) -> ExcludedPairs:
     """Return the pairs in a list, as `excluded` does. The format of a file is any of a submission or of qrels."""
     batches: list[Ranked | Graded] = []
     name = shown(listed) if isinstance(listed, str | os.PathLike) else "the excluded items"
@@ -353,9 +353,9 @@ def excluded_pairs(listed: Listed, limits: Limits = OWN_FILES) -> ExcludedPairs:
         else:
             if isinstance(listed, Mapping):
                 listed = {query: [*ids] if isinstance(ids, Set) else ids for query, ids in listed.items()}
-            batches = [memory.ranked(listed, findings)]
-    query = joined(take(batch.query, batch.row_of_item) for batch in batches)
-    return ExcludedPairs(query, joined(batch.item for batch in batches))
+            batches = [memory.ranked_of(listed, findings)]
+    query = one_array(take(batch.query, batch.row_of_item) for batch in batches)
+    return ExcludedPairs(query, one_array(batch.item for batch in batches))
 
 
 def is_excluded(excluded: Excluded, query: pa.StringArray, item: pa.StringArray) -> Bools:
@@ -368,7 +368,7 @@ def is_excluded(excluded: Excluded, query: pa.StringArray, item: pa.StringArray)
     return np.isin(pair[listed:], pair[:listed])
 
 
-Source = str | os.PathLike[str] | memory.Source
+Source = str | os.PathLike[str] | memory.MemorySource
 """A path or a URL, or an object that `lists.reading.memory` reads."""
 
 
@@ -490,7 +490,7 @@ class Solution:
         if (parts := graded_dicts(source, copied=copied)) is not None:
             return cls(**parts)
         with findings_about("the solution", SolutionError) as findings:
-            return cls.of([memory.graded(source, findings)], findings)
+            return cls.of([memory.graded_of(source, findings)], findings)
 
     @classmethod
     def of_file(
@@ -639,7 +639,7 @@ class Solution:
 def read_ids(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> pa.StringArray:
     """The ids in a file with one id a line, each once, in the order of the file. Raises SolutionError."""
     with findings_about(shown(path), SolutionError), open_bytes(path, limits=limits) as stream:
-        parts = [Lines.of(block).text for block in blocks(stream, limits=limits)]
+        parts = [Lines.of(block).text for block in line_blocks(stream, limits=limits)]
         if not any(map(len, parts)):
             raise UnreadableError("the file is empty; expected one id a line")
     return coded(parts)[1]

@@ -26,7 +26,7 @@ from scorer.store.documents import (
     Receipt,
 )
 from scorer.store.events import CommitmentBody, Event, RevealBody, bodies
-from scorer.store.log import LogLine, content_of, encoded, event_text, log_lines, nonce_of, public_key, signature
+from scorer.store.log import LogLine, encoded, event_text, log_lines, nonce_of, opened_content, public_key, signature
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
 
@@ -156,7 +156,7 @@ class Commitment:
     @property
     def content(self) -> Mapping[str, Any]:
         """The content of the opening."""
-        return content_of(self.opening)
+        return opened_content(self.opening)
 
 
 def commitments(events: Iterable[Event]) -> tuple[Commitment, ...]:

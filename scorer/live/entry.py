@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, cast
 
-from scorer.errors import SHOWN, Problem, SolutionError
+from scorer.errors import MOST_SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import Counts
 from scorer.live.metadata import NO_METADATA, Correction, Metadata
@@ -27,7 +29,7 @@ from scorer.store.events import (
     StoredResult,
     Submission,
 )
-from scorer.store.log import Kind, iso, unescaped
+from scorer.store.log import EventKind, iso, unescaped
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line, printable_name, texts_of
 
@@ -41,7 +43,7 @@ Admission = Literal["ok", "early", "late", "over-quota", "misdated"]
 """Early: received before the first phase. Late: received after the end of a phase. Misdated: its time of receipt is
 impossible, so it does not count until the organiser corrects the time."""
 
-Outcome = Literal["waiting", "scored", "rejected", "failed"]
+EntryOutcome = Literal["waiting", "scored", "rejected", "failed"]
 """Waiting: not scored yet. Failed: scoring it was tried, without a result."""
 
 State = Literal[
@@ -103,7 +105,7 @@ class Entry:
     """The phase that it was received in, or after; None before the first one, and without phases."""
     presence: Presence
     admission: Admission
-    outcome: Outcome
+    outcome: EntryOutcome
     is_counting: bool
     """Whether the rank of the team comes from this entry."""
     final: ColumnScores
@@ -250,7 +252,7 @@ def without_solution(entry: Entry, *, queries_are_public: bool) -> Entry:
     return replace(
         entry,
         counts=replace(counts, in_solution=None, few_known=False),
-        findings=tuple(kept[: SHOWN - 3]),  # the notes that are left out have the places of others
+        findings=tuple(kept[: MOST_SHOWN - 3]),  # the notes that are left out have the places of others
         findings_count=entry.findings_count - len(findings) + len(kept),
     )
 
@@ -339,16 +341,19 @@ def arrival(submission: Submission, source: str = FOLDER, delivery: str | None =
     return body if delivery is None else {**body, "delivery": delivery}
 
 
-def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
+def submissions(
+    events: Iterable[Event], earlier: Mapping[Key, SubmissionState] | None = None, announcement: datetime | None = None
+) -> dict[Key, SubmissionState]:
     """The submissions of one track in the order of their arrivals, given the events of the track in order.
+
+    `earlier` has those of the events before, and `announcement` is when phases were announced first among them.
 
     Events about submissions whose arrival is not among the given events are ignored.
 
     Names that schema 1 and 2 escaped are taken to be those that were escaped, which are more likely than names with
     escape sequences; see also `as_recorded`.
     """
-    states: dict[Key, SubmissionState] = {}
-    announcement: datetime | None = None
+    states = dict(earlier or {})
     for event in events:
         body = event.body
         if isinstance(body, ArrivalBody):
@@ -375,12 +380,15 @@ def key_of_body(states: Mapping[Key, SubmissionState], body: FileBody) -> Key:
 
 
 def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:
-    """The submissions of a track as of a snapshot, as `submissions` returns them; folded once."""
-    key = ("submissions", track)
-    if key not in view.derived:
-        view.derived[key] = submissions(view.events(track))
-    states: Mapping[Key, SubmissionState] = view.derived[key]
-    return states
+    """The submissions of a track as of a snapshot, as `submissions` returns them; each event is folded once."""
+
+    def folded(count: int, earlier: Mapping[Key, SubmissionState] | None) -> Mapping[Key, SubmissionState]:
+        events = view.events(track)
+        start = bisect_right(events, count, key=attrgetter("index"))
+        announced = (event.at for event in events[:start] if event.kind == "phases" and event.at is not None)
+        return submissions(events[start:], earlier, next(announced, None))
+
+    return view.folded(("submissions", track), folded)
 
 
 def _arrived(event: Event, body: ArrivalBody) -> SubmissionState:
@@ -476,7 +484,7 @@ def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submiss
 
 def import_changes(
     states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], recheck: Recheck | None
-) -> list[tuple[Kind, dict[str, Any]]]:
+) -> list[tuple[EventKind, dict[str, Any]]]:
     """The events that bring the record to the state of the folder.
 
     `recheck` decides on the files on which the scan and the record differ; None: the scan is the latest. A file on
@@ -497,7 +505,7 @@ def import_changes(
         (submission for key, submission in taken.items() if key not in states),
         key=lambda submission: submission.sort_key,
     )
-    events: list[tuple[Kind, dict[str, Any]]] = [("arrival", arrival(submission)) for submission in arrivals]
+    events: list[tuple[EventKind, dict[str, Any]]] = [("arrival", arrival(submission)) for submission in arrivals]
     present = {key: state.present for key, state in states.items() if state.source == FOLDER}
     present |= dict.fromkeys(map(key_of, arrivals), True)
     for (file, digest), was_present in sorted(present.items()):

@@ -24,13 +24,13 @@ from scorer.measures.matched import Bools, Floats
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.rules import check_ladder, share_text
 from scorer.store.events import Basis
-from scorer.store.snapshot import Cache, Snapshot, digest_of
+from scorer.store.snapshot import Cache, Snapshot, cache_key
 
 TOLERANCE = 1e-12
 """An improvement that exceeds the least one by less than this equals it. Without it, the errors of floating-point
 arithmetic decide: with a step of 0.01, one query more that is right, of 100, improves the mean by exactly the step."""
 
-DECIMALS = 9
+_DECIMALS = 9
 """A number is rounded to these decimals before it is rounded to an integer, for the same reason: 0.5 is a tie, and goes
 to the even integer, although it may be computed as 0.49999999999999994."""
 
@@ -56,7 +56,7 @@ class Ladder:
         loss = math.fsum(1.0 - scores) / len(scores)
         if self.loss - loss <= self._step + TOLERANCE:
             return None
-        self.loss = round(round(loss / self._step, DECIMALS)) * self._step
+        self.loss = round(round(loss / self._step, _DECIMALS)) * self._step
         # A step that does not divide 1 may round the loss up to more than 1.
         return max(0.0, 1.0 - self.loss)
 
@@ -113,7 +113,7 @@ def _released(
     flagged = view.flags(basis)
     rules = [basis.solution, basis.matching, code_digest(), QueryMask(flagged).digest]
     keys = [
-        digest_of(["ladder", rules, track.primary_measure.full, str(track.ladder_step), list(sequence)])
+        cache_key(["ladder", rules, track.primary_measure.full, str(track.ladder_step), list(sequence)])
         for sequence in sequences
     ]
     absent = [sequence for sequence, key in zip(sequences, keys, strict=True) if sequence and key not in known]

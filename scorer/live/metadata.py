@@ -89,7 +89,7 @@ def corrections(metadata: Metadata, track: TrackInForce, *, ended: bool) -> tupl
     return tuple(found)
 
 
-def value_text(value: Value | None) -> str:
+def field_text(value: Value | None) -> str:
     """A value as it may be stated; empty without one."""
     if isinstance(value, bool):
         return "yes" if value else "no"

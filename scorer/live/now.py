@@ -27,7 +27,7 @@ from scorer.store.events import (
     RevealBody,
     bodies,
 )
-from scorer.store.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine, log_lines, opened
+from scorer.store.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine, log_lines, opening_text
 from scorer.store.snapshot import Snapshot
 
 
@@ -264,7 +264,7 @@ class PublishedLog:
     lines: tuple[LogLine, ...] = ()
     """By index, from 1; empty before the first event."""
     texts: tuple[str, ...] = ()
-    """Of the events about the record, as `opened` has them."""
+    """Of the events about the record, as `opening_text` has them."""
 
     @property
     def head(self) -> LogLine | None:
@@ -283,5 +283,5 @@ def published_log(view: Snapshot, tracks: Iterable[Track]) -> PublishedLog:
     """The log of a challenge. While a track is frozen, it ends with the last event before the freeze."""
     shown, key = public_to_all(view, tracks), view.secret("log")
     events = shown.all_events[: shown.last_index]
-    texts = (opened(key, event) for event in events if event.kind in ABOUT_RECORD)
+    texts = (opening_text(key, event) for event in events if event.kind in ABOUT_RECORD)
     return PublishedLog(tuple(log_lines(key, events)), tuple(texts))

@@ -17,10 +17,10 @@ from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, utc_moment
 
-Place = Literal["ok", "early", "late"]
+_Place = Literal["ok", "early", "late"]
 """Whether an entry was received in a phase, before the first one, or after one."""
 
-State = Literal["not started", "open", "in its grace", "between phases", "over"]
+PhaseState = Literal["not started", "open", "in its grace", "between phases", "over"]
 """Where a track is in its phases. In its grace: the phase has ended, and still receives what is a little late."""
 
 
@@ -61,7 +61,7 @@ class Phases:
     ends: Mapping[str, frozenset[datetime]] = field(default_factory=dict)
     """By name of the phase: the end that was announced, and those that extensions gave it since."""
 
-    def place(self, received: datetime) -> tuple[str | None, Place]:
+    def place(self, received: datetime) -> tuple[str | None, _Place]:
         """The phase of an entry by its time of receipt, and whether it was received in it.
 
         Phases are half-open: one receives in [start, end + grace). An entry after a phase and before the next one is
@@ -92,7 +92,7 @@ class Phases:
         """The phase that receives entries now, or else the next one; None once the last one has closed."""
         return self.current(now) or self.upcoming(now)
 
-    def state(self, now: datetime) -> State:
+    def state(self, now: datetime) -> PhaseState:
         """The state of a track that has phases."""
         phase = self.current(now)
         if phase is not None:
@@ -293,7 +293,7 @@ def is_backdated(received: datetime, absent_at: datetime | None, phases: Phases,
     return _scope(received, phases, track) != _scope(absent_at, phases, track)
 
 
-def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, Place, str]:
+def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, _Place, str]:
     """What the rules make of a time of receipt: the phase, the place, and the day of the quota where it counts."""
     phase, place = phases.place(moment)
     return phase, place, track.quota.day(moment) if track.quota.counts_days and place == "ok" else ""

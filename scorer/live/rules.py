@@ -16,7 +16,7 @@ from scorer.settings.rules import Phase, share, share_text, zone_text
 from scorer.settings.tables import OWN, Moment, Overall, Viewer
 from scorer.settings.tracks import Track
 from scorer.store.events import CommitmentBody, Event, RecordedBasis, bodies
-from scorer.store.log import content_of
+from scorer.store.log import opened_content
 from scorer.store.snapshot import Snapshot
 from scorer.wording import joined, one_line, texts_of
 
@@ -158,7 +158,7 @@ def visibility_rules(track: Track) -> tuple[str, ...]:
     return tuple(found)
 
 
-DECIMALS = 2
+RANK_DECIMALS = 2
 """Of the mean ranks and of the points of an overall ranking."""
 
 
@@ -179,7 +179,7 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
         by=f" by {overall.measure}" * bool(overall.measure),
         tracks=joined(overall.tracks),
         weights=joined([f"{each:g}" for each in overall.weights]) if overall.weights else "",
-        decimals="the decimals of the scores" if overall.rule == "mean" else f"{DECIMALS} decimals",
+        decimals="the decimals of the scores" if overall.rule == "mean" else f"{RANK_DECIMALS} decimals",
         tie_break=overall.tie_break,
     )
 
@@ -206,7 +206,7 @@ def committed_content(basis: RecordedBasis, phases: object) -> dict[str, Any]:
 def is_committed(events: Sequence[Event], track: str) -> bool:
     """Whether the last commitment of the challenge includes a track."""
     last = next((body for _, body in bodies(reversed(events), CommitmentBody)), None)
-    return last is not None and track in content_of(last.opening)["tracks"]
+    return last is not None and track in opened_content(last.opening)["tracks"]
 
 
 def with_rules(track: Track, recorded: RecordedBasis) -> Track:

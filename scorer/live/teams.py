@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from scorer.live.rules import sentences
-from scorer.settings.loading import compared, final_team
+from scorer.settings.loading import comparable_name, final_team
 from scorer.settings.tracks import RESERVED
 from scorer.store.events import Event, IssuedTokenBody, TeamBody, TokenBody, bodies
 from scorer.store.log import iso
@@ -29,7 +29,7 @@ PREFIXES: Mapping[Use, str] = {"token": "scorer_", "invitation": "invite_"}
 
 _RANDOM_BYTES = 32
 
-SHOWN = 12
+_SHOWN = 12
 """So many digits of the SHA-256 name a token in lists and commands."""
 
 
@@ -54,7 +54,7 @@ class Token:
     @property
     def name(self) -> str:
         """What lists and commands call it."""
-        return self.sha256[:SHOWN]
+        return self.sha256[:_SHOWN]
 
     def is_valid(self, now: datetime) -> bool:
         return self.ended is None and (self.expires is None or now < self.expires)
@@ -70,7 +70,7 @@ def new_text(use: Use) -> str:
     return PREFIXES[use] + secrets.token_urlsafe(_RANDOM_BYTES)
 
 
-def sha256_of(text: str) -> str:
+def token_digest(text: str) -> str:
     """What the record has of a token."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -79,7 +79,7 @@ def issued(text: str, team: str, use: Use, label: str, expires: datetime | None)
     """The body of the event that issues a token."""
     return {
         "state": "issued",
-        "sha256": sha256_of(text),
+        "sha256": token_digest(text),
         "team": team,
         "use": use,
         "label": label,
@@ -265,7 +265,7 @@ def merges(events: Iterable[Event]) -> Merges:
     return Merges(steps)
 
 
-def shown_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str, str]:
+def team_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str, str]:
     """The name that pages show for each team; no two are the same, or read as the same.
 
     A display name that reads as the folder of another team, or as an earlier display name, is followed by the folder
@@ -276,14 +276,14 @@ def shown_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str
     folders = {team: printable_name(team) for team in teams}
     taken: dict[str, set[str]] = {}
     for team, folder in folders.items():
-        taken.setdefault(compared(folder), set()).add(team)
+        taken.setdefault(comparable_name(folder), set()).add(team)
     shown = {}
     for team, folder in folders.items():
         name = states.get(team, UNCHANGED).name
         for candidate in (name, f"{name} ({folder})") if name else ():
-            if taken.get(compared(candidate), {team}) == {team}:
+            if taken.get(comparable_name(candidate), {team}) == {team}:
                 shown[team] = candidate
-                taken[compared(candidate)] = {team}
+                taken[comparable_name(candidate)] = {team}
                 break
         else:
             shown[team] = folder
@@ -296,7 +296,7 @@ def teams(view: Snapshot, also: Iterable[str] = ()) -> Mapping[str, Team]:
     targets = (team.merged_into for team in known.values() if team.merged_into is not None)
     # A team may have a decision, but no file yet, as of an earlier time.
     folders = tuple(dict.fromkeys((*view.teams, *also, *known, *targets)))
-    names, addresses = shown_names(folders, known), slugs(folders)
+    names, addresses = team_names(folders, known), slugs(folders)
     return {
         folder: replace(
             known.get(folder, UNCHANGED), name=names[folder], slug=addresses[folder], folder=printable_name(folder)

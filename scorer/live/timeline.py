@@ -32,7 +32,7 @@ from scorer.wording import exact_time, one_line
 
 _PhaseKind = Literal["announced", "rescheduled", "extended", "started", "frozen", "closed"]
 
-Kind = ChangeKind | _PhaseKind | Literal["erratum", "split", "committed", "revealed", "rules", "decided"]
+_Kind = ChangeKind | _PhaseKind | Literal["erratum", "split", "committed", "revealed", "rules", "decided"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class Happening:
     """In UTC."""
     track: str
     """The name of the track; empty for what concerns the whole challenge."""
-    kind: Kind
+    kind: _Kind
     text: str
     """What happened, without a full stop."""
     detail: str = ""

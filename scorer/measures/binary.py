@@ -74,7 +74,7 @@ Beta = Annotated[float, About(least=0.001, most=1000)]
 
 
 Worth = Annotated[float, About(least=-1e6, most=1e6)]
-Weight = Literal["squared", "plain"]
+_Weight = Literal["squared", "plain"]
 Capped = Literal["R", "min"]
 
 
@@ -106,7 +106,7 @@ def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floa
 
 @kind(name="F", aliases={"F1": {"beta": 1.0}, "F2": {"beta": 2.0}})
 def f_measure(
-    matched: Matched, k: int, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+    matched: Matched, k: int, *, beta: Beta = 1.0, weight: _Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
     """The weighted harmonic mean of precision and recall in the first k ranks."""
     factor = beta**2 if weight == "squared" else beta
@@ -145,7 +145,7 @@ def _plain_weight(measure: Measure) -> Measure | None:
 
 @kind(name="SetF", whole_list_names={"F1": {"beta": 1.0}}, unlike=(Unlike("ir_measures", "weight", _plain_weight),))
 def set_f_measure(
-    matched: Matched, *, beta: Beta = 1.0, weight: Weight = "squared", rel: Relevant = "positive"
+    matched: Matched, *, beta: Beta = 1.0, weight: _Weight = "squared", rel: Relevant = "positive"
 ) -> Floats:
     """The weighted harmonic mean of the precision and the recall of the whole list."""
     found, wanted = matched.relevant_found(rel), matched.relevant_items(rel)

@@ -83,7 +83,7 @@ def coverage(matched: Matched, rel: Threshold) -> Coverage:
     return Coverage(np.append(0, np.cumsum(lengths)), subtopic, query, items, covered.astype(np.float64))
 
 
-def entries(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
+def entries_by_subtopic(matched: Matched, hits: JudgedItems, rel: Threshold) -> tuple[JudgedItems, Ints, Ints]:
     """Return the items of a list once for each subtopic that they are relevant to.
 
     With them: [item]: the subtopic; [item]: the index in `hits`, which are such as ``matched.found.top(k)``.
@@ -111,7 +111,7 @@ def novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold) -> Ra
     An item gains (1 - alpha)^c for each of its subtopics, where c is the number of earlier items with that subtopic.
     """
     hits = matched.found.top(k)
-    _, subtopic, item = entries(matched, hits, rel)
+    _, subtopic, item = entries_by_subtopic(matched, hits, rel)
     earlier = count_so_far(subtopic) - 1
     gain = np.bincount(item, _powers(alpha, earlier)[earlier], minlength=len(hits))
     return RankValues(hits.query, hits.rank, np.asarray(gain, dtype=np.float64))
@@ -200,9 +200,9 @@ def _powers(alpha: float, exponent: Ints) -> Floats:
 
 
 Redundancy = Annotated[float, About(0, 1)]
-Patience = Annotated[float, About(0, 1)]
+_Patience = Annotated[float, About(0, 1)]
 
-Weights = Callable[[Ints], Floats]
+_Weights = Callable[[Ints], Floats]
 """Computes the weight of each rank."""
 
 _diverse = partial(kind, closed_form=False, subtopics=True)
@@ -233,7 +233,7 @@ def nerr_ia(matched: Matched, k: int | None, *, alpha: Redundancy = 0.5, rel: Re
 
 
 @_diverse(name="NRBP")
-def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
+def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: _Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability that a user looks at its rank."""
     sums = _weighted(matched, novelty(matched, None, alpha, rel), _persistence(beta))
     covered = coverage(matched, rel).covered
@@ -241,7 +241,7 @@ def nrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel
 
 
 @_diverse(name="nNRBP", bounded=False)
-def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, rel: Relevant = "positive") -> Floats:
+def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: _Patience = 0.5, rel: Relevant = "positive") -> Floats:
     """The novelty of each item, weighted by the probability of a look at its rank, against that of the ideal list."""
     return _against_ideal(matched, None, alpha, rel, _persistence(beta))
 
@@ -249,7 +249,7 @@ def nnrbp(matched: Matched, *, alpha: Redundancy = 0.5, beta: Patience = 0.5, re
 @kind(name="P-IA", subtopics=True)
 def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the precision at k."""
-    hits, _, _ = entries(matched, matched.found, rel)
+    hits, _, _ = entries_by_subtopic(matched, matched.found, rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.count(hits, k), np.maximum(covered, 1) * k, covered > 0)
 
@@ -257,7 +257,7 @@ def precision_ia(matched: Matched, k: int, *, rel: Relevant = "positive") -> Flo
 @_diverse(name="AP-IA", aliases={"MAP-IA": {}}, mean_name="MAP-IA")
 def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Floats:
     """The mean over the subtopics of the average precision."""
-    hits, subtopic, _ = entries(matched, matched.found, rel)
+    hits, subtopic, _ = entries_by_subtopic(matched, matched.found, rel)
     judged = coverage(matched, rel)
     shares = count_so_far(subtopic) / hits.rank / judged.items[subtopic]
     return ratio(matched.total(hits, shares), np.maximum(judged.covered, 1), judged.covered > 0)
@@ -266,25 +266,25 @@ def average_precision_ia(matched: Matched, *, rel: Relevant = "positive") -> Flo
 @_diverse(name="StRecall", aliases={"strec": {}})
 def subtopic_recall(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The share of the subtopics that the list covers."""
-    hits, subtopic, _ = entries(matched, matched.found.top(k), rel)
+    hits, subtopic, _ = entries_by_subtopic(matched, matched.found.top(k), rel)
     covered = coverage(matched, rel).covered
     return ratio(matched.total(hits.where(count_so_far(subtopic) == 1)), np.maximum(covered, 1), covered > 0)
 
 
-def _against_ideal(matched: Matched, k: int | None, alpha: float, rel: Threshold, weights: Weights) -> Floats:
+def _against_ideal(matched: Matched, k: int | None, alpha: float, rel: Threshold, weights: _Weights) -> Floats:
     """[query]: the weighted gains of the list up to rank `k`, divided by those of the ideal list."""
     best = _weighted(matched, ideal_novelty(matched, k, alpha, rel), weights)
     return ratio(_weighted(matched, novelty(matched, k, alpha, rel), weights), np.where(best > 0, best, 1), best > 0)
 
 
-def _against_all(matched: Matched, k: int, alpha: float, rel: Threshold, weights: Weights) -> Floats:
+def _against_all(matched: Matched, k: int, alpha: float, rel: Threshold, weights: _Weights) -> Floats:
     """[query]: the weighted gains of the list up to rank `k`, divided by those of items that have all subtopics."""
     covered = coverage(matched, rel).covered
     best = np.maximum(covered, 1) * _shrinking(k, alpha, weights)
     return ratio(_weighted(matched, novelty(matched, k, alpha, rel), weights), best, covered > 0)
 
 
-def _shrinking(k: int, alpha: float, weights: Weights) -> float:
+def _shrinking(k: int, alpha: float, weights: _Weights) -> float:
     """Return the sum of the weights of the ranks up to `k`, each times (1 - alpha)^(rank - 1)."""
     total = 0.0
     for ranks in chunks(k):
@@ -295,7 +295,7 @@ def _shrinking(k: int, alpha: float, weights: Weights) -> float:
     return total
 
 
-def _weighted(matched: Matched, gains: RankValues, weights: Weights) -> Floats:
+def _weighted(matched: Matched, gains: RankValues, weights: _Weights) -> Floats:
     """[query]: the sum of the gains, each times the weight of its rank."""
     return matched.total(gains, gains.value * weights(gains.rank))
 
@@ -304,7 +304,7 @@ def _reciprocal(rank: Ints) -> Floats:
     return 1 / rank
 
 
-def _persistence(beta: float) -> Weights:
+def _persistence(beta: float) -> _Weights:
     return lambda rank: np.asarray(beta ** (rank - 1.0), dtype=np.float64)
 
 

@@ -35,7 +35,7 @@ Gains = Callable[[JudgedItems], Floats]
 
 LOG_2 = float(np.log(2))
 
-ROUNDING = 1e-9
+SUM_ROUNDING = 1e-9
 """By how much, as a share, the rounding of a sum may exceed the sum."""
 
 _CHUNK = 1 << 20
@@ -78,7 +78,7 @@ def highest_dcg(matched: Matched, k: int | None, *, gain: Gain, discount: Discou
     gains = above_threshold(absolute_gains(gain), rel)
     with np.errstate(over="ignore"):
         best_list = by_gain(matched.ideal, gains) if isinstance(gain, tuple) else matched.ideal
-        return discounted_sum(matched, best_list, gains, k, discount) * (1 + ROUNDING)
+        return discounted_sum(matched, best_list, gains, k, discount) * (1 + SUM_ROUNDING)
 
 
 @kind(name="DCG", aliases={"dcg_burges": {"gain": "exp"}}, bounded=False, highest=highest_dcg)

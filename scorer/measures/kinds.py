@@ -25,11 +25,11 @@ from scorer.measures.matched import (
     CutoffRule,
     Declared,
     Floats,
-    Given,
+    GivenValue,
     Matched,
     Parameter,
+    ParameterValue,
     Threshold,
-    Value,
     checked_cutoff,
     declaration,
 )
@@ -40,7 +40,7 @@ Aggregation = Literal["mean", "sum", "geometric"]
 """How the scores of the queries become one score: their mean, sum or geometric mean."""
 
 
-Claim = bool | Mapping[str, Value]
+_Claim = bool | Mapping[str, ParameterValue]
 """Whether something is true of a kind; or the values of parameters with which it is false."""
 
 
@@ -73,19 +73,19 @@ class Kind(Declared[Floats]):
     array [query] of float64, NaN where the measure is undefined.
     """
 
-    aliases: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    aliases: Mapping[str, Mapping[str, ParameterValue]] = field(default_factory=dict)
     """Other spellings of the name, each with the parameters that it sets."""
-    whole_list_names: Mapping[str, Mapping[str, Value]] = field(default_factory=dict)
+    whole_list_names: Mapping[str, Mapping[str, ParameterValue]] = field(default_factory=dict)
     """Names that mean this measure without a cut-off, and another kind with one; each with the parameters it sets."""
     unlike: tuple[Unlike, ...] = ()
     """Names of the kind that another tool reads as another measure."""
     redirected: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """Other tools' parameters that make it another kind: parameter -> value (``*``: any) -> name of that kind."""
-    bounded: Claim = True
+    bounded: _Claim = True
     """Whether all scores are in [0, 1]."""
-    closed_form: Claim = True
+    closed_form: _Claim = True
     """Whether the mean over the orders of tied items has a closed form, which the function then computes."""
-    closed_form_when_cut: Claim = True
+    closed_form_when_cut: _Claim = True
     """Whether the closed form holds also where a list is cut within a tie group."""
     highest: Callable[..., Floats] | None = None
     """Computes the highest score that any list can have, with the arguments of the function: [query]; infinite where it
@@ -97,7 +97,7 @@ class Kind(Declared[Floats]):
     """The name of the mean over queries, where it has its own."""
     decimals: str = ""
     """The parameter that decimals after the name set: with "p", ``rbp.95`` sets p to 0.95."""
-    decimals_with: Mapping[str, Value] = field(default_factory=dict)
+    decimals_with: Mapping[str, ParameterValue] = field(default_factory=dict)
     """Other parameters that this spelling sets."""
     terms: Terms = ()
     """The measures that a combination adds, with their weights; empty for a kind that is declared."""
@@ -147,7 +147,7 @@ class Kind(Declared[Floats]):
         return f"{self.name}[@{letter}]" if self.cutoff == "optional" else f"{self.name}@{letter}"
 
     def measure(
-        self, cutoff: float | Sequence[float] | None = None, parameters: Mapping[str, Given] | None = None
+        self, cutoff: float | Sequence[float] | None = None, parameters: Mapping[str, GivenValue] | None = None
     ) -> Measure:
         """Return the measure with this cut-off, as the kind takes it, and these parameters, as text or as numbers.
 
@@ -162,13 +162,13 @@ class Kind(Declared[Floats]):
         except MeasureError as error:
             raise MeasureError(f"{self.name} {error}") from None
 
-    def _own_names(self, parameters: Mapping[str, Given]) -> dict[str, Given]:
+    def _own_names(self, parameters: Mapping[str, GivenValue]) -> dict[str, GivenValue]:
         """Replace other tools' names and words for parameters by those of the kind."""
         known: dict[str, tuple[str, Mapping[str, str]]] = {}
         for parameter in self.parameters:
             known[parameter.name] = parameter.name, {}
             known |= {name: (parameter.name, words) for name, words in parameter.about.also.items()}
-        given: dict[str, Given] = {}
+        given: dict[str, GivenValue] = {}
         for written, value in parameters.items():
             if written not in known:
                 names = ", ".join(parameter.name for parameter in self.parameters)
@@ -197,7 +197,7 @@ class Measure:
     kind: Kind
     cutoff: Cutoff = None
     """A number of items or a level of recall, several of them, or None."""
-    parameters: tuple[Value, ...] = ()
+    parameters: tuple[ParameterValue, ...] = ()
     """One value for each parameter of the kind, in the same order."""
 
     def __post_init__(self) -> None:
@@ -245,15 +245,15 @@ class Measure:
         """Whether all scores are in [0, 1]."""
         return self._is_true(self.kind.bounded)
 
-    def _is_true(self, claim: Claim) -> bool:
+    def _is_true(self, claim: _Claim) -> bool:
         return claim if isinstance(claim, bool) else not any(self.settings[name] == claim[name] for name in claim)
 
     @property
-    def settings(self) -> dict[str, Value]:
+    def settings(self) -> dict[str, ParameterValue]:
         """The value of each parameter, by its name."""
         return {parameter.name: value for parameter, value in self._pairs()}
 
-    def _pairs(self) -> Iterable[tuple[Parameter, Value]]:
+    def _pairs(self) -> Iterable[tuple[Parameter, ParameterValue]]:
         return zip(self.kind.parameters, self.parameters, strict=True)
 
     @property
@@ -300,7 +300,7 @@ class Measure:
         """The canonical name: without defaults, parameters in the declared order."""
         return self._spelled(self.kind.name)
 
-    def changed(self, **parameters: Given) -> Measure:
+    def changed(self, **parameters: GivenValue) -> Measure:
         """Return the measure with other values of some parameters."""
         return self.kind.measure(self.cutoff, {**self.settings, **parameters})
 

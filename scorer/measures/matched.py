@@ -45,7 +45,7 @@ def ratio(numerator: Floats, denominator: Floats | float, defined: Bools) -> Flo
     return quotients
 
 
-def rows_of(values: Floats, rows: Ints) -> Floats:
+def rows_at(values: Floats, rows: Ints) -> Floats:
     """Return the rows at some positions; the array itself, not a copy, if these are all of its rows in their order."""
     return values if np.array_equal(rows, np.arange(len(values))) else values[rows]
 
@@ -90,7 +90,7 @@ def is_relevant(grade: Floats, rel: Threshold) -> Bools:
 
 
 Computed = TypeVar("Computed")
-Settings = ParamSpec("Settings")
+_Settings = ParamSpec("_Settings")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -403,12 +403,12 @@ class Matched:
 
 
 def once(
-    function: Callable[Concatenate[Matched, Settings], Computed],
-) -> Callable[Concatenate[Matched, Settings], Computed]:
+    function: Callable[Concatenate[Matched, _Settings], Computed],
+) -> Callable[Concatenate[Matched, _Settings], Computed]:
     """Decorate a function of the solution of a `Matched`: it is computed only once for the same settings."""
 
     @wraps(function)
-    def kept(matched: Matched, /, *settings: Settings.args, **named: Settings.kwargs) -> Computed:
+    def kept(matched: Matched, /, *settings: _Settings.args, **named: _Settings.kwargs) -> Computed:
         key = (function.__qualname__, matched.queries, settings, *named.items())
         return matched.ideal.cached(key, lambda: function(matched, *settings, **named))
 
@@ -418,10 +418,10 @@ def once(
 GainMap = tuple[tuple[float, float], ...]
 """A gain for each grade: pairs of grade and gain, by ascending grade."""
 
-Value = float | str | GainMap
+ParameterValue = float | str | GainMap
 """The value of a parameter: a number, a word, or a gain for each grade."""
 
-Given = Value | Mapping[float, float]
+GivenValue = ParameterValue | Mapping[float, float]
 """A value as a caller may give it."""
 
 Cutoff = int | float | tuple[int, ...] | None
@@ -492,7 +492,7 @@ class About:
         return f"a number of {self.least:g} or more" if math.isfinite(self.least) else "a number"
 
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Made = TypeVar("Made")
 
 
@@ -518,14 +518,14 @@ def _joined(texts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, eq=False)
-class Declared(Generic[Result]):
+class Declared(Generic[_Result]):
     """A function and its declaration, which a decorator makes of it: see `declaration`.
 
     The docstring of the function, one sentence that says what its result is, is printed for users. Its parameters are
     those by keyword, some annotated ``Annotated[type, About(...)]``.
     """
 
-    function: Callable[..., Result] = field(repr=False)
+    function: Callable[..., _Result] = field(repr=False)
     name: str
     stated: Mapping[str, Any] | None = field(default=None, kw_only=True, repr=False)
     """The texts of a function that is made while the program runs."""
@@ -565,11 +565,11 @@ class Declared(Generic[Result]):
 
 
 def declaration(
-    declared: Callable[Concatenate[Callable[..., Result], Settings], Made],
-) -> Callable[Settings, Callable[[Callable[..., Result]], Made]]:
+    declared: Callable[Concatenate[Callable[..., _Result], _Settings], Made],
+) -> Callable[_Settings, Callable[[Callable[..., _Result]], Made]]:
     """Return a decorator that makes a subclass of `Declared` of a function: ``@kind(name="AP", ...)``."""
 
-    def with_settings(*args: Settings.args, **kwargs: Settings.kwargs) -> Callable[[Callable[..., Result]], Made]:
+    def with_settings(*args: _Settings.args, **kwargs: _Settings.kwargs) -> Callable[[Callable[..., _Result]], Made]:
         return lambda function: declared(function, *args, **kwargs)
 
     return with_settings
@@ -617,7 +617,7 @@ class Parameter:
         ]
         return " or ".join(values)
 
-    def value(self, given: Given) -> Value:
+    def value(self, given: GivenValue) -> ParameterValue:
         """Return the value that `given` means, as text or as a number; raise MeasureError if it is not allowed."""
         if self.mapped and isinstance(given, Mapping | tuple):
             return self._gains(given)
@@ -645,7 +645,7 @@ class Parameter:
     def _refusal(self, found: str) -> MeasureError:
         return MeasureError(f"takes {self.allowed} as {self.name}; found {quoted(found)}")
 
-    def spelled(self, value: Value) -> str:
+    def spelled(self, value: ParameterValue) -> str:
         """The parameter with this value as names have it: ``rel=2``, ``gain=exp``, ``gain={1:3.5,2:9}``."""
         if isinstance(value, tuple):
             gains = ",".join(f"{_spelled(grade)}:{_spelled(gain)}" for grade, gain in value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from scorer.errors import MeasureError
 from scorer.measures.kinds import AMBIGUOUS, Kind, Measure, combination
-from scorer.measures.matched import Value, decimal
+from scorer.measures.matched import ParameterValue, decimal
 from scorer.measures.trec_eval import TREC_LEFT_OUT
 from scorer.wording import closest, quoted
 
@@ -111,13 +111,15 @@ def listed_names(text: str) -> list[str]:
     return names
 
 
-def settings_of(kind: Kind, spelling: Spelling, parameters: dict[str, str]) -> tuple[str | None, dict[str, Value]]:
+def settings_of(
+    kind: Kind, spelling: Spelling, parameters: dict[str, str]
+) -> tuple[str | None, dict[str, ParameterValue]]:
     """Return the cut-offs as written, None without any, and the values of parameters: those in parentheses, and others.
 
     The kind that the name means decides what follows the name.
     """
     cut, suffixed = _suffix(kind, spelling)
-    values: dict[str, Value] = {**parameters}
+    values: dict[str, ParameterValue] = {**parameters}
     for name in _CUTOFF:
         if name in values and not any(name == own.name for own in kind.parameters) and kind.cutoff != "none":
             if cut is not None:
@@ -136,9 +138,9 @@ def settings_of(kind: Kind, spelling: Spelling, parameters: dict[str, str]) -> t
     return cut, {**values, **suffixed}
 
 
-def _suffix(kind: Kind, spelling: Spelling) -> tuple[str | None, dict[str, Value]]:
+def _suffix(kind: Kind, spelling: Spelling) -> tuple[str | None, dict[str, ParameterValue]]:
     """Return the cut-offs as written, None without any, and the parameters that other tools write after the name."""
-    parameters: dict[str, Value] = {} if spelling.level is None else {"rel": spelling.level}
+    parameters: dict[str, ParameterValue] = {} if spelling.level is None else {"rel": spelling.level}
     written, joint = spelling.written, spelling.joint
     if written is None or joint == "@":
         return written, parameters
@@ -158,7 +160,7 @@ def _suffix(kind: Kind, spelling: Spelling) -> tuple[str | None, dict[str, Value
     return written, parameters
 
 
-def _pairs(kind: Kind, spelling: Spelling, written: str) -> dict[str, Value]:
+def _pairs(kind: Kind, spelling: Spelling, written: str) -> dict[str, ParameterValue]:
     """Return parameters as trec_eval writes them: a gain for each grade, or a value for a name."""
     pairs = [pair.partition("=") for pair in written.split(",")]
     named = {name.strip(): value for name, _, value in pairs if name.strip().isalpha()}
@@ -189,7 +191,7 @@ def _parameters(text: str | None) -> dict[str, str]:
 MeasureNames = str | Measure | Sequence[str | Measure] | Mapping[str, str | Measure]
 """Measures, by name or as objects; or a dict from any name to a measure."""
 
-_Meaning = tuple[Kind, Mapping[str, Value]]
+_Meaning = tuple[Kind, Mapping[str, ParameterValue]]
 """A kind, and the parameters that a name of it sets."""
 
 REFUSED: Mapping[str, str] = {
@@ -453,7 +455,7 @@ def _only(text: str, measures: Mapping[str, Measure]) -> Measure:
     return next(iter(measures.values()))
 
 
-def _meant_by(tool: str, measure: Measure, settings: Mapping[str, Value]) -> Measure:
+def _meant_by(tool: str, measure: Measure, settings: Mapping[str, ParameterValue]) -> Measure:
     """The measure that a tool means by the name of one, which gives or sets `settings`."""
     meant = [
         each.meant(measure) for each in measure.kind.unlike if each.tool == tool and each.parameter not in settings
@@ -461,7 +463,7 @@ def _meant_by(tool: str, measure: Measure, settings: Mapping[str, Value]) -> Mea
     return next(filter(None, meant), measure)
 
 
-def _check_decided(text: str, measure: Measure, settings: Mapping[str, Value]) -> None:
+def _check_decided(text: str, measure: Measure, settings: Mapping[str, ParameterValue]) -> None:
     """Raise MeasureError if another tool reads the name of the measure as another one.
 
     `settings` are the parameters that the name gives or sets.

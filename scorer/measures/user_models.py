@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from scorer.measures.gain import LOG_2, ROUNDING, Gains, best_grades, discounts, share_of_best
+from scorer.measures.gain import LOG_2, SUM_ROUNDING, Gains, best_grades, discounts, share_of_best
 from scorer.measures.kinds import Measure, Unlike, kind
 from scorer.measures.matched import (
     About,
@@ -26,18 +26,18 @@ from scorer.measures.matched import (
     ratio,
 )
 
-Persistence = Annotated[float, About(least=0, most=0.9999)]
+_Persistence = Annotated[float, About(least=0, most=0.9999)]
 RbpGain = Literal["share", "binary", "linear"]
 Highest = Annotated[float | Literal["solution"], About(least=0.001, most=1e6)]
 Normalise = Annotated[Literal["yes", "no"], About(also={"normalize": {"true": "yes", "false": "no"}})]
 
 
-def highest_rbp(matched: Matched, k: int | None, *, p: Persistence, gain: RbpGain, rel: Threshold) -> Floats:
+def highest_rbp(matched: Matched, k: int | None, *, p: _Persistence, gain: RbpGain, rel: Threshold) -> Floats:
     """[query]: the RBP of the items of the solution by descending grade; infinite where it may overflow."""
     best = replace(matched, found=matched.ideal, retrieved=matched.total(matched.ideal).astype(np.int64))
     scores = rank_biased_precision.function(best, k, p=p, gain=gain, rel=rel)
     with np.errstate(over="ignore"):
-        return np.where(np.isnan(scores), 0, scores) * (1 + ROUNDING)
+        return np.where(np.isnan(scores), 0, scores) * (1 + SUM_ROUNDING)
 
 
 def _binary_rbp(measure: Measure) -> Measure | None:
@@ -61,7 +61,7 @@ def _decimals_of_rbp(measure: Measure) -> Measure | None:
     highest=highest_rbp,
 )
 def rank_biased_precision(
-    matched: Matched, k: int | None, *, p: Persistence = 0.9, gain: RbpGain = "share", rel: Threshold = "positive"
+    matched: Matched, k: int | None, *, p: _Persistence = 0.9, gain: RbpGain = "share", rel: Threshold = "positive"
 ) -> Floats:
     """The expected gain per item read of a user who reads on after each item with probability p."""
     gains = {
@@ -80,7 +80,7 @@ def _gdeval_err(measure: Measure) -> Measure | None:
 
 
 @kind(name="RBPresidual", aliases={"rbp_resid": {}}, closed_form_when_cut=False)
-def rank_biased_residual(matched: Matched, *, p: Persistence = 0.9) -> Floats:
+def rank_biased_residual(matched: Matched, *, p: _Persistence = 0.9) -> Floats:
     """How much RBP could grow if every unjudged item had the highest gain, in the list and after its end."""
     judged = matched.found.where(matched.found.grade >= 0)
     ranked = matched.values_by_rank(judged, lambda hits: np.ones(len(hits)))
@@ -127,7 +127,7 @@ Extrapolated = Annotated[float, About(least=0.001, most=0.9999)]
     redirected={"depth": {"list": "Compat"}, "normalise": {"*": "Compat"}, "normalize": {"*": "Compat"}},
     closed_form=False,
 )
-def rank_biased_overlap(matched: Matched, *, p: Extrapolated = 0.95) -> Floats:
+def overlap_with_ideal(matched: Matched, *, p: Extrapolated = 0.95) -> Floats:
     """The overlap of the list with the ideal list, extrapolated to lists without an end."""
     found, wanted = matched.found.relevant(), matched.relevant_items()
     ranks = found.rank, _ideal_ranks(found)
@@ -168,7 +168,7 @@ def _as_long_as_the_lists(measure: Measure) -> Measure:
     closed_form=False,
 )
 def compatibility(
-    matched: Matched, *, p: Persistence = 0.95, normalise: Normalise = "yes", depth: Depth = 1000.0
+    matched: Matched, *, p: _Persistence = 0.95, normalise: Normalise = "yes", depth: Depth = 1000.0
 ) -> Floats:
     """The overlap of the list with the ideal list at every depth, with more weight at the top."""
     ideal, found = matched.ideal.relevant(), matched.found.relevant()
@@ -207,7 +207,7 @@ MinRel = Annotated[float, About(least=0, most=1e6)]
 MaxRel = Annotated[float | Literal["solution"], About(least=0.001, most=1e6)]
 Goal = Annotated[float, About(least=0.5, most=1e6, also={"t": {}})]
 SdcgDiscount = Annotated[Literal["log2", "jk"], About(also={"dcg": {}})]
-Patience = Annotated[float, About(least=0, most=1)]
+_Patience = Annotated[float, About(least=0, most=1)]
 
 Continuation = Callable[[Ints, Floats], Floats]
 """Computes the probability of going on after each item, from the ranks [rank] and the gains [query, rank]."""
@@ -224,7 +224,7 @@ def depth(k: int | None) -> int:
     return _DEPTH if k is None else min(k, _DEPTH)
 
 
-def scaled(matched: Matched, min_rel: float, max_rel: float | Literal["solution"]) -> Gains:
+def _scaled(matched: Matched, min_rel: float, max_rel: float | Literal["solution"]) -> Gains:
     """Return the gains of grades on the scale from `min_rel`, which has gain 0, to `max_rel`, which has gain 1."""
     top = _top_grade(matched, max_rel)
 
@@ -245,7 +245,7 @@ def expected_gain(
     """
     ranks = np.arange(1, depth(k) + 1)
     hits = matched.found.top(ranks.size)
-    values = scaled(matched, min_rel, max_rel)(hits)
+    values = _scaled(matched, min_rel, max_rel)(hits)
     scores = np.empty(matched.queries)
     step = max(1, _CELLS // ranks.size)
     for first in range(0, matched.queries, step):
@@ -261,7 +261,7 @@ def expected_gain(
 
 def weighted_gain(matched: Matched, weights: Floats, min_rel: float, max_rel: float | Literal["solution"]) -> Floats:
     """[query]: the mean gain of the ranks, with the same `weights`, [rank], for every list."""
-    gains = scaled(matched, min_rel, max_rel)
+    gains = _scaled(matched, min_rel, max_rel)
     ranked = matched.values_by_rank(matched.found, gains, weights.size)
     sums = matched.total(ranked, ranked.value * weights[ranked.rank - 1])
     return ratio(sums, float(weights.sum()), matched.relevant_items() > 0)
@@ -332,7 +332,7 @@ def nearly_err_9(matched: Matched, k: int, *, min_rel: MinRel = 0.0, max_rel: Ma
 
 @kind(name="NERR10", closed_form=False)
 def nearly_err_10(
-    matched: Matched, k: int | None, *, p: Patience = 0.9, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution"
+    matched: Matched, k: int | None, *, p: _Patience = 0.9, min_rel: MinRel = 0.0, max_rel: MaxRel = "solution"
 ) -> Floats:
     """As NERR8, but the user goes on with p of that probability only, as in RBP."""
     return expected_gain(matched, k, lambda _, gain: p * (1 - gain), min_rel, max_rel)

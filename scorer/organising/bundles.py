@@ -42,22 +42,22 @@ from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
-from scorer.store.transfer import TABLES as TABLE_NAMES
+from scorer.store.transfer import BUNDLED_TABLES as TABLE_NAMES
 from scorer.store.transfer import VERSIONS, InvalidRowsError, dumped, load, unload
 from scorer.verification.bundle import (
+    _LONGEST_NAME,
+    BUNDLE_VERSION,
     CHALLENGE,
     COMMENT,
     COMMENT_BYTES,
     DAMAGED,
     FORMAT,
     INDEX,
-    LONGEST_NAME,
     MANIFEST,
     NO_BUNDLE,
     SOLUTIONS,
     SUBMISSIONS,
-    TABLES,
-    VERSION,
+    TABLES_FOLDER,
     Bundle,
     is_safe,
     opened_bundle,
@@ -94,7 +94,7 @@ def solution_files(archive: Archive) -> dict[str, Content]:
 
 def _is_file_name(name: str) -> bool:
     """Whether this is the name of a file, which leads to no other folder on this system."""
-    is_none = name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_NAME
+    is_none = name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > _LONGEST_NAME
     return not is_none and Path(name).name == name
 
 
@@ -196,7 +196,7 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
                         hasher.update(chunk)
                         member.write(chunk)
                 digests[name] = hasher.hexdigest()
-            manifest = Manifest(format=FORMAT, version=VERSION, **facts, members=digests)
+            manifest = Manifest(format=FORMAT, version=BUNDLE_VERSION, **facts, members=digests)
             with archive.open(_member(MANIFEST), "w", force_zip64=True) as member:
                 member.write(manifest_text(manifest).encode("ascii"))
             archive.comment = bytes(COMMENT_BYTES)
@@ -221,7 +221,7 @@ def _member(name: str) -> ZipInfo:
     return info
 
 
-WAIT = 30.0
+_WAIT = 30.0
 """Seconds that an import waits for another process that uses the database."""
 
 
@@ -253,7 +253,7 @@ def export(
         members |= challenge_files(challenge, moved, solutions=solutions)
         members |= solution_files(archive) if solutions else {}
         members |= submitted_files(view, challenge, archive, kept, everything=files)
-        return members | {f"{TABLES}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
+        return members | {f"{TABLES_FOLDER}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
 
     return write_members(challenge, store, target, members, tuple(_notes(challenge, solutions, files)))
 
@@ -415,12 +415,12 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
 def _load(bundle: Bundle, database: str | Path) -> bool:
     with opened_database(database) as opened:
         schema, most = bundle.manifest.tables, most_expanded(bundle.size)
-        return load(opened, lambda table: bundle.rows(f"{TABLES}{table}.jsonl"), schema, most)
+        return load(opened, lambda table: bundle.rows(f"{TABLES_FOLDER}{table}.jsonl"), schema, most)
 
 
 def opened_database(database: str | Path) -> closing[Database]:
     """A database that is created if it is not there."""
-    return closing(Database(database, create=True, wait=WAIT))
+    return closing(Database(database, create=True, wait=_WAIT))
 
 
 def verified_whole(path: Path, log: Path | None = None) -> Iterator[Verified]:

@@ -24,7 +24,7 @@ from scorer.organising.rules import RuleSet
 from scorer.settings.rules import QuerySplit, split_of
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import EVERY_TRACK, new_basis
-from scorer.store.log import Kind, head_statement, opening_of, public_key, sha256_of, signature
+from scorer.store.log import EventKind, head_statement, opening_of, public_key, sha256_of, signature
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import iso_time, utc_moment
@@ -104,7 +104,7 @@ def write_receipt(path: Path, text: str) -> None:
         replace_content(path, text.encode("ascii"), is_private=True)
 
 
-Added = list[tuple[str, Kind, Mapping[str, Any]]]
+_Added = list[tuple[str, EventKind, Mapping[str, Any]]]
 
 
 def commit(challenge: Challenge, store: Store) -> Commitment:
@@ -118,10 +118,10 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
     for rules in chosen:
         rules.store_solution(store, rules.checked_solution())
 
-    def committed(view: Snapshot) -> Added:
+    def committed(view: Snapshot) -> _Added:
         _check_not_started(view, challenge)
         announced = {track.name: announcement(view, track) for track in challenge.tracks}
-        added: Added = [(name, *event) for name, events in announced.items() for event in events]
+        added: _Added = [(name, *event) for name, events in announced.items() for event in events]
         for rules in chosen:
             events = new_basis(view.events(rules.track.name), rules.recorded.body)
             added += [(rules.track.name, *event) for event in events]
@@ -157,7 +157,9 @@ def _check_not_started(view: Snapshot, challenge: Challenge) -> None:
             )
 
 
-def _content(view: Snapshot, rules: RuleSet, announced: Sequence[tuple[Kind, Mapping[str, Any]]]) -> dict[str, Any]:
+def _content(
+    view: Snapshot, rules: RuleSet, announced: Sequence[tuple[EventKind, Mapping[str, Any]]]
+) -> dict[str, Any]:
     """What is committed about a track."""
     phases = [phase.recorded() for phase in Now.of(view, rules.track).phases.all]
     if announced:
@@ -188,7 +190,7 @@ def reveal(challenge: Challenge, store: Store, tracks: Sequence[Track]) -> tuple
     is_whole = len(tracks) == len(challenge.tracks)
     reveals: list[Reveal] = []
 
-    def revealed(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
+    def revealed(view: Snapshot) -> Sequence[tuple[str, EventKind, Mapping[str, Any]]]:
         last = commitments(view.events())[-1:] if is_whole else ()
         if not splits and not last:
             with_split(tracks)

@@ -36,8 +36,8 @@ from scorer.measures.names import in_version_1_0
 from scorer.organising.bundles import challenge_in, manifest_text, opened_database, store_members, write_new
 from scorer.organising.public import (
     BOARDS,
-    EVENTS,
     LARGEST,
+    PUBLIC_EVENTS,
     RESULT_TABLE,
     RESULTS,
     SIGNED,
@@ -49,7 +49,7 @@ from scorer.organising.public import (
 )
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import complete_means
-from scorer.organising.watch import Queue, Sources, score
+from scorer.organising.watch import Queue, Sources, score_queue
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
 from scorer.settings.rules import KEY_FILE
@@ -67,8 +67,7 @@ from scorer.store.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, k
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
-from scorer.store.transfer import EVENTS as EVENT_TABLE
-from scorer.store.transfer import SCHEMA, dumped, load
+from scorer.store.transfer import EVENT_TABLE, SCHEMA_TABLE, dumped, load
 from scorer.verification.bundle import (
     CHALLENGE,
     MANIFEST,
@@ -80,9 +79,9 @@ from scorer.verification.bundle import (
     printed,
     verified_members,
 )
-from scorer.verification.commitment import forged, read_key, verified_commitment, verified_split
+from scorer.verification.commitment import forged, read_public_key, verified_commitment, verified_split
 from scorer.verification.log import (
-    SHOWN,
+    LONGEST_QUOTE,
     KnownHead,
     Verified,
     listed,
@@ -100,7 +99,7 @@ Opened = Mapping[int, Mapping[str, Any]]
 OF_ALL_TRACKS = ("commitment", "team", *ABOUT_RECORD)
 """The kinds of published events that concern the whole challenge."""
 
-NEWLINE = b"\n"
+_NEWLINE = b"\n"
 
 SINCE_VERSION_2 = ("limits", "publish_submissions")
 """Settings that a basis has since version 2 of the log. They are no rules, so no erratum announces another value."""
@@ -143,7 +142,7 @@ def verified_challenge(source: str | Path, head: KnownHead | None = None) -> Ite
 
 def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[Verified]:
     """Whether the files of the site are those of the archive, as far as the log of the archive goes."""
-    names = [name.removeprefix(PUBLIC) for name in bundle.names(PUBLIC) if name not in (EVENTS, SIGNED)]
+    names = [name.removeprefix(PUBLIC) for name in bundle.names(PUBLIC) if name not in (PUBLIC_EVENTS, SIGNED)]
     boards, end = [name for name in names if name.endswith(BOARDS[0])], bundle.manifest.events
     found: dict[str, bytes] = {}
     for name in names:
@@ -174,8 +173,8 @@ def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[
     statement = f"{counted(len(names), 'file')} of the site are those of the archive"
     yield Verified(statement, listed("not", differing) or listed("not in the archive:", unknown))
     if is_later or is_earlier:
-        at = json.loads(list(bundle.rows(EVENTS))[-1]["event"])["at"]
-        ends = f"the archive ends with event {end}, recorded at {at}, and the site with event {log.count(NEWLINE)}"
+        at = json.loads(list(bundle.rows(PUBLIC_EVENTS))[-1]["event"])["at"]
+        ends = f"the archive ends with event {end}, recorded at {at}, and the site with event {log.count(_NEWLINE)}"
         later = "look again when the archive is exported again, because boards that are newer are not compared"
         earlier = "the site is an older download, or frozen; download it again"
         statement = "the site has the events of the archive, and no others"
@@ -195,13 +194,13 @@ def _stated(board: bytes) -> str:
 
 def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | None) -> Iterator[Verified]:
     """What follows from the archive, whose bytes are verified."""
-    yield from verified_log(documents / LOG, head=head, texts=folder / EVENTS)
+    yield from verified_log(documents / LOG, head=head, texts=folder / PUBLIC_EVENTS)
     if head is not None and head.statement:
-        found = forged(read_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
+        found = forged(read_public_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
         yield Verified("the line with the head is signed by the key of receipts", found)
     lines = read_log(documents / LOG)
-    opened = {row["index"]: row | {"fields": json.loads(row["event"])} for row in bundle.rows(EVENTS)}
-    lost = lost_events(lines, read_texts(folder / EVENTS, lines))
+    opened = {row["index"]: row | {"fields": json.loads(row["event"])} for row in bundle.rows(PUBLIC_EVENTS)}
+    lost = lost_events(lines, read_texts(folder / PUBLIC_EVENTS, lines))
     yield from _events(lines, opened, lost)
     outside = _outside(bundle)
     yield Verified(f"{FILE} has what boards depend on, and names no file outside of the archive", outside)
@@ -212,10 +211,10 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
         splits = [path for track in challenge.tracks if (path := documents / track.name / "split.json").exists()]
         commitment, log, key = (documents / name for name in (COMMITMENT, LOG, RECEIPTS))
         yield from verified_commitment(
-            commitment, documents / OPENING, log=log, key=key, split=splits, texts=folder / EVENTS
+            commitment, documents / OPENING, log=log, key=key, split=splits, texts=folder / PUBLIC_EVENTS
         )
     facts = {"version": SCHEMA_VERSION, "scorer": __version__, "identity": "0" * 32, "salt": "0" * 64}
-    rows = {SCHEMA: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
+    rows = {SCHEMA_TABLE: [{**facts, "revision": len(lines)}], EVENT_TABLE: [_row(line, opened) for line in lines]}
     limits = replace(Limits(), expanded_mb=min(Limits().expanded_mb, most_expanded(bundle.size) // MB))
     _load(bundle, challenge, rows, folder / "solutions.db", limits)
     times = [datetime.fromisoformat(row["at"]) for row in rows[EVENT_TABLE] if row["at"]]
@@ -374,7 +373,7 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
     queue = Queue(store, rules)
     # All at once, also what is over a quota: its result has no effect, and waves would take longer.
     every = store.read(rules.entries).stored
-    outcomes = list(score(queue, every, Sources.of(challenge, store, ()), solution, None))
+    outcomes = list(score_queue(queue, every, Sources.of(challenge, store, ()), solution, None))
     failed = listed("failed:", (entry.file for entry, outcome in outcomes if isinstance(outcome, Failed)))
     complete_means(store, rules)
     count = store.read(lambda view: len(submissions_of(view, [track])))
@@ -483,7 +482,7 @@ def _same(name: str, published: bytes, derived: str, scorer: str) -> Verified:
     lines = published.decode("utf-8", "replace").splitlines(True), derived.splitlines(True)
     pairs = enumerate(itertools.zip_longest(*lines, fillvalue=""), 1)
     number, was, now = next((number, *pair) for number, pair in pairs if pair[0] != pair[1])
-    return Verified(statement, f"line {number}: published {shown(was)}, derived {shown(now)}")
+    return Verified(statement, f"line {number}: published {_shown(was)}, derived {_shown(now)}")
 
 
 def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Verified:
@@ -546,9 +545,9 @@ def _differences(was: Any, now: Any, where: str, needed: Sequence[str]) -> Itera
         for number, (one, other) in enumerate(zip(was, now, strict=True), 1):
             yield from _differences(one, other, f"{where}{number}: ", needed)
     elif json.dumps(was) != json.dumps(now):
-        yield f"{where}published {shown(was)}, derived {shown(now)}", False
+        yield f"{where}published {_shown(was)}, derived {_shown(now)}", False
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """A value of a document in a message."""
-    return quoted(shortened(str(value).strip(), SHOWN))
+    return quoted(shortened(str(value).strip(), LONGEST_QUOTE))

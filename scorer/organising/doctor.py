@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from scorer.board.site.folder import MANIFEST
+from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ScorerError
 from scorer.files import digest
 from scorer.live.entries import entries
@@ -159,7 +159,7 @@ def status(challenge: Challenge, store: Store) -> list[str]:
 
 def _last_render(challenge: Challenge) -> str:
     try:
-        changed = (challenge.site_path / MANIFEST).stat().st_mtime
+        changed = (challenge.site_path / SITE_MANIFEST).stat().st_mtime
     except OSError:
         return "not rendered yet; `scorer run` renders it"
     return f"rendered {utc_moment(datetime.fromtimestamp(changed, UTC))}, {challenge.site_path / 'index.html'}"

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from scorer.scoring.executors.base import Executor
 
 
-def preview(challenge: Challenge, store: Store, track: Track, executor: Executor | None = None) -> Changes:
+def preview_erratum(challenge: Challenge, store: Store, track: Track, executor: Executor | None = None) -> Changes:
     """Open an erratum: score all entries by the files as they are now, and compare the boards.
 
     The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,

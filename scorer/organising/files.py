@@ -22,8 +22,8 @@ from scorer.files import (
     NOT_REGULAR,
     AnyFile,
     FileBelow,
-    RefusedError,
     Remote,
+    UnsafePathError,
     chunks_of,
     digest,
     digest_of,
@@ -45,7 +45,7 @@ from scorer.wording import printable, printable_name
 RECEIVED = re.compile(r"(\d{8}T\d{6}Z)[-_. ]*")
 """The beginning of a file's name that states when it was received, in UTC."""
 
-COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
+_COMPRESSED = re.compile(r"\.(gz|xz|zst)$")
 
 FIRST_SECOND = int(datetime(1, 1, 1, tzinfo=UTC).timestamp())
 LAST_SECOND = int(datetime(9999, 12, 31, 23, 59, 59, tzinfo=UTC).timestamp())
@@ -107,13 +107,13 @@ class UploadInProgress:
         return f"{name}: upload in progress (the name begins with a dot); it is read once it is renamed"
 
 
-PICKS = "picks.toml"
+_PICKS = "picks.toml"
 """The file with which teams picked in earlier versions. It is no submission."""
 
 OF_FILE, OF_FOLDER = (".meta.yaml", ".meta.json"), "ir-metadata.yml"
 """End the name of a submission in that of the file with its metadata; and the file with those of a whole folder."""
 
-Listed = SubmissionFile | SkippedFile | UploadInProgress
+FolderFile = SubmissionFile | SkippedFile | UploadInProgress
 
 WithFile = tuple[SubmissionFile, Submission]
 """A submission with its file."""
@@ -123,9 +123,9 @@ WithFile = tuple[SubmissionFile, Submission]
 class Listing:
     """What the folder of a track holds, in order of the names."""
 
-    all: tuple[Listed, ...]
+    all: tuple[FolderFile, ...]
 
-    def __iter__(self) -> Iterator[Listed]:
+    def __iter__(self) -> Iterator[FolderFile]:
         return iter(self.all)
 
     @cached_property
@@ -183,10 +183,10 @@ def submission_files(track: Track) -> Listing:
     return Listing(tuple(_unless_skipped(file, track) for file in listed))
 
 
-def _unless_skipped(file: Listed, track: Track) -> Listed:
+def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
     """The file, skipped if it has metadata, or a name to ignore, also of a folder in its team's folder."""
     *folders, name = file.file.split("/")
-    if len(folders) == IN_TEAM and name == PICKS:
+    if len(folders) == IN_TEAM and name == _PICKS:
         return SkippedFile(file.file, "picks in a file have no effect; record them with `scorer pick`", is_ignored=True)
     if not isinstance(file, SubmissionFile):
         return file
@@ -207,7 +207,7 @@ def _unless_skipped(file: Listed, track: Track) -> Listed:
 
 def _in_folder(
     listed: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
-) -> Iterator[Listed]:
+) -> Iterator[FolderFile]:
     for below, status in listed:
         file = f"{shown}/{below.name}"
         if below.name.startswith("."):
@@ -215,7 +215,7 @@ def _in_folder(
         elif isinstance(status, OSError) or not stat.S_ISDIR(status.st_mode):
             yield _listed(below, file, team, status)
         elif file.count("/") > IN_TEAM:
-            yield SkippedFile(file, A_FOLDER)
+            yield SkippedFile(file, _A_FOLDER)
         else:
             try:
                 yield from _in_folder(below.list(), file, team or below.name)
@@ -223,27 +223,27 @@ def _in_folder(
                 yield SkippedFile(file, why_skipped(error))
 
 
-def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> Listed:
+def _listed(below: FileBelow, file: str, team: str | None, status: os.stat_result | OSError) -> FolderFile:
     if isinstance(status, OSError):
         return SkippedFile(file, why_skipped(status))
     if stat.S_ISLNK(status.st_mode):
         return SkippedFile(file, A_LINK)
     if not stat.S_ISREG(status.st_mode):
         return SkippedFile(file, NOT_REGULAR)
-    return SubmissionFile(below, file, team or _team(below.name), received(below.name, status.st_mtime), status)
+    return SubmissionFile(below, file, team or _team(below.name), _received(below.name, status.st_mtime), status)
 
 
-def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed]:
+def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[FolderFile]:
     for path in sorted(folder.iterdir(), key=lambda path: path.name):
         file = f"{shown}/{path.name}"
         if path.name.startswith("."):
-            yield from _hidden(SubmissionFile(path, file, team or "", received(path.name, 0.0), None))
+            yield from _hidden(SubmissionFile(path, file, team or "", _received(path.name, 0.0), None))
             continue
         try:
             if path.is_dir() and file.count("/") <= IN_TEAM:
                 yield from _in_remote(path, file, team or path.name)
             elif path.is_dir():
-                yield SkippedFile(file, A_FOLDER)
+                yield SkippedFile(file, _A_FOLDER)
             elif path.is_file():
                 yield SubmissionFile(path, file, team or _team(path.name), _received_remote(path), None)
             else:
@@ -252,13 +252,13 @@ def _in_remote(folder: Remote, shown: str, team: str | None) -> Iterator[Listed]
             yield SkippedFile(file, why_skipped(error))
 
 
-A_FOLDER = "a folder in a folder of a team's folder; move its files up into the folder of the team"
+_A_FOLDER = "a folder in a folder of a team's folder; move its files up into the folder of the team"
 
 IN_TEAM = 2
 """The slashes in the path of a file in the folder of a team: that of the track comes before."""
 
 
-def _hidden(file: Listed) -> Iterator[UploadInProgress]:
+def _hidden(file: FolderFile) -> Iterator[UploadInProgress]:
     """The upload in progress that a file is whose name begins with a dot, unless a system created it."""
     if not LITTER.fullmatch(file.file.rpartition("/")[2]):
         yield UploadInProgress(file.file, upload=file if isinstance(file, SubmissionFile) else None)
@@ -266,12 +266,12 @@ def _hidden(file: Listed) -> Iterator[UploadInProgress]:
 
 def why_skipped(error: OSError) -> str:
     """Why a file is skipped, by the error that it raised."""
-    return str(error.strerror) if isinstance(error, RefusedError) else f"cannot be read: {error.strerror}"
+    return str(error.strerror) if isinstance(error, UnsafePathError) else f"cannot be read: {error.strerror}"
 
 
 def _team(file_name: str, stem: str = "") -> str:
     """The team in a name of a file, without the time: `stem`, or by the rule of version 1.0 all but the extension."""
-    stem = stem or PurePath(COMPRESSED.sub("", file_name)).stem
+    stem = stem or PurePath(_COMPRESSED.sub("", file_name)).stem
     return without_time(stem) or stem.strip() or file_name
 
 
@@ -291,7 +291,7 @@ def _time(name: str) -> tuple[datetime | None, int]:
     return None, 0
 
 
-def received(name: str, changed: float) -> datetime:
+def _received(name: str, changed: float) -> datetime:
     """When a file was received, by its name or else by the time of its last change, in seconds since 1970."""
     last = datetime.fromtimestamp(min(max(int(changed), FIRST_SECOND), LAST_SECOND), UTC)
     return _time(name)[0] or last
@@ -304,7 +304,7 @@ def _received_remote(path: Remote) -> datetime:
             errno.ENODATA,
             "the time of its last change is unknown; begin its name with the time, as in 20110418T100000Z-x.txt",
         )
-    return received(path.name, changed)
+    return _received(path.name, changed)
 
 
 # Reading
@@ -315,7 +315,7 @@ systems are coarse: a file that changes twice within one of their steps keeps it
 
 
 def safe_digest(path: AnyFile, limits: Limits) -> str:
-    """SHA-256 of a submission's bytes. Raises RefusedError for a link or a file that is too large, and OSError."""
+    """SHA-256 of a submission's bytes. Raises UnsafePathError for a link or a file that is too large, and OSError."""
     if not isinstance(path, FileBelow):
         return digest(path)
     with path.open() as stream:
@@ -338,10 +338,10 @@ def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -
         sha256 = digest_of(chunks_of(stream, before.st_size + 1))
         after = _scanned(os.fstat(stream.fileno()), sha256)
     if after != _scanned(before, sha256):
-        raise RefusedError("it changed while it was read; it is read again by the next run")
+        raise UnsafePathError("it changed while it was read; it is read again by the next run")
     if started - max(before.st_mtime, before.st_ctime) < SETTLED:
         after = replace(after, inode=0)
-    return replace(file, status=before, received=received(file.path.name, before.st_mtime)), after
+    return replace(file, status=before, received=_received(file.path.name, before.st_mtime)), after
 
 
 def check_links(file: SubmissionFile, sha256: str, recorded: str | None, solutions: Collection[str]) -> None:
@@ -350,15 +350,15 @@ def check_links(file: SubmissionFile, sha256: str, recorded: str | None, solutio
     A file that is recorded with these bytes stays: others can link to it, too.
     """
     if sha256 in solutions:
-        raise RefusedError("has the bytes of a solution; submit a file of your own")
+        raise UnsafePathError("has the bytes of a solution; submit a file of your own")
     if file.status is not None and file.status.st_nlink > 1 and sha256 != recorded:
-        raise RefusedError("a hard link; submit a copy")
+        raise UnsafePathError("a hard link; submit a copy")
 
 
 def _check_size(status: os.stat_result, limits: Limits) -> None:
     if status.st_size > limits.file_mb * MB:
         size = f"{status.st_size / MB:,.0f} MB"
-        raise RefusedError(f"the file has {size}; the limit is {limits.file_mb:,} (limits.file_mb)")
+        raise UnsafePathError(f"the file has {size}; the limit is {limits.file_mb:,} (limits.file_mb)")
 
 
 def _scanned(status: os.stat_result, sha256: str) -> ScannedFile:
@@ -380,7 +380,7 @@ def scanned_metadata(
 ) -> Mapping[str, Mapping[str, Value]]:
     """What a scan finds stated of a file, by its name: of a new one, and of one that has a file of metadata.
 
-    Raises RefusedError if those of a new file are invalid; of another one, `notes` says so, and the earlier ones stay.
+    Raises UnsafePathError if those of a new file are invalid; of another one, `notes` says so, and the earlier stay.
     """
     if not track.metadata or not (is_new or any(listing.metadata_of(file))):
         return {}
@@ -388,7 +388,7 @@ def scanned_metadata(
         return {file.file: checked(track.metadata, {**of_head(file.path, limits), **of_file(file, listing)})}
     except MetadataError as error:
         if is_new:
-            raise RefusedError(error.reason) from None
+            raise UnsafePathError(error.reason) from None
         notes.append(f"{printable_name(file.file)}: {error.reason}; the earlier ones stay")
         return {}
 

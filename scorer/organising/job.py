@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from scorer.scoring.executors.base import Executor, FileOutcome
 
 
-SHOWN = 20
+_SHOWN = 20
 """How many messages of a kind are printed about earlier runs."""
 
 PAUSE_AFTER_END = 1.0
@@ -130,7 +130,7 @@ class Messages:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class ChallengeRun:
     """A run of a challenge or of one of its tracks."""
 
     challenge: Challenge
@@ -145,7 +145,7 @@ class Run:
     @contextmanager
     def opened(
         cls, challenge: Challenge, track: str | None, options: RunOptions, output: Output, *, create: bool = True
-    ) -> Iterator[Run]:
+    ) -> Iterator[ChallengeRun]:
         """Open the database of a challenge for a run of all tracks or one. Messages are kept at the end."""
         tracks = challenge.tracks if track is None else [challenge.track(track)]
         executor = options.executor_named()
@@ -155,7 +155,7 @@ class Run:
             with Messages(file, output, are_quiet=options.quiet, is_partial=track is not None) as messages:
                 yield cls(challenge, tracks, store, executor, options, messages, output)
 
-    def current(self) -> Run:
+    def current(self) -> ChallengeRun:
         """The same run by the present settings, which the organiser may have changed."""
         settings = read_challenge(self.challenge.root)
         names = {track.name for track in self.tracks}
@@ -264,9 +264,9 @@ class Run:
     def _print_some(self, lines: Iterable[str]) -> None:
         """Print the first lines, and how many more there are."""
         listed = list(lines)
-        self.output.message(*listed[:SHOWN])
-        if len(listed) > SHOWN:
-            self.output.message(f"and {len(listed) - SHOWN:,} more like this; `scorer entries` lists them")
+        self.output.message(*listed[:_SHOWN])
+        if len(listed) > _SHOWN:
+            self.output.message(f"and {len(listed) - _SHOWN:,} more like this; `scorer entries` lists them")
 
     def score_arrivals(self, arrivals: Arrivals, track: str, teams: Collection[str], go_on: GoOn) -> None:
         """Score what some teams handed in, for `ArrivalLoop`."""
@@ -296,7 +296,7 @@ def _failure(failed: Failed, before: Failure | None) -> str:
     return f"{attempt}; it is not tried again until `scorer retry`"
 
 
-def watch(run: Run, track: str | None, every: float, parent: int | None) -> None:
+def watch(run: ChallengeRun, track: str | None, every: float, parent: int | None) -> None:
     """Score what is handed in, while another process runs the challenge and renders the site, until it is stopped.
 
     `track` and `every` are options of the command. With `parent`, it also stops when that process ends.
@@ -314,7 +314,7 @@ def watch(run: Run, track: str | None, every: float, parent: int | None) -> None
         keeper.join()
 
 
-def _keep_running(loop: Loop, run: Run, track: str | None, every: float) -> None:
+def _keep_running(loop: Loop, run: ChallengeRun, track: str | None, every: float) -> None:
     """Have another process run the tracks until the loop is stopped."""
     import multiprocessing  # noqa: PLC0415 (only a watch needs it)
 
@@ -338,7 +338,7 @@ def _run_again_and_again(
     """Run the tracks and render the site until this process is stopped, or its parent ends."""
     challenge = read_challenge(root, solutions=False)
     # Each message is printed once, as long as it stays true.
-    with Run.opened(challenge, track, replace(options, quiet=True), output, create=False) as run:
+    with ChallengeRun.opened(challenge, track, replace(options, quiet=True), output, create=False) as run:
         loop = RunLoop(run.store, output.message, challenge, run.score_others, run.update_site, every)
         _make_stoppable(loop, parent)
         with suppress(ReplacedError):  # the parent says so

@@ -15,7 +15,7 @@ from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.board.site.pages import archived
 from scorer.errors import ChallengeError
-from scorer.live.metadata import value_text
+from scorer.live.metadata import field_text
 from scorer.live.names import as_public
 from scorer.live.now import published_log
 from scorer.live.rules import sentences
@@ -134,7 +134,7 @@ def _systems(board: Board) -> Table:
             entry.index,
             iso_time(entry.received),
             "" if "names" in board.track.hidden else entry.digest[:12],
-            *(value_text(entry.metadata.get(each.name)) for each in fields),
+            *(field_text(entry.metadata.get(each.name)) for each in fields),
         ]
         for row in board.rows
         if (entry := row.entry) is not None

@@ -23,7 +23,7 @@ from scorer.settings.rules import (
 )
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Basis, StoredQueries
-from scorer.store.log import Kind
+from scorer.store.log import EventKind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import quoted, suggestion, utc_moment
@@ -127,7 +127,7 @@ def extend(
     for extended in chosen:
         announce(store, _with_former_end(store, extended, name, end))
 
-    def decide(view: Snapshot) -> Sequence[tuple[str, Kind, Mapping[str, Any]]]:
+    def decide(view: Snapshot) -> Sequence[tuple[str, EventKind, Mapping[str, Any]]]:
         for extended in chosen:
             _check_extension(extended, Now.of(view, extended).phases, name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}

@@ -14,7 +14,7 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.files import digest as digest_of
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, recorded, stays
-from scorer.live.metadata import body, value_text
+from scorer.live.metadata import body, field_text
 from scorer.live.now import Now, submissions_of
 from scorer.live.phases import closing, is_misdated
 from scorer.live.quotas import picks
@@ -27,7 +27,7 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted, utc_moment
 
-INDEX = re.compile(r"[1-9][0-9]{0,6}")
+_INDEX = re.compile(r"[1-9][0-9]{0,6}")
 """Shorter than a part of a digest, so that it cannot be mistaken for one."""
 
 PART_OF_DIGEST = re.compile(r"[0-9a-f]{8,64}")
@@ -89,7 +89,7 @@ def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source
         if not reason and stays(state.submission, Now.of(view, track).phases, track, view.now):
             raise ChallengeError("the phase of the entry has closed, so its metadata stay; ask the organisers")
         known = state.metadata.values if reason else {}
-        earlier = {each.name: Given(value_text(known.get(each.name))) for each in track.metadata}
+        earlier = {each.name: Given(field_text(known.get(each.name))) for each in track.metadata}
         values = checked(track.metadata, {**earlier, **stated})
         return [] if values == state.metadata.values else [("metadata", body(track, key, values, source, reason))]
 
@@ -170,7 +170,7 @@ def entry_named(view: Snapshot, tracks: Iterable[Track], name: str) -> Submissio
 
 def _is_named(state: SubmissionState, name: str) -> bool:
     submission = state.submission
-    if INDEX.fullmatch(name):
+    if _INDEX.fullmatch(name):
         return state.index == int(name)
     if PART_OF_DIGEST.fullmatch(name) and submission.digest.startswith(name):
         return True

@@ -58,14 +58,14 @@ from scorer.store.transfer import dumped
 from scorer.verification.bundle import CHALLENGE, PUBLIC, SOLUTIONS, SUBMISSIONS
 from scorer.verification.log import listed
 
-EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
+PUBLIC_EVENTS, SIGNED = f"{PUBLIC}events.jsonl", f"{PUBLIC}receipts.jsonl"
 
 RESULT_TABLE = "result"
 RESULTS = f"tables/{RESULT_TABLE}.jsonl"
 
 LARGEST = 100_000 * MB
 
-KEYS = ("name", "licence", "publish_submissions", "limits", "metadata", "overall", "visibility", "tracks")
+_KEYS = ("name", "licence", "publish_submissions", "limits", "metadata", "overall", "visibility", "tracks")
 PRIVATE_KEYS = ("description", "submissions", "ignore", "slices", "slices_public")
 """Keys of challenge.toml that the archive has, and keys of a track that it leaves out, because no score depends on
 them.
@@ -136,7 +136,7 @@ def public_texts(view: Snapshot, challenge: Challenge, settings: str, proof: Pro
     texts = {f"{PUBLIC}{name}": text for name, text in _documents(view, challenge, proof).items()}
     events = [event for event in view.all_events if event.index in proof.nonces]
     rows = ((event.index, event_text(event).decode("ascii")) for event in events)
-    texts[EVENTS] = table_text({"event": row, "index": at, "nonce": proof.nonces[at]} for at, row in rows)
+    texts[PUBLIC_EVENTS] = table_text({"event": row, "index": at, "nonce": proof.nonces[at]} for at, row in rows)
     texts[SIGNED] = table_text({"receipt": proof.receipts[index]} for index in sorted(proof.receipts))
     texts[RESULTS] = table_text(_results(view, challenge, events))
     return texts | {f"{CHALLENGE}{FILE}": public_settings(settings, {})}
@@ -238,7 +238,7 @@ def public_settings(settings: str, places: Mapping[tuple[str, str], str]) -> str
     for (name, key), place in places.items():
         table = tracks[name]["split"] if key == "key_file" else tracks[name]
         table[key] = place
-    return tomlkit.dumps({key: document[key] for key in KEYS if key in document} | {"tracks": tracks})
+    return tomlkit.dumps({key: document[key] for key in _KEYS if key in document} | {"tracks": tracks})
 
 
 def differing_from_record(view: Snapshot, rules: RuleSet) -> list[str]:

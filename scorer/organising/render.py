@@ -39,13 +39,13 @@ from scorer.organising.restore import check_published
 from scorer.organising.rules import settings
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.scoring.analysis.compare import need_mean
-from scorer.scoring.analysis.kept import Task, Words, number_of
+from scorer.scoring.analysis.kept import Task, TaskWords, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import ArrivalBody, bodies
 from scorer.store.log import RESOLUTION
-from scorer.store.snapshot import Cache, Snapshot, digest_of
+from scorer.store.snapshot import Cache, Snapshot, cache_key
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
 
@@ -159,7 +159,7 @@ def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], Analysi
     results = [basis.solution, basis.matching, preliminary, track.primary_measure.full]
     shown = [track.stage, track.final, track.shown_decimals]
     parts = ["analysis", code_digest(), results, shown, track.name, rows]
-    if digest_of(parts) in cache:
+    if cache_key(parts) in cache:
         return lambda: _ANALYSIS.validate_json(cache.value(parts, str))
 
     task = track_task(now, board, cache=cache)
@@ -172,12 +172,12 @@ def _computed_analysis(task: Task) -> str:
     return _ANALYSIS.dump_json(analysis_view(analysed(task))).decode()
 
 
-WORDS = Words("track", "tracks", "team", "teams", "query", "queries")
+_WORDS = TaskWords("track", "tracks", "team", "teams", "query", "queries")
 """What texts about a challenge call its algorithms and its cases."""
 
 HIDDEN = "its phase publishes no statistics"
 
-LISTED = 10
+_LISTED = 10
 """The names of teams that a message has at most."""
 
 
@@ -234,7 +234,7 @@ def track_task(
         decimals=track.shown_decimals,
         measure=chosen.mean_name,
         bounded=chosen.bounded,
-        words=WORDS,
+        words=_WORDS,
         notes=_notes(track.shown_split, left_out),
         kept=kept.within(chosen.full, number_of(np.flatnonzero(inside)[defined])),
     )
@@ -263,8 +263,8 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
     rows = {row.name: row for row in board.rows}
     for name in names:
         if name not in rows:
-            more = f" and {len(rows) - LISTED:,} more" if len(rows) > LISTED else ""
-            listed = ", ".join(list(rows)[:LISTED]) + more
+            more = f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else ""
+            listed = ", ".join(list(rows)[:_LISTED]) + more
             raise ScorerError(
                 f"no team of track {track.name} is called {quoted(name)}{suggestion(name, rows)}; "
                 f"the teams are: {listed or 'none'}"

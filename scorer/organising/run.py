@@ -29,7 +29,7 @@ from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
-from scorer.organising.watch import Queue, Sources, score
+from scorer.organising.watch import Queue, Sources, score_queue
 from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
 from scorer.settings.loading import TEAMS_FILE as TEAMS
@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = "templates"
 
-SHOWN = ".shown"
+_SHOWN = ".shown"
 """Ends the name of the file that has the state which the site shows; it begins with that of the database."""
 
 
@@ -71,7 +71,7 @@ def update(challenge: Challenge, store: Store) -> Rendered:
     Raises as `render`.
     """
     try:
-        shown = json.loads(store.beside(challenge.root, SHOWN).read_bytes())
+        shown = json.loads(store.beside(challenge.root, _SHOWN).read_bytes())
         last_state, manifest = str(shown["state"]), str(shown["manifest"])
     except (OSError, ValueError, LookupError, TypeError):
         last_state = manifest = ""
@@ -93,7 +93,7 @@ def note_shown(challenge: Challenge, store: Store, state: str) -> None:
     """Keep that the site shows this state, next to the database: the site itself must not tell when it changes."""
     shown = {"state": state, "manifest": manifest_of(challenge.site_path)}
     with suppress(OSError):  # then the next run renders it again
-        replace_content(store.beside(challenge.root, SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
+        replace_content(store.beside(challenge.root, _SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
 
 
 def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:
@@ -267,7 +267,7 @@ def plan(
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=(
-            *_notes(rules, by_files, doubts, has_started=entries.now.phases.has_started(before.now)),
+            *_notes(rules, by_files, doubts, has_started=entries.phases.has_started(before.now)),
             *same_bytes(scanned.submissions),
             *about_names(track, rules.track, scanned.submissions),
         ),
@@ -328,7 +328,7 @@ def carry_out(
     if work.solution is not None:
         queue = Queue(store, rules, leaves_fresh and rules.is_stored(store))
         first = queue.without_fresh(work.entries.unscored, store.now())
-        yield from score(queue, first, work.sources, work.solution, executor, go_on)
+        yield from score_queue(queue, first, work.sources, work.solution, executor, go_on)
     complete_means(store, rules)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     record_basis(
@@ -339,7 +339,7 @@ def carry_out(
         queue = Queue(store, by_erratum)
         first = queue.unscored()
         if work.sources.pending(first) or not by_erratum.is_stored(store):
-            for _ in score(queue, first, work.sources, by_erratum.read_solution(), executor):
+            for _ in score_queue(queue, first, work.sources, by_erratum.read_solution(), executor):
                 pass
         complete_means(store, by_erratum)
     store.note_run(rules.track.name)
@@ -383,7 +383,7 @@ def similar_entries(challenge: Challenge, store: Store, track: Track, most: int)
 
     Sketches of runs are kept next to the database. Raises ScorerError.
     """
-    from scorer.runs.similar import WIDTH, Alike, shared, similar, sketch  # noqa: PLC0415 (as above)
+    from scorer.runs.similar import SKETCH_WIDTH, Alike, shared, similar, sketch  # noqa: PLC0415 (as above)
 
     rules, states, runs = scored_runs(challenge, store, track)
     solution, depth = rules.read_solution(), rules.track.list_length
@@ -404,7 +404,7 @@ def similar_entries(challenge: Challenge, store: Store, track: Track, most: int)
     def computed(rows: Ints) -> Floats:
         return np.array([sketch(solution, runs[digests[row]], depth) for row in rows.tolist()])
 
-    sketches = kept.values("sketch", WIDTH, computed)
+    sketches = kept.values("sketch", SKETCH_WIDTH, computed)
     arrays.tidy()
     found = similar(sketches, [next(iter(by_digest[digest])) for digest in digests], most)
     of_lists = []

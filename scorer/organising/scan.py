@@ -14,7 +14,7 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from scorer.files import RefusedError
+from scorer.files import UnsafePathError
 from scorer.limits import Limits
 from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import (
@@ -34,7 +34,7 @@ from scorer.live.metadata import body
 from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
-    Listed,
+    FolderFile,
     SkippedFile,
     SubmissionFile,
     UploadInProgress,
@@ -49,13 +49,13 @@ from scorer.organising.files import (
     without_time,
 )
 from scorer.organising.rules import RuleSet
-from scorer.organising.watch import Queue, Sources, score
+from scorer.organising.watch import Queue, Sources, score_queue
 from scorer.scoring.executors import GoOn
 from scorer.settings.metadata import Value
 from scorer.settings.rules import FILE_NAMES
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
-from scorer.store.log import Kind
+from scorer.store.log import EventKind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted
@@ -69,7 +69,7 @@ FEW_MISSING = 3
 MISSING_SHARE = 10
 """So many missing submissions, and more than one in so many of a track's, must be confirmed."""
 
-SHOWN = 20
+_SHOWN = 20
 """How many skipped files in the folder of a team are reported one by one."""
 
 
@@ -129,7 +129,7 @@ def scan(
             read, status = read_file(file, limits, known.get(file.file))
             check_links(read, status.digest, recorded.get(read.file), solutions)
             if delivered.get(read.file, status.digest) != status.digest:
-                raise RefusedError("has other bytes than the file that was handed in; restore it")
+                raise UnsafePathError("has other bytes than the file that was handed in; restore it")
             is_new = recorded.get(read.file) != status.digest
             metadata |= {} if read.file in delivered else scanned_metadata(track, read, listed, limits, is_new, notes)
         except OSError as error:
@@ -170,7 +170,7 @@ def same_bytes(submissions: Iterable[WithFile]) -> Iterator[str]:
         by_digest[submission.digest].setdefault(submission.team, printable_name(submission.file))
     for files in by_digest.values():
         if len(files) > 1:
-            yield f"{', '.join([*files.values()][:SHOWN])}: the same bytes from {counted(len(files), 'team')}"
+            yield f"{', '.join([*files.values()][:_SHOWN])}: the same bytes from {counted(len(files), 'team')}"
 
 
 def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) -> Iterator[str]:
@@ -185,18 +185,18 @@ def about_names(declared: Track, track: Track, submissions: Iterable[WithFile]) 
     for team, files in by_team.items():
         if len(files) > 1 and "{run}" not in (track.file_names or ""):
             yield (
-                f"{', '.join([*files.values()][:SHOWN])}: by their names, these {len(files):,} files are of one team, "
+                f"{', '.join([*files.values()][:_SHOWN])}: by their names, these {len(files):,} files are of one team, "
                 f"{quoted(printable_name(team))}; if they are not, move each into a folder with the name of its team"
             )
 
 
 def _bounded(skipped: Iterable[SkippedFile | UploadInProgress]) -> Iterator[SkippedFile | UploadInProgress]:
-    """The first `SHOWN` of each kind in the folder of each team, and how many more there are."""
+    """The first `_SHOWN` of each kind in the folder of each team, and how many more there are."""
     counts: Counter[tuple[str, bool]] = Counter()
-    yield from _first(skipped, SHOWN, counts)
+    yield from _first(skipped, _SHOWN, counts)
     for (folder, in_progress), count in counts.items():
-        if count > SHOWN:
-            more = count - SHOWN
+        if count > _SHOWN:
+            more = count - _SHOWN
             yield UploadInProgress(folder, more) if in_progress else SkippedFile(folder, f"and {more:,} more files")
 
 
@@ -223,8 +223,8 @@ def _warning(track: Track, gone: Sequence[str], recorded: int, present: int) -> 
 
 
 def _within_limit(
-    listed: Iterable[Listed], limits: Limits, recorded: Collection[str]
-) -> tuple[list[Listed], list[str], tuple[str, ...]]:
+    listed: Iterable[FolderFile], limits: Limits, recorded: Collection[str]
+) -> tuple[list[FolderFile], list[str], tuple[str, ...]]:
     """The files within `files_per_team`, recorded and earlier ones first; some others; and a message for each team."""
     by_team: dict[str, list[SubmissionFile]] = defaultdict(list)
     for file in listed:
@@ -278,7 +278,7 @@ class Before:
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
-        return stays(submission, self.entries.now.phases, self.entries.track, self.now)
+        return stays(submission, self.entries.phases, self.entries.track, self.now)
 
 
 def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
@@ -322,7 +322,7 @@ def _metadata(
     track: Track, before: Before, scanned: Scan, states: Mapping[Key, SubmissionState], arrived: Collection[Key]
 ) -> Added:
     """The events that record what was found stated, of new submissions and of those that may change."""
-    added: list[tuple[Kind, Mapping[str, object]]] = []
+    added: list[tuple[EventKind, Mapping[str, object]]] = []
     for submission in (each for _, each in scanned.submissions if each.file in scanned.metadata):
         key, values = key_of(submission), scanned.metadata[submission.file]
         state = states.get(key)
@@ -337,7 +337,7 @@ def import_submissions(
     track: str,
     scanned: Sequence[Submission],
     recheck: Recheck | None = None,
-    allowed: Callable[[Kind, SubmissionState], bool] = lambda _kind, _state: True,
+    allowed: Callable[[EventKind, SubmissionState], bool] = lambda _kind, _state: True,
     new_scan: NewScan | None = None,
     metadata: Callable[[Mapping[Key, SubmissionState], Collection[Key]], Added] = lambda _states, _arrived: [],
     naming: Mapping[str, str] = MappingProxyType({}),
@@ -438,7 +438,7 @@ class Arrivals:
             for each in (state.submission for state in first)
         )
         sources = Sources.of(challenge, self.store, files, keeps_more=challenge.keep_submissions)
-        yield from score(queue, first, sources, self._solution(rules), self.executor, go_on)
+        yield from score_queue(queue, first, sources, self._solution(rules), self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:
         key = rules.track.name, rules.solution_digest, rules.items_digest

@@ -13,12 +13,12 @@ from typing import Any
 
 from scorer.errors import ChallengeError, StoreError, os_errors_as
 from scorer.files.writing import LockedError, locked, replace_content
-from scorer.live.teams import Token, Use, ended, issued, new_text, sha256_of, tokens
+from scorer.live.teams import Token, Use, ended, issued, new_text, token_digest, tokens
 from scorer.settings.loading import (
     DECISIONS,
     TEAMS_FILE,
     TeamSettings,
-    compared,
+    comparable_name,
     edited,
     read_teams,
     teams_in,
@@ -26,7 +26,7 @@ from scorer.settings.loading import (
 )
 from scorer.settings.tracks import FILE, Challenge
 from scorer.store.events import EVERY_TRACK, TeamBody, bodies
-from scorer.store.log import Kind, encoded
+from scorer.store.log import EventKind, encoded
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import printable, printable_name, quoted, suggestion, utc_time
@@ -71,7 +71,7 @@ def redeem(store: Store, invitation: str) -> tuple[str, str]:
 
     def changed(view: Snapshot) -> Added:
         nonlocal team
-        token = tokens(view.events()).get(sha256_of(invitation))
+        token = tokens(view.events()).get(token_digest(invitation))
         if token is None or token.use != "invitation" or not token.is_valid(view.now):
             raise InvalidTokenError
         team = token.team
@@ -98,7 +98,7 @@ def revoke(store: Store, name: str) -> Token:
     return chosen[0]
 
 
-def listed(store: Store) -> tuple[Mapping[str, Token], datetime]:
+def list_tokens(store: Store) -> tuple[Mapping[str, Token], datetime]:
     """All tokens and invitations by their SHA-256, and the time."""
     return store.read(lambda view: (tokens(view.events()), view.now))
 
@@ -143,7 +143,7 @@ def check_folders(teams: Iterable[str], root: Path) -> None:
     """Refuse teams that cannot have separate folders on the disk of the challenge at `root`. Raises ChallengeError."""
     same_in_lower_case, read_as = (root / FILE.upper()).exists(), dict[str, str]()
     for team in teams:
-        shown, other = quoted(printable_name(team)), read_as.setdefault(compared(team), team)
+        shown, other = quoted(printable_name(team)), read_as.setdefault(comparable_name(team), team)
         if same_in_lower_case and other != team:
             raise ChallengeError(
                 f"teams {quoted(printable_name(other))} and {shown} have one folder on this disk; use Linux"
@@ -152,10 +152,10 @@ def check_folders(teams: Iterable[str], root: Path) -> None:
             raise ChallengeError(f"Windows has no folder for the team {shown}; use Linux")
 
 
-LOCK = ".teams.toml.lock"
+_LOCK = ".teams.toml.lock"
 """Held while a command edits the file."""
 
-WAIT = 30.0
+_WAIT = 30.0
 """Seconds that a command waits for another one."""
 
 
@@ -184,7 +184,7 @@ def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reason
     def changed(view: Snapshot) -> Added:
         _check(view.teams, settings)
         before = {body.team: body.settings.recorded() for _, body in bodies(view.events(), TeamBody)}
-        events: list[tuple[Kind, dict[str, Any]]] = []
+        events: list[tuple[EventKind, dict[str, Any]]] = []
         for team in sorted(before.keys() | settings.keys()):
             old, new = before.get(team, {}), settings.get(team, {})
             if encoded(old) != encoded(new):
@@ -259,7 +259,7 @@ def team_called(name: str, known: Collection[str]) -> str | None:
 
 def team_read_as(name: str, known: Iterable[str]) -> str | None:
     """The team whose folder has a name that a reader takes for this one; None without one."""
-    return next((team for team in known if compared(printable_name(team)) == compared(name)), None)
+    return next((team for team in known if comparable_name(printable_name(team)) == comparable_name(name)), None)
 
 
 def known_team(name: str, known: Sequence[str]) -> str:
@@ -331,7 +331,7 @@ def _decide(
     known = store.read(lambda view: view.teams)
     team, file = known_team(name, known), challenge.root / TEAMS_FILE
     try:
-        with os_errors_as(ChallengeError, f"{file}: cannot be written"), locked(challenge.root / LOCK, WAIT):
+        with os_errors_as(ChallengeError, f"{file}: cannot be written"), locked(challenge.root / _LOCK, _WAIT):
             teams = read_teams(challenge.root)
             # A command that was killed may have left an edit that is not recorded, with its reason.
             _record(challenge, store, teams)

@@ -31,7 +31,7 @@ from scorer.scoring.outcomes import Failed
 from scorer.settings.tracks import Challenge
 from scorer.store.database import ReplacedError
 from scorer.store.events import ArrivalBody, Event, FileBody, PickBody, Submission, bodies
-from scorer.store.sidecar import Archive, SourceError, content_of
+from scorer.store.sidecar import Archive, SourceError, chunks_up_to
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable_name
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from scorer.scoring.executors.base import Executor, FileOutcome
 
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 STORE_EVERY = 0.5
 """Seconds between two transactions that store results."""
@@ -110,7 +110,7 @@ class Sources:
             return
         pool, most = ThreadPoolExecutor(os.cpu_count() or 1), self.limits.file_mb * MB
         with self.kept.adding() as add:
-            copies = {digest: pool.submit(add, content_of(file.path, most), digest) for digest, file in new.items()}
+            copies = {digest: pool.submit(add, chunks_up_to(file.path, most), digest) for digest, file in new.items()}
 
             def why_not(digest: str) -> str:
                 try:
@@ -165,7 +165,7 @@ class Queue:
         return [state for state in states if not self.leaves_fresh or not is_fresh(state, now)]
 
 
-def score(
+def score_queue(
     queue: Queue,
     first: Iterable[SubmissionState],
     sources: Sources,
@@ -219,7 +219,7 @@ SLICE = 1.0
 SLICE_OF_RUN = 5.0
 """Seconds after which a run begins no further file, so that the site is rendered; then the next run goes on."""
 
-PAUSE = 9.0
+_PAUSE = 9.0
 """A run begins at the earliest after so many times the time that the last one took, unless something was decided."""
 
 FRESH, FRESH_FAILURE = timedelta(hours=1), timedelta(seconds=60)
@@ -227,7 +227,7 @@ FRESH, FRESH_FAILURE = timedelta(hours=1), timedelta(seconds=60)
 failed is tried again by a run.
 """
 
-AT_ONCE = timedelta(seconds=3)
+_AT_ONCE = timedelta(seconds=3)
 """How long a render waits for the score of what was just handed in."""
 
 _FEW = 20
@@ -268,9 +268,9 @@ class Loop:
     """The last message of an error."""
     _note_at: float = field(default=-math.inf, init=False)
 
-    def read(self, work: Callable[[Snapshot], Answer], otherwise: Answer) -> Answer:
+    def read(self, work: Callable[[Snapshot], _Answer], otherwise: _Answer) -> _Answer:
         """The result of `work`, which reads one snapshot; `otherwise` if it cannot be read."""
-        answers: list[Answer] = []
+        answers: list[_Answer] = []
         self.succeeds(lambda: answers.append(self.store.read(work)))
         return answers[0] if answers else otherwise
 
@@ -307,7 +307,7 @@ class Loop:
 
 
 @dataclass
-class Slice:
+class _Slice:
     """A slice of the time of a loop: once it is over, no further file is begun."""
 
     loop: Loop
@@ -344,7 +344,7 @@ class ArrivalLoop(Loop):
                 self.stopped.wait(LOOK_EVERY)
                 continue
             for track, named in list(teams.items()):
-                turn = Slice(self, SLICE, self.count() if len(teams) == 1 else None)
+                turn = _Slice(self, SLICE, self.count() if len(teams) == 1 else None)
                 if self.succeeds(partial(self.score, track, frozenset(named), turn.goes_on)) and turn.goes_on():
                     del teams[track]
 
@@ -376,18 +376,18 @@ class RunLoop(Loop):
                 self.stopped.wait(LOOK_EVERY)
                 continue
             shown = None  # files that pages depend on may have changed
-            turn = Slice(self, SLICE_OF_RUN)
+            turn = _Slice(self, SLICE_OF_RUN)
             self.succeeds(partial(self.run, turn.goes_on))
             events = self.since(known)
             if not any(_needs_run(event) and event.kind not in _OF_RUNS for event in events):
                 known += len(events)
             ended = time.monotonic()
-            run_at = ended if turn.is_over else ended + max(self.every, PAUSE * (ended - began))
+            run_at = ended if turn.is_over else ended + max(self.every, _PAUSE * (ended - began))
 
     def _state(self, view: Snapshot) -> tuple[object, ...] | None:
         """The revision and the time, by which the site may have to be rendered; None if it will change at once."""
         for event, arrival in _handed_in(view.all_events[-_FEW:]):
-            is_new = event.at is not None and view.now - event.at < AT_ONCE
+            is_new = event.at is not None and view.now - event.at < _AT_ONCE
             if is_new and not view.has_result(arrival.digest):
                 return None
         passed = [len(Now.of(view, track).phases.passed(view.now)) for track in self.challenge.tracks]

@@ -30,7 +30,7 @@ from scorer.lists.match import (
 )
 from scorer.lists.ranked_lists import RankedLists
 from scorer.lists.reading import memory
-from scorer.lists.reading.arrow import coded, fingerprints, id_order, joined, take, texts
+from scorer.lists.reading.arrow import coded, fingerprints, id_order, one_array, take, texts
 from scorer.lists.reading.blocks import BLOCK, Ranked, UnreadableError
 from scorer.lists.solution import Source, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, ranges
@@ -105,7 +105,7 @@ class Run:
         """Parts of whole lists, each with its problems; those of single rows are added to `problems`."""
         if not isinstance(self.source, str | os.PathLike):
             if not self._in_memory:
-                self._in_memory.append(memory.ranked(self.source, problems))
+                self._in_memory.append(memory.ranked_of(self.source, problems))
             yield from map(_checked, parted(self._in_memory))
             return
         with opened(self.source, self.format_name, "submission_format") as (detected, head, blocks):
@@ -183,7 +183,7 @@ class AlignedRuns:
         runs = len(lists)
         parts = [rows for run, of_run in enumerate(lists) for rows in _rows_by_lists(of_run, run, runs)]
         of_list = np.concatenate([np.zeros(0, dtype=np.int64), *(part.list for part in parts)])
-        ids = joined(part.item for part in parts)
+        ids = one_array(part.item for part in parts)
         run_score = np.concatenate([np.zeros(0), *(part.score for part in parts)])
         by_list = _list_order(of_list, ids, run_score)
         if by_list is not None:
@@ -305,7 +305,7 @@ ITEMS_AT_ONCE = 1 << 18
 PENDING_ITEMS = 1 << 22
 """The items that may wait for the same queries in other runs, before the runs are partitioned instead."""
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Result_contra = TypeVar("Result_contra", contravariant=True)
 
 Chosen = tuple[Sequence[str], Sequence[Sequence[SomeLists]]]
@@ -324,8 +324,8 @@ class Results(Protocol[Result_contra]):
 
 def for_each_part(
     runs: Sequence[Run],
-    function: Callable[[AlignedRuns], Result],
-    results: Results[Result],
+    function: Callable[[AlignedRuns], _Result],
+    results: Results[_Result],
     *,
     threads: int | None = None,
 ) -> None:

@@ -19,22 +19,22 @@ import pyarrow as pa
 
 from scorer.errors import Findings, FusionError, ScorerError
 from scorer.files.writing import temporary_folder
-from scorer.lists.conversion import format_of
+from scorer.lists.conversion import format_by_suffix
 from scorer.lists.detection import DetectedFormat, format_named
 from scorer.lists.formats import SubmissionContent, UnwritableError, fitting, parquet, trec
 from scorer.lists.reading.arrow import from_numpy, pc, take, text_buffers, texts
 from scorer.lists.reading.blocks import Ranked, UnreadableError
-from scorer.lists.reading.memory import Table
+from scorer.lists.reading.memory import PyarrowTable
 from scorer.measures.matched import Floats, Ints
 from scorer.runs import fusion
 from scorer.runs.aligned import AlignedRuns, Run, Runs, by_id_within_ties, for_each_part, runs_of
-from scorer.runs.fusion import Given, Method, Normalisation, Weights
+from scorer.runs.fusion import GivenParameter, Method, Normalisation, Weights
 from scorer.wording import counted, printable, quoted, suggestion
 
-ROWS = 1 << 20
+_ROWS = 1 << 20
 """The rows that are turned into text at a time."""
 
-UNFIT = np.isin(np.arange(256), [0xEF, *b"\0\t\n\v\f\r #"])
+_UNFIT = np.isin(np.arange(256), [0xEF, *b"\0\t\n\v\f\r #"])
 """[byte]: whether TREC's format may not hold an id with this byte."""
 
 
@@ -46,7 +46,7 @@ class Sink:
 
     def __init__(self, stream: BinaryIO, form: DetectedFormat) -> None:
         self._stream, self._form = stream, form
-        self.counts = Counts()
+        self.counts = FusedCounts()
         self._batches: list[Ranked] = []
 
     def prepared(self, lists: FusedLists) -> Any:
@@ -58,7 +58,7 @@ class Sink:
         """Write content after that which was written before."""
         self._batches.append(content)
 
-    def append(self, part: tuple[Any, Counts]) -> None:
+    def append(self, part: tuple[Any, FusedCounts]) -> None:
         """Write the content of a part of the lists, and count what it has."""
         content, counts = part
         self.write(content)
@@ -68,7 +68,7 @@ class Sink:
         """Forget everything that was written."""
         self._stream.seek(0)
         self._stream.truncate()
-        self.counts, self._batches = Counts(), []
+        self.counts, self._batches = FusedCounts(), []
 
     def finish(self) -> None:
         """Write what is still to be written."""
@@ -150,10 +150,10 @@ def written_to(target: Path | BinaryIO, form: DetectedFormat) -> Iterator[Sink]:
 
 
 def _packed(file: Path, suffix: str) -> Path:
-    if suffix not in COMPRESSIONS:
+    if suffix not in _COMPRESSIONS:
         return file
     packed = file.with_name("packed")
-    with file.open("rb") as plain, packed.open("wb") as raw, COMPRESSIONS[suffix](raw) as stream:
+    with file.open("rb") as plain, packed.open("wb") as raw, _COMPRESSIONS[suffix](raw) as stream:
         shutil.copyfileobj(plain, stream, 1 << 20)
     return packed
 
@@ -173,7 +173,7 @@ def _zstd(raw: BinaryIO) -> BinaryIO:
     return cast(BinaryIO, pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd"))
 
 
-COMPRESSIONS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
+_COMPRESSIONS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
 
 
 def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
@@ -182,8 +182,8 @@ def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
     _check_ids(lists.items, trec.UNFIT_ITEM, "an item")
     ranks = texts(map(str, range(1, int(lists.rank.max(initial=0)) + 1)))
     label, end, space = texts(["Q0", f"{trec.TAG}\n", " "])
-    for begin in range(0, lists.rank.size, ROWS):
-        rows = slice(begin, begin + ROWS)
+    for begin in range(0, lists.rank.size, _ROWS):
+        rows = slice(begin, begin + _ROWS)
         lines = pc.binary_join_element_wise(
             take(lists.queries, lists.query[rows]),
             label,
@@ -199,7 +199,7 @@ def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
 
 def _check_ids(ids: pa.StringArray, unfit: re.Pattern[str], what: str) -> None:
     offsets, content = text_buffers(ids)
-    if (np.diff(offsets) == 0).any() or UNFIT[content].any():
+    if (np.diff(offsets) == 0).any() or _UNFIT[content].any():
         fitting(ids.to_pylist(), unfit, what, trec.NAME)
 
 
@@ -263,7 +263,7 @@ class Fusion:
     settings: Mapping[str, float | Weights]
 
     @classmethod
-    def named(cls, method: str, norm: str | None, parameters: Mapping[str, Given], runs: int) -> Fusion:
+    def named(cls, method: str, norm: str | None, parameters: Mapping[str, GivenParameter], runs: int) -> Fusion:
         """The fusion of these names for a number of runs. Raises FusionError."""
         if runs < 2:
             raise FusionError(f"found {counted(runs, 'run')}; expected two or more to fuse")
@@ -300,7 +300,7 @@ class FusedLists:
     """[row]"""
     rank: Ints
     """[row]: from 1."""
-    counts: Counts
+    counts: FusedCounts
 
     @classmethod
     def of(cls, runs: AlignedRuns, fusion: Fusion, depth: int | None) -> FusedLists:
@@ -316,7 +316,7 @@ class FusedLists:
             runs.item[order],
             score[order],
             rank,
-            Counts(
+            FusedCounts(
                 queries=len(runs.queries),
                 items=order.size,
                 lists=np.count_nonzero(runs.length.reshape(-1, runs.runs), axis=0),
@@ -337,7 +337,7 @@ class FusedLists:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Counts:
+class FusedCounts:
     """What was fused."""
 
     queries: int = 0
@@ -348,8 +348,8 @@ class Counts:
     repeated: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     """[run]: the number of items that were left out, because an earlier one of the same list has the same id."""
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+    def __add__(self, other: FusedCounts) -> FusedCounts:
+        return FusedCounts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
 
 
 def best_first(runs: AlignedRuns, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
@@ -389,7 +389,7 @@ def _falling(query: Ints, score: Floats, start: Ints) -> Ints:
     return order
 
 
-Content = TypeVar("Content")
+_Content = TypeVar("_Content")
 
 
 @overload
@@ -402,8 +402,8 @@ def fuse(
     to: None = ...,
     to_format: str | None = ...,
     submission_format: str | None = ...,
-    **parameters: Given,
-) -> Table: ...
+    **parameters: GivenParameter,
+) -> PyarrowTable: ...
 
 
 @overload
@@ -416,7 +416,7 @@ def fuse(
     to: str | os.PathLike[str],
     to_format: str | None = ...,
     submission_format: str | None = ...,
-    **parameters: Given,
+    **parameters: GivenParameter,
 ) -> None: ...
 
 
@@ -429,8 +429,8 @@ def fuse(
     to: str | os.PathLike[str] | None = None,
     to_format: str | None = None,
     submission_format: str | None = None,
-    **parameters: Given,
-) -> Table | None:
+    **parameters: GivenParameter,
+) -> PyarrowTable | None:
     """Fuse two or more runs into one.
 
     Parameters
@@ -474,9 +474,9 @@ def fuse(
     fusion = Fusion.named(method, norm, parameters, len(named))
     check_depth(depth)
     if to is None:
-        tables: list[tuple[pa.Table, Counts]] = []
+        tables: list[tuple[pa.Table, FusedCounts]] = []
         for_each_part(named, partial(_fused, fusion, depth, FusedLists.table), tables)
-        fused: Table = pa.concat_tables([table for table, _ in tables])
+        fused: PyarrowTable = pa.concat_tables([table for table, _ in tables])
         return fused
     fuse_to(named, fusion, depth, Path(to), target_format(os.fspath(to), to_format))
     return None
@@ -493,15 +493,15 @@ def target_format(path: str, name: str | None) -> DetectedFormat:
     try:
         if name is not None:
             return format_named(name)
-        detected = format_of(path)
+        detected = format_by_suffix(path)
         return format_named(trec.NAME) if detected is None else detected
     except UnreadableError as error:
         raise FusionError(str(error)) from error
 
 
 def _fused(
-    fusion: Fusion, depth: int | None, prepared: Callable[[FusedLists], Content], part: AlignedRuns
-) -> tuple[Content, Counts]:
+    fusion: Fusion, depth: int | None, prepared: Callable[[FusedLists], _Content], part: AlignedRuns
+) -> tuple[_Content, FusedCounts]:
     """Fuse the lists of some queries; return the content that they become, and what was fused."""
     lists = FusedLists.of(part, fusion, depth)
     return prepared(lists), lists.counts
@@ -509,7 +509,7 @@ def _fused(
 
 def fuse_to(
     runs: Sequence[Run], fusion: Fusion, depth: int | None, target: Path | BinaryIO, form: DetectedFormat
-) -> Counts:
+) -> FusedCounts:
     """Fuse runs into a file, which is complete or not written at all. Raises ScorerError where it cannot be written."""
     where = printable(str(target)) if isinstance(target, Path) else "standard output"
     try:

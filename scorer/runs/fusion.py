@@ -16,7 +16,7 @@ from scorer.wording import counted, quoted
 Weights = Floats
 """[run]: its weight."""
 
-Given = float | str | Sequence[float]
+GivenParameter = float | str | Sequence[float]
 """The value of a parameter as a caller may give it: a number, weights, or either as text."""
 
 STEP = 0.1
@@ -43,7 +43,7 @@ class Method(Declared[Floats]):
         ]
         return f"{self.name}({', '.join(settings)})" if settings else self.name
 
-    def settings(self, given: Mapping[str, Given], runs: int) -> dict[str, float | Weights]:
+    def settings(self, given: Mapping[str, GivenParameter], runs: int) -> dict[str, float | Weights]:
         """Return the values of the parameters, given by name, for a number of runs.
 
         Raises FusionError where the method has no such parameter or does not take this value, or a value is missing.
@@ -77,7 +77,7 @@ class Method(Declared[Floats]):
 method = declaration(Method)
 
 
-def value_of(parameter: Parameter, given: Given, runs: int) -> float | Weights:
+def value_of(parameter: Parameter, given: GivenParameter, runs: int) -> float | Weights:
     """Return the value of a parameter that `given` means. Raises FusionError where it is not allowed."""
     refusal = FusionError(f"{parameter.name}: expected {parameter.allowed}; found {quoted(str(given))}")
     parts = given.split(",") if isinstance(given, str) else [given] if isinstance(given, float | int) else given
@@ -95,7 +95,7 @@ def value_of(parameter: Parameter, given: Given, runs: int) -> float | Weights:
     return values if parameter.weights else float(values[0])
 
 
-Persistence = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
+_Persistence = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
 Exponent = Annotated[float, About(least=0, grid=(0.01, 1.0, 0.01))]
 Smoothing = Annotated[float, About(least=0, most=1, grid=(0.01, 1.0, 0.01))]
 Offset = Annotated[float, About(least=0, grid=(10, 100, 10))]
@@ -290,7 +290,7 @@ def mixed(runs: AlignedRuns, *, weights: RunWeights) -> Floats:
 
 
 @method(name="rrf", uses="ranks")
-def reciprocal_rank(runs: AlignedRuns, *, k: Offset = 60.0) -> Floats:
+def reciprocal_rank_fusion(runs: AlignedRuns, *, k: Offset = 60.0) -> Floats:
     """The sum of the reciprocals of the item's ranks, each with an offset."""
     return total(runs, 1 / (k + runs.rank))
 
@@ -318,7 +318,7 @@ def smoothed_logarithmic_isr(runs: AlignedRuns, *, sigma: Smoothing = 0.01) -> F
 
 
 @method(name="rbc", uses="ranks")
-def rank_biased_centroid(runs: AlignedRuns, *, phi: Persistence) -> Floats:
+def rank_biased_centroid(runs: AlignedRuns, *, phi: _Persistence) -> Floats:
     """The sum of the weights that rank-biased precision gives to the item's ranks."""
     return total(runs, np.asarray((1 - phi) * phi ** (runs.rank - 1.0), dtype=np.float64))
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
 
-from scorer.errors import ScorerError, need
+from scorer.errors import ScorerError, need_libraries
 from scorer.lists.reading.arrow import take
 from scorer.lists.solution import UNKNOWN, Solution, is_excluded
 from scorer.measures.kinds import Measure, kind
@@ -104,7 +104,7 @@ def pairs_of(aligned: AlignedRuns) -> Iterator[PairedLists]:
         yield PairedLists(aligned.query[shared], rank[0, shared], rank[1, shared], length[:, first], length[:, second])
 
 
-def places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
+def _places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
     """Return the order of items by query and rank, and the place of each item in its query, from 0.
 
     Both are [item]: queries ascend, and the items of a query have different ranks.
@@ -139,14 +139,14 @@ def lower_before(query: Ints, value: Ints) -> Ints:
     return count
 
 
-Persistence = Annotated[float, About(least=0.001, most=0.9999)]
+_Persistence = Annotated[float, About(least=0.001, most=0.9999)]
 Estimate = Literal["ext", "min", "max", "res"]
 Reference = Literal["both", "first", "second"]
 
 
 @kind(name="RBO")
 def rank_biased_overlap(
-    lists: PairedLists, k: int | None, *, p: Persistence = 0.9, estimate: Estimate = "ext"
+    lists: PairedLists, k: int | None, *, p: _Persistence = 0.9, estimate: Estimate = "ext"
 ) -> Floats:
     """The share of items that both lists have, averaged over all depths, with more weight at the top."""
     lists = lists.top(k)
@@ -214,25 +214,25 @@ def ap_correlation(lists: PairedLists, k: int | None, *, reference: Reference = 
 
 def _by_reference(lists: PairedLists) -> Floats:
     """[query]: the AP correlation of the first list with the second, which is the reference."""
-    shares = _earlier_in_both(lists) / np.maximum(places(lists.query, lists.first)[1], 1)
+    shares = _earlier_in_both(lists) / np.maximum(_places(lists.query, lists.first)[1], 1)
     shared = lists.total()
     return 2 * ratio(lists.total(shares), np.maximum(shared - 1, 1), shared > 1) - 1
 
 
 def _earlier_in_both(lists: PairedLists) -> Floats:
     """[item]: the number of shared items that are before the item in both lists."""
-    order, _ = places(lists.query, lists.first)
+    order, _ = _places(lists.query, lists.first)
     counts = np.empty(order.size)
-    counts[order] = lower_before(lists.query, places(lists.query, lists.second)[1][order])
+    counts[order] = lower_before(lists.query, _places(lists.query, lists.second)[1][order])
     return counts
 
 
 SIMILARITIES = (rank_biased_overlap, average_overlap, jaccard, overlap_of_sets, kendall, ap_correlation)
 
-DEFAULT = ("RBO", "Jaccard@10", "tauAP")
+DEFAULT_SIMILARITIES = ("RBO", "Jaccard@10", "tauAP")
 """The measures that are computed if none is named."""
 
-registry = Registry(SIMILARITIES, listing="`scorer overlap --measures` lists all")
+similarity_registry = Registry(SIMILARITIES, listing="`scorer overlap --measures` lists all")
 
 
 def similarity(measure: Measure, lists: PairedLists) -> Floats:
@@ -241,7 +241,7 @@ def similarity(measure: Measure, lists: PairedLists) -> Floats:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pair:
+class RunPair:
     """The similarity of two runs."""
 
     first: str
@@ -265,13 +265,13 @@ class Pair:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Overlaps:
-    """The similarity of each pair of runs; ``overlaps["bm25", "dense"]`` is a `Pair`."""
+    """The similarity of each pair of runs; ``overlaps["bm25", "dense"]`` is a `RunPair`."""
 
     runs: tuple[str, ...]
     """The names of the runs."""
     measures: Mapping[str, Measure]
     """The measures by their requested names."""
-    pairs: tuple[Pair, ...]
+    pairs: tuple[RunPair, ...]
     """First and second run, first and third, and so on."""
     queries: int
     """The number of queries that any of the runs has."""
@@ -280,7 +280,7 @@ class Overlaps:
     repeated: Mapping[str, int]
     """By run, the number of repeated items; each item counts once, at its first rank."""
 
-    def __getitem__(self, names: tuple[str, str]) -> Pair:
+    def __getitem__(self, names: tuple[str, str]) -> RunPair:
         pair = next((pair for pair in self.pairs if (pair.first, pair.second) == names), None)
         if pair is None:
             raise KeyError(names)
@@ -288,7 +288,7 @@ class Overlaps:
 
     def to_frame(self, *, per_query: bool = False) -> pd.DataFrame:
         """Return a row for each pair, or for each query of each pair, and a column for each measure."""
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load)
 
         heads = ["first", "second", *(["query"] if per_query else []), *self.measures]
@@ -311,7 +311,7 @@ class Overlaps:
 
 def overlap(
     runs: Runs,
-    measures: str | Iterable[str] = DEFAULT,
+    measures: str | Iterable[str] = DEFAULT_SIMILARITIES,
     *,
     depth: int | None = None,
     submission_format: str | None = None,
@@ -372,8 +372,8 @@ def requested_measures(names: str | Iterable[str]) -> dict[str, Measure]:
     return {
         name: measure
         for text in texts
-        for listed in registry.listed(text)
-        for name, measure in registry.named(listed).items()
+        for listed in similarity_registry.listed(text)
+        for name, measure in similarity_registry.named(listed).items()
     }
 
 
@@ -410,7 +410,7 @@ def _overlaps(names: Sequence[str], measures: Mapping[str, Measure], parts: Sequ
     for number, (first, second) in enumerate(combinations(range(len(names)), 2)):
         both = answered[first] & answered[second]
         per_query = {name: scores[place, number, both] for place, name in enumerate(measures)}
-        pairs.append(Pair(names[first], names[second], tuple(queries[both]), per_query))
+        pairs.append(RunPair(names[first], names[second], tuple(queries[both]), per_query))
     missing = (~answered).sum(axis=1).tolist()
     repeated = np.sum([part.repeated for part in parts], axis=0).tolist()
     return Overlaps(
@@ -429,7 +429,7 @@ def _mean(values: Floats) -> float:
     return math.fsum(defined) / defined.size if defined.size else math.nan
 
 
-HEADS = ("query", "item", "grade")
+_HEADS = ("query", "item", "grade")
 """The columns of a pool; assessors fill in the last one."""
 
 
@@ -469,10 +469,10 @@ def _unjudged(solution: Solution, depth: int, run: AlignedRuns) -> list[tuple[in
     return list(zip(query[chosen].tolist(), take(item, chosen).to_pylist(), strict=True))
 
 
-def written(pairs: Iterable[tuple[str, str]]) -> str:
+def pool_text(pairs: Iterable[tuple[str, str]]) -> str:
     """The pool as text: columns with tabs between them, and an empty grade in each row."""
     text = io.StringIO()
     rows = csv.writer(text, delimiter="\t", lineterminator="\n")
-    rows.writerow(HEADS)
+    rows.writerow(_HEADS)
     rows.writerows((*pair, "") for pair in pairs)
     return text.getvalue()

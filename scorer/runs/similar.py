@@ -18,30 +18,30 @@ from typing import Literal
 
 import numpy as np
 
-from scorer.errors import need
+from scorer.errors import need_libraries
 from scorer.lists.reading.arrow import fingerprints
 from scorer.lists.solution import UNKNOWN, Solution
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL
 from scorer.runs.aligned import AlignedRuns, Run, for_each_part
 
-HEADS = 10, 100
+_HEADS = 10, 100
 """Copies are sought in so many first ranks of the lists, and in all ranks that count."""
 
 NEAR = 5
 """An item is near the so many items that are not relevant before it and after it."""
 
 RARITY = 2, 2, 2, 1, 1, 1
-"""[sample]: those of items in `HEADS` and in all ranks, then those of items in order. A trace that n teams have counts
+"""[sample]: those of items in `_HEADS` and in all ranks, then those of items in order. A trace that n teams have counts
 1 / (n - 1) to this power: the order of items is rarely the same by chance, the items often are."""
 
 SAMPLED, MOST_SAMPLED = 200, 300
 """How many traces a sample has where every list is full, and at most: those with the lowest hashes."""
 
-WIDTH = 2 + len(RARITY) * MOST_SAMPLED
+SKETCH_WIDTH = 2 + len(RARITY) * MOST_SAMPLED
 """How many numbers a sketch has: two halves of the digest of the lists, then the hashes of each sample."""
 
-EMPTY = -1.0
+_EMPTY = -1.0
 """Of a place in a sample without a trace."""
 
 _BITS = 52
@@ -101,11 +101,11 @@ class Alike:
 
 
 def sketch(solution: Solution, run: Run, depth: int) -> Floats:
-    """The sketch of a run, [value] with `WIDTH` values, by its first `depth` ranks. Raises SubmissionError."""
+    """The sketch of a run, [value] with `SKETCH_WIDTH` values, by its first `depth` ranks. Raises SubmissionError."""
     parts: list[tuple[np.uint64, list[Floats]]] = []
     for_each_part([run], partial(_sketched, solution, depth), parts)
     digest = np.array([own for own, _ in parts], dtype=np.uint64).sum(dtype=np.uint64)
-    samples = np.full((len(RARITY), MOST_SAMPLED), EMPTY)
+    samples = np.full((len(RARITY), MOST_SAMPLED), _EMPTY)
     for sample, traces in zip(samples, zip(*(of_part for _, of_part in parts), strict=True), strict=False):
         lowest = np.sort(np.concatenate(traces))[:MOST_SAMPLED]
         sample[: lowest.size] = lowest
@@ -128,7 +128,7 @@ def _sketched(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.uint
     samples = []
     for traces, deepest, most in ((_mixed(own), rank, 1), (np.concatenate(hashes), np.concatenate(ranks), NEAR)):
         hashed = (traces >> np.uint64(64 - _BITS)).astype(np.float64)
-        for head in (*(head if head < depth else 0 for head in HEADS), depth):
+        for head in (*(head if head < depth else 0 for head in _HEADS), depth):
             share = SAMPLED / max(SAMPLED, len(solution.queries) * head * most)
             samples.append(hashed[(deepest <= head) & (hashed < share * 2.0**_BITS)])
     return _of_lists(pair, run).sum(dtype=np.uint64), samples
@@ -169,7 +169,7 @@ def similar(sketches: Floats, teams: Sequence[str], most: int = 20) -> list[Simi
     The p-value is the lowest of all samples, times the number of samples and of pairs of runs. Returned are the first
     `most` pairs, and all with the same lists or a p-value of at most `LEVEL`.
     """
-    need("scipy")
+    need_libraries("scipy")
     team = np.unique(np.array(teams), return_inverse=True)[1]
     has_field = team.max(initial=-1) + 1 >= LEAST_TEAMS
     other = team[:, None] != team
@@ -182,7 +182,7 @@ def similar(sketches: Floats, teams: Sequence[str], most: int = 20) -> list[Simi
         if has_field:
             log_p = np.minimum(log_p, -np.log1p(1 / _expected(common, own, team)) * common)
     first, second = (places.astype(np.int64) for places in np.nonzero(np.triu(other)))
-    tests = first.size * (samples != EMPTY).any(axis=(0, 2)).sum()
+    tests = first.size * (samples != _EMPTY).any(axis=(0, 2)).sum()
     p_values = np.minimum(1.0, tests * np.exp(log_p[first, second])) if has_field else np.full(first.size, np.nan)
     same = (sketches[first, :2] == sketches[second, :2]).all(axis=1)
     order = np.lexsort((-found[first, second], np.nan_to_num(p_values), ~same))
@@ -196,13 +196,13 @@ def _common(sample: Floats, team: Ints, rarity: int) -> Floats:
     from scipy.sparse import csr_array  # noqa: PLC0415 (SciPy is slow to load)
 
     by_team = np.argsort(team, kind="stable")
-    row, place = np.nonzero(sample[by_team] != EMPTY)
+    row, place = np.nonzero(sample[by_team] != _EMPTY)
     run = by_team[row]
     order = np.argsort(sample[run, place], kind="stable")
     value, run = sample[run, place][order], run[order]
-    new = np.diff(value, prepend=EMPTY) != 0
+    new = np.diff(value, prepend=_EMPTY) != 0
     trace = np.cumsum(new) - 1
-    sharing = np.bincount(trace, new | (np.diff(team[run], prepend=EMPTY) != 0))[trace]
+    sharing = np.bincount(trace, new | (np.diff(team[run], prepend=_EMPTY) != 0))[trace]
     kept = (sharing >= 2) & (sharing <= MOST_SHARING)
     weight = np.sqrt((sharing[kept] - 1) ** -rarity)
     of_runs = csr_array((weight, (run[kept], trace[kept])), shape=(len(sample), trace.max(initial=0) + 1))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorer.errors import FusionError, need
+from scorer.errors import FusionError, need_libraries
 from scorer.lists.match import AHEAD, ordered
 from scorer.lists.reading.arrow import id_order
 from scorer.lists.solution import UNKNOWN, Solution, Source
@@ -20,7 +20,7 @@ from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Ints, JudgedItems, Matched, Parameter
 from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
 from scorer.runs.fuse import METHODS, Fusion, check_depth, method_named, normalisation_named
-from scorer.runs.fusion import STEP, Given, Method, Normalisation, Weights, value_of
+from scorer.runs.fusion import STEP, GivenParameter, Method, Normalisation, Weights, value_of
 from scorer.scoring.outcomes import aggregated, check_gains
 from scorer.wording import counted, html_table
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 MAX_TRIALS = 100_000
 
-Value = float | tuple[float, ...]
+_Value = float | tuple[float, ...]
 """The value of the parameter: a number, or a weight for each run."""
 
 
@@ -37,7 +37,7 @@ Value = float | tuple[float, ...]
 class Trial:
     """A value of the parameter, and the score of the fused run."""
 
-    value: Value
+    value: _Value
     score: float
     """NaN where the measure is undefined for all queries."""
 
@@ -65,13 +65,13 @@ class Tuning:
         return best
 
     @property
-    def parameters(self) -> dict[str, Value]:
+    def parameters(self) -> dict[str, _Value]:
         """The parameter with its best value, as keyword arguments for `fuse`."""
         return {self.parameter: self.best.value}
 
     def to_frame(self) -> pd.DataFrame:
         """A row for each trial: the value of the parameter, and the score. Weights have a column for each run."""
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         return pd.DataFrame(self.rows(), columns=self.columns())
@@ -100,7 +100,7 @@ def tune(
     method: str = "wsum",
     norm: str | None = None,
     *,
-    grid: Sequence[Given] | None = None,
+    grid: Sequence[GivenParameter] | None = None,
     step: float | None = None,
     depth: int | None = None,
     solution_format: str | None = None,
@@ -168,7 +168,9 @@ def parameter_of(method: Method) -> Parameter:
     return method.parameters[0]
 
 
-def _grid(parameter: Parameter, grid: Sequence[Given] | None, step: float | None, runs: int) -> list[float | Weights]:
+def _grid(
+    parameter: Parameter, grid: Sequence[GivenParameter] | None, step: float | None, runs: int
+) -> list[float | Weights]:
     """The values to try. Raises FusionError."""
     if grid is not None:
         values = [value_of(parameter, given, runs) for given in grid]

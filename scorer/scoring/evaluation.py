@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
-from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need
+from scorer.errors import IN_MEMORY, Findings, MeasureError, Problem, SubmissionError, SubmissionsError, need_libraries
 from scorer.files import is_regular, shown
 from scorer.lists import EQUAL_SCORES, Counts
 from scorer.lists.formats import shortest
@@ -23,9 +23,9 @@ from scorer.lists.ranked_lists import Order, RankedDicts
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import take
 from scorer.lists.reading.blocks import reported
-from scorer.lists.slices import Listed, Slice, read_slices
+from scorer.lists.slices import Slice, SliceSource, read_slices
 from scorer.lists.solution import Exclude, Solution, Source, excluded
-from scorer.measures import DEFAULT, Measure, parse, registry
+from scorer.measures import DEFAULT_MEASURES, Measure, parse, registry
 from scorer.measures.matched import Bools, Floats
 from scorer.measures.names import MeasureNames
 from scorer.options import (
@@ -44,7 +44,7 @@ from scorer.options import (
 from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains, split_masks
 from scorer.scoring.submission import score, score_parts
 from scorer.scoring.unjudged import mean_bounds
-from scorer.wording import DECIMALS, Tabular, counted, quoted, suggestion
+from scorer.wording import SCORE_DECIMALS, Tabular, counted, quoted, suggestion
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -342,7 +342,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         ids = take(self._queries, inside).to_pylist()
         return {query: {name: column[at] for name, column in columns.items()} for at, query in enumerate(ids)}
 
-    def by_slice(self, slices: Listed | Sequence[Slice]) -> dict[str, dict[str, float]]:
+    def by_slice(self, slices: SliceSource | Sequence[Slice]) -> dict[str, dict[str, float]]:
         """Label -> measure -> mean over the queries of the split with this label; `slices`: a file, or label -> ids."""
         if isinstance(slices, str | os.PathLike | Mapping):
             slices = read_slices(slices, self._queries.to_pylist())
@@ -359,7 +359,7 @@ class Evaluation(Tabular, Mapping[str, float]):
             None: a row for each measure: score, and worst and best with the bounds of ties. "wide": a row for each
             query, a column for each measure. "long": a row for each score: query, measure and score.
         """
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:
@@ -390,7 +390,7 @@ class Evaluation(Tabular, Mapping[str, float]):
         """Return a score of a measure as tables show it: four decimals, a count without, "-" where undefined."""
         if math.isnan(score):
             return "-"
-        return f"{score:.{0 if self._request.names[name].kind.aggregation == 'sum' else DECIMALS}f}"
+        return f"{score:.{0 if self._request.names[name].kind.aggregation == 'sum' else SCORE_DECIMALS}f}"
 
     def _row(self, name: object) -> int:
         """The row of a measure by its requested name or by any other spelling. Raises KeyError."""
@@ -469,7 +469,7 @@ class Evaluations(Tabular, Mapping[str, Evaluation]):
             None: a row for each submission, a column for each measure. "wide": a row for each query, a column for each
             measure of each submission (two levels). "long": a row for each score: submission, query, measure and score.
         """
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
         if per_query is None:
@@ -512,12 +512,12 @@ def _caption(evaluation: Evaluation) -> str:
     return counted(evaluation.queries, "query", "queries") + (f", {undefined:,} undefined" if undefined else "")
 
 
-ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
+_ByQuery = Mapping[str, Mapping[str, float]] | Mapping[str, Sequence[str]]
 """A submission as a dict: query -> item -> run score, or query -> items in order."""
 
 SubmissionsByName = (
     Several
-    | Mapping[str, str | os.PathLike[str] | memory.Frame | memory.ArrowTable | ByQuery | Iterable[tuple[Any, ...]]]
+    | Mapping[str, str | os.PathLike[str] | memory.Frame | memory.ArrowTable | _ByQuery | Iterable[tuple[Any, ...]]]
 )
 """Several submissions, each of which is a path, a table, a dict by query, or rows."""
 
@@ -526,7 +526,7 @@ SubmissionsByName = (
 def evaluate(
     solution: Source | Solution,
     submission: SubmissionsByName,
-    measures: MeasureNames = DEFAULT,
+    measures: MeasureNames = DEFAULT_MEASURES,
     per_query: bool = False,
     *,
     tie_bounds: bool = False,
@@ -538,7 +538,7 @@ def evaluate(
 def evaluate(
     solution: Source | Solution,
     submission: Source,
-    measures: MeasureNames = DEFAULT,
+    measures: MeasureNames = DEFAULT_MEASURES,
     per_query: bool = False,
     *,
     tie_bounds: bool = False,
@@ -550,7 +550,7 @@ def evaluate(
 def evaluate(
     solution: Source | Solution,
     submission: Source | SubmissionsByName,
-    measures: MeasureNames = DEFAULT,
+    measures: MeasureNames = DEFAULT_MEASURES,
     per_query: bool = False,
     *,
     tie_bounds: bool = False,
@@ -661,7 +661,7 @@ def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bou
     policies = options.policies()
     named = registry.requested(dict(measures) if by_name else measures)
     if not named:
-        raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT[:2])}")
+        raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT_MEASURES[:2])}")
     names = {name: measure.at_threshold(options.rel) for name, measure in named.items()}
     return Request(names, options.rules(names.values(), tie_bounds=tie_bounds), options, policies)
 
@@ -685,7 +685,7 @@ def score_source(solution: Solution, source: Source, rules: Rules, called: str =
     return outcome
 
 
-def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Outcome:
+def _score_table(solution: Solution, source: memory.MemorySource, rules: Rules) -> Outcome:
     """As `score`, for a submission in memory."""
     problems, notes, outcome, order = Findings(), Findings(), None, Order()
     with reported(problems):
@@ -694,6 +694,6 @@ def _score_table(solution: Solution, source: memory.Source, rules: Rules) -> Out
         dicts = None if needs_ids else RankedDicts.of(source, solution)
         if dicts is not None:
             order.look(dicts)
-        part = dicts or [*order.of([memory.ranked(source, problems)], "*")]
+        part = dicts or [*order.of([memory.ranked_of(source, problems)], "*")]
         outcome = score_parts(solution, [part], rules, problems, notes, order)
     return Rejected(problems) if problems or outcome is None else outcome

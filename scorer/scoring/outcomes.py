@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from scorer.errors import ContentError, Findings
 from scorer.lists import EQUAL_SCORES, READ_AS, Counts
 from scorer.measures import Aggregation, Measure
-from scorer.measures.gain import ROUNDING
+from scorer.measures.gain import SUM_ROUNDING
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Subtopics, Tied, ranges
 from scorer.measures.names import in_version_1_0
 from scorer.options import SELF, Missing, NothingRelevant, Split, Ties, Unjudged
@@ -210,7 +210,7 @@ def check_gains(solution: Solution, measures: Sequence[Measure], where: str = "t
         for query in np.flatnonzero(~np.isfinite(highest)):
             findings.add(0, _too_large(solution, f"{measure}: its score", int(query)))
         with np.errstate(over="ignore"):
-            overflows = not np.isfinite(highest.sum() * (1 + ROUNDING))
+            overflows = not np.isfinite(highest.sum() * (1 + SUM_ROUNDING))
         if overflows and np.isfinite(highest).all():
             findings.add(0, _too_large(solution, f"{measure}: the sum of its scores", int(highest.argmax())))
     if findings:

@@ -153,7 +153,7 @@ class HeldFiles:
         held.path.unlink(missing_ok=True)
 
 
-NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}"
+_NAME = "{received:%Y%m%dT%H%M%SZ}-{index:06}"
 """The beginning of the name of an accepted file: its time, and the index of its event, by which files of the same
 second are in order. The name that it had for its team follows, as far as it is plain."""
 
@@ -259,7 +259,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
             return []
         received = delivery.received.replace(microsecond=0)
         _check(view, track, challenge, followed, delivery, received, solutions)
-        name, sent = NAME.format(received=received, index=view.next_index), plain_name(delivery.name)
+        name, sent = _NAME.format(received=received, index=view.next_index), plain_name(delivery.name)
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         stated: Added = (
@@ -405,7 +405,7 @@ def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
             state.index,
             state.submission.team,
             state.submission.received,
-            listed.now.phases.place(state.submission.received)[0],
+            listed.phases.place(state.submission.received)[0],
             "open",
         )
         for state in listed.stored
@@ -416,14 +416,14 @@ def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
 ANSWERS = RECEIPT, ERRORS = ".receipt.txt", ".errors.txt"
 """End the names of the answers next to a file."""
 
-LONGEST_NAME = 240
+_LONGEST_NAME = 240
 """The bytes that the name of a file may have: that of its answer is longer."""
 
-STATE = ".collected"
+_STATE = ".collected"
 """Ends the name of the file, next to the database, with the last answer to each file. It may be deleted: then all files
 are read again, and those that were accepted get the same receipts."""
 
-WAIT = 30.0
+_WAIT = 30.0
 """Seconds to wait for another process that collects."""
 
 _DELIVERIES = uuid.UUID("5b1c29a4-7d0f-4c3e-9a61-2f8e0d4b7c15")
@@ -451,9 +451,9 @@ def collect(store: Store, challenge: Challenge, track: Track, source: str) -> It
         if not folder.is_dir():
             raise ChallengeError(f"{folder}: there is no such folder, or it is empty; it needs a folder for each team")
         incoming = prepare_incoming(store, track)
-        path = store.beside(challenge.root, STATE)
+        path = store.beside(challenge.root, _STATE)
         create_private(path)
-        with locked(path, WAIT), path.open("a", encoding="ascii") as state:
+        with locked(path, _WAIT), path.open("a", encoding="ascii") as state:
             followed = store.read(lambda view: Followed.of(view, challenge.name))
             yield from _Look(store, challenge, track, followed, incoming, _answered(path), state).collected(folder)
     except LockedError as error:
@@ -586,8 +586,8 @@ def _why_skipped(file: SubmissionFile | SkippedFile) -> str:
         return "is in no folder of a team; move it into one"
     if file.status is not None and file.status.st_nlink > 1:
         return "a hard link; submit a copy"
-    if len(_path(file).name.encode("utf-8", "surrogatepass")) > LONGEST_NAME:
-        return f"the name is too long; give it at most {LONGEST_NAME} bytes"
+    if len(_path(file).name.encode("utf-8", "surrogatepass")) > _LONGEST_NAME:
+        return f"the name is too long; give it at most {_LONGEST_NAME} bytes"
     return ""
 
 

@@ -40,7 +40,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from scorer.board.site.folder import listed_files
-from scorer.board.site.submit_page import ASSETS, asset
+from scorer.board.site.submit_page import SUBMIT_ASSETS, asset
 from scorer.errors import ScorerError, StoreError
 from scorer.limits import MB
 from scorer.live.teams import Token
@@ -65,7 +65,7 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable
 
-log = logging.getLogger("scorer.service")
+_log = logging.getLogger("scorer.service")
 
 HEADERS = {
     "X-Content-Type-Options": "nosniff",
@@ -99,7 +99,7 @@ def problem(status: int, code: str, text: str, **facts: Any) -> JSONResponse:
 
 async def _refused(service: Service, request: Request, error: RefusedError) -> Response:
     service.metrics.refused.labels(error.code).inc()
-    log.info("refused: %s %s: %s", request.method, _shown_path(request), error.code)
+    _log.info("refused: %s %s: %s", request.method, _shown_path(request), error.code)
     response = problem(error.status, error.code, error.text, **error.facts)
     if error.code == "unauthorised":
         response.headers["WWW-Authenticate"] = "Bearer"
@@ -116,7 +116,7 @@ async def _invalid_invitation(service: Service, request: Request, _error: Invali
 async def _failed(service: Service, request: Request, error: Exception) -> Response:
     """The database or the disk failed: the sender may try again; what failed is only in the log."""
     service.metrics.refused.labels("unavailable").inc()
-    log.error("failed: %s %s: %s", request.method, _shown_path(request), error)
+    _log.error("failed: %s %s: %s", request.method, _shown_path(request), error)
     return problem(503, "unavailable", "the server cannot do that now; try again later", retry_after=10)
 
 
@@ -145,7 +145,7 @@ def guarded(app: ASGIApp) -> ASGIApp:
         except Exception as error:
             place = traceback.extract_tb(error.__traceback__)[-1]
             where, kind = f"{Path(place.filename).name}:{place.lineno}", type(error).__name__
-            log.error("failed: %s: %s: %s (%s)", scope["type"], kind, printable(str(error)), where)  # noqa: TRY400
+            _log.error("failed: %s: %s: %s (%s)", scope["type"], kind, printable(str(error)), where)
 
     return answer
 
@@ -192,7 +192,7 @@ class Site(StaticFiles):
         return response
 
 
-TIME = 60.0
+_TIME = 60.0
 """Seconds that a request may take, but for a delivery, whose bytes must come fast enough."""
 
 LOOPBACK = ("127.0.0.1", "::1")
@@ -203,7 +203,7 @@ Handler = Callable[[Service, Request], Awaitable[Response]]
 def application(service: Service) -> Starlette:
     """The application that serves a challenge."""
 
-    def route(path: str, handler: Handler, *methods: str, seconds: float | None = TIME) -> Route:
+    def route(path: str, handler: Handler, *methods: str, seconds: float | None = _TIME) -> Route:
         async def endpoint(request: Request) -> Response:
             service.reload()
             try:
@@ -236,7 +236,7 @@ def application(service: Service) -> Starlette:
         route("/submit", act, "POST", seconds=None),
         route("/submit/token", token_file, "GET"),
         route("/submit/receipts/{track}/{which}", receipt, "GET"),
-        *(route(f"/{name}", _script, "GET") for name in ASSETS),
+        *(route(f"/{name}", _script, "GET") for name in SUBMIT_ASSETS),
         route("/healthz", _health, "GET"),
         route("/readyz", _ready, "GET"),
         route("/metrics", _metrics, "GET"),
@@ -399,7 +399,7 @@ async def _token(service: Service, request: Request) -> Response:
 
 async def _script(service: Service, request: Request) -> Response:
     name = request.url.path.rpartition("/")[2]
-    return Response(asset(service.challenge, name), media_type=ASSETS[name])
+    return Response(asset(service.challenge, name), media_type=SUBMIT_ASSETS[name])
 
 
 # The organiser's view
@@ -472,7 +472,7 @@ def serve(
         for wanted in (signal.SIGTERM, signal.SIGINT):
             signal.signal(wanted, lambda *_: None)  # uvicorn raises it again once it has stopped
         with _runner(service, runner):
-            log.info("http://%s:%d", *listening.getsockname()[:2])
+            _log.info("http://%s:%d", *listening.getsockname()[:2])
             server.run(sockets=[listening])
 
 
@@ -553,7 +553,7 @@ def _keep_running(service: Service, arguments: Sequence[str], stopped: threading
             continue
         ran = time.monotonic() - began
         pause = RESTART_EVERY if ran > RESTART_AT_MOST else min(2 * pause, RESTART_AT_MOST)
-        log.error(
+        _log.error(
             "the loop that scores ended with exit code %d; it is started again in %d seconds", process.returncode, pause
         )
         stopped.wait(pause)

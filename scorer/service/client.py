@@ -19,7 +19,7 @@ from scorer.wording import one_line, shortened
 TIMEOUT = 60.0
 """Seconds without an answer after which a try ends, and the longest pause that a server may request."""
 
-ATTEMPTS = 5
+_ATTEMPTS = 5
 
 PAUSES = (1.0, 2.0, 5.0, 10.0)
 """Seconds between two tries."""
@@ -109,7 +109,7 @@ class Client:
     def _json(
         self, method: str, path: str, body: Path | bytes | None = None, headers: Mapping[str, str] | None = None
     ) -> Mapping[str, Any]:
-        for attempt in range(ATTEMPTS):
+        for attempt in range(_ATTEMPTS):
             try:
                 status, answer = self._once(method, path, body, headers or {})
             except (OSError, http.client.HTTPException) as error:
@@ -121,7 +121,7 @@ class Client:
                 if status not in _RETRIED and answer.get("code") != "too-fast":
                     raise ServerError(failure)
                 wait = answer.get("retry_after")
-            if attempt + 1 < ATTEMPTS:
+            if attempt + 1 < _ATTEMPTS:
                 asked = min(max(wait, 0), TIMEOUT) if isinstance(wait, int) else None
                 seconds = PAUSES[min(attempt, len(PAUSES) - 1)] if asked is None else asked
                 self.report(f"{failure}; trying again in {seconds:g} seconds")

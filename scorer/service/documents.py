@@ -37,10 +37,10 @@ from scorer.store.events import AppliedErratumBody, Basis, Event, FileBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time, printable
 
-VERSION = 1
+_VERSION = 1
 """Of the interface."""
 
-Document = dict[str, Any]
+AnswerDocument = dict[str, Any]
 
 _SHOWN_EVENTS = ("phases", "extension", "commitment", "reveal")
 """The kinds of events that concern all teams and are public at any time."""
@@ -48,17 +48,17 @@ _SHOWN_EVENTS = ("phases", "extension", "commitment", "reveal")
 _OWN_EVENTS = ("arrival", "withdrawal", "return", "amendment", "metadata", "pick")
 
 
-def challenge_document(view: Snapshot, challenge: Challenge) -> Document:
+def challenge_document(view: Snapshot, challenge: Challenge) -> AnswerDocument:
     """The challenge, its tracks, and where they are in their phases."""
     return {
-        "version": VERSION,
+        "version": _VERSION,
         "challenge": challenge.name,
         "time": iso_time(view.now),
         "tracks": [track_document(view, track, challenge) for track in challenge.tracks],
     }
 
 
-def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Document:
+def track_document(view: Snapshot, track: Track, challenge: Challenge) -> AnswerDocument:
     """A track, and where it is in its phases."""
     phases = Now.of(view, track).phases
     return {
@@ -73,7 +73,7 @@ def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Docume
     }
 
 
-def accepted_document(accepted: Accepted, same_as: int | None) -> Document:
+def accepted_document(accepted: Accepted, same_as: int | None) -> AnswerDocument:
     """A delivery that is in the record; `same_as` is an earlier entry of the team with the same bytes."""
     arrival = accepted.arrival
     return {
@@ -114,7 +114,7 @@ def same_entry(
 
 def entry_documents(
     view: Snapshot, challenge: Challenge, followed: Followed, track: Track, team: str
-) -> Mapping[int, Document]:
+) -> Mapping[int, AnswerDocument]:
     """The entries of a team by their indexes, as it may see them.
 
     Scores that the phase hides are left out, and so are those of entries since a freeze, which the board hides.
@@ -165,7 +165,7 @@ def entry_documents(
     return listed
 
 
-def _entry_document(entry: Entry, names: Sequence[str]) -> Document:
+def _entry_document(entry: Entry, names: Sequence[str]) -> AnswerDocument:
     scores: dict[str, Mapping[str, float | None]] = {}
     if entry.state in ("scored", "early", "late"):
         for stage, values in (("preliminary", entry.preliminary), ("final", entry.final)):
@@ -206,10 +206,10 @@ class PublishedBoard:
     stage: str = ""
     """Which scores it has: "preliminary" or "final"; empty if there is no board yet."""
     scores: Mapping[str, float] = field(default_factory=dict)
-    rows: Mapping[str, Document] = field(default_factory=dict)
+    rows: Mapping[str, AnswerDocument] = field(default_factory=dict)
     """As leaderboard.json has them."""
 
-    def of_team(self, slug: str) -> Mapping[str, Document]:
+    def of_team(self, slug: str) -> Mapping[str, AnswerDocument]:
         """The rows of a team by their ids: the slug of the team, or with the index of an entry after a dot."""
         return {name: row for name, row in self.rows.items() if name.partition(".")[0] == slug}
 
@@ -254,7 +254,7 @@ def _published_board(board: Path, *_status: int) -> PublishedBoard:
     return PublishedBoard(stage, {team: row[column] for team, row in rows.items() if row.get(column) is not None}, rows)
 
 
-def quota_document(view: Snapshot, followed: Followed, track: Track, team: str, digest: str = "") -> Document:
+def quota_document(view: Snapshot, followed: Followed, track: Track, team: str, digest: str = "") -> AnswerDocument:
     """What a team has left of its quota, and when it begins again; given the digest of a file, also which entry it is
     the same as.
     """
@@ -275,7 +275,7 @@ def quota_document(view: Snapshot, followed: Followed, track: Track, team: str, 
 
 def event_documents(
     view: Snapshot, challenge: Challenge, followed: Followed, team: str, since: int
-) -> Iterator[Document]:
+) -> Iterator[AnswerDocument]:
     """The events after one with an index that a team may see: its own, and those that are public."""
     visible: list[Event] = []
     for track in challenge.tracks:
@@ -308,11 +308,11 @@ _KEPT_WITH_URLS = 60.0
 _WAIT = 600.0
 """Seconds after which a check is given up. The limits of the challenge end it before."""
 
-Key = tuple[object, ...]
+_Key = tuple[object, ...]
 """All that the check of a file depends on: the track, the digest of the file, and the files of the challenge."""
 
 
-def _key(challenge: Challenge, track: str, digest: str) -> Key:
+def _key(challenge: Challenge, track: str, digest: str) -> _Key:
     """The key of a check. It reads the lists of all tracks, because a file may be for another one than it says."""
     files: set[Location] = {challenge.root / FILE}
     for each in challenge.tracks:
@@ -323,7 +323,7 @@ def _key(challenge: Challenge, track: str, digest: str) -> Key:
     return track, digest, minute, *map(_version, local)
 
 
-def _version(path: Path) -> Key:
+def _version(path: Path) -> _Key:
     """A file as it is now: another content has another version."""
     with suppress(OSError):
         status = path.stat()
@@ -340,7 +340,7 @@ class Verdict:
     summary: str
     """How much the file has, or how many errors."""
 
-    def document(self) -> Document:
+    def document(self) -> AnswerDocument:
         """The verdict as the interface has it."""
         return {"valid": self.is_valid, "messages": [*self.findings.lines(), self.summary]}
 
@@ -349,10 +349,10 @@ class Verdict:
 class Checks:
     """The checks of files, one at a time. Teams take turns: of each, one file at most waits for its turn."""
 
-    _known: OrderedDict[Key, Verdict] = field(default_factory=OrderedDict)
+    _known: OrderedDict[_Key, Verdict] = field(default_factory=OrderedDict)
     _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     """By team."""
-    _begun: set[Key] = field(default_factory=set)
+    _begun: set[_Key] = field(default_factory=set)
     """What is checked after an answer that did not wait for it."""
     _process: subprocess.Popen[bytes] | None = None
     """The last check that was started."""

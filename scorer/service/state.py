@@ -22,7 +22,7 @@ from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
 from scorer.live.entries import Followed
 from scorer.live.entry import SERVICE, SubmissionState, key_of
-from scorer.live.teams import Token, sha256_of
+from scorer.live.teams import Token, token_digest
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
 from scorer.organising.restore import check_published
@@ -94,24 +94,24 @@ class Sessions:
         text, end = secrets.token_urlsafe(32), (now + LASTS).timestamp()
         self._open = {cookie: one for cookie, one in self._open.items() if now.timestamp() < one[1]}
         self._new = {cookie: token for cookie, token in self._new.items() if cookie in self._open}
-        self._open[sha256_of(text)] = sha256, end
+        self._open[token_digest(text)] = sha256, end
         if new:
-            self._new[sha256_of(text)] = new
+            self._new[token_digest(text)] = new
         self._keep()
         _set(response, text, int(LASTS.total_seconds()))
 
     def token_of(self, request: Request, now: datetime) -> str | None:
         """The SHA-256 of the token of a request's session; None without a valid one."""
-        token, end = self._open.get(sha256_of(request.cookies.get(COOKIE, "")), (None, 0.0))
+        token, end = self._open.get(token_digest(request.cookies.get(COOKIE, "")), (None, 0.0))
         return token if now.timestamp() < end else None
 
     def new_token(self, request: Request) -> str:
         """The token that the session has taken by an invitation; empty if it has taken none."""
-        return self._new.get(sha256_of(request.cookies.get(COOKIE, "")), "")
+        return self._new.get(token_digest(request.cookies.get(COOKIE, "")), "")
 
     def end(self, request: Request, response: Response) -> None:
         """Sign out: the cookie is removed, and a copy of it is worth nothing."""
-        cookie = sha256_of(request.cookies.get(COOKIE, ""))
+        cookie = token_digest(request.cookies.get(COOKIE, ""))
         self._new.pop(cookie, None)
         if self._open.pop(cookie, None):
             self._keep()
@@ -126,7 +126,7 @@ def _set(response: Response, value: str, seconds: int) -> None:
     response.set_cookie(COOKIE, value, max_age=seconds, path="/", secure=True, httponly=True, samesite="strict")
 
 
-log = logging.getLogger("scorer.service")
+_log = logging.getLogger("scorer.service")
 
 
 def check_same_origin(request: Request) -> None:
@@ -144,11 +144,11 @@ def check_same_origin(request: Request) -> None:
             f"the page is at {origin}, and the service at {own}: its proxy has to be named with --proxy, and to pass "
         )
         text += "Host and X-Forwarded-Proto; tell the organisers"
-        log.warning("%s", printable(text))
+        _log.warning("%s", printable(text))
     raise RefusedError("cross-site", text)
 
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 RESTORING = (
     "a backup of the record was restored, and the organisers have not completed that yet; nothing is accepted until "
@@ -189,10 +189,10 @@ class Service:
             remove_incomplete(prepare_incoming(store, track), seconds=0)
         return service
 
-    async def read(self, work: Callable[[Snapshot], Answer]) -> Answer:
+    async def read(self, work: Callable[[Snapshot], _Answer]) -> _Answer:
         """The result of `work`, which reads one snapshot of the record."""
 
-        def followed(view: Snapshot) -> Answer:
+        def followed(view: Snapshot) -> _Answer:
             if view.revision != self._revision:
                 self.followed.follow(view)
                 self._revision = view.revision
@@ -200,10 +200,10 @@ class Service:
 
         return await in_thread("read", self.store.read, followed)
 
-    async def write(self, work: Callable[[], Answer]) -> Answer:
+    async def write(self, work: Callable[[], _Answer]) -> _Answer:
         """The result of `work`, which writes to the record. Raises RefusedError as `check_record`."""
 
-        def checked() -> Answer:
+        def checked() -> _Answer:
             self._check_record()
             return work()
 
@@ -217,7 +217,7 @@ class Service:
         try:
             check_published(self.challenge, self.store)
         except ChallengeError as error:
-            log.error("refused: %s", error)  # noqa: TRY400
+            _log.error("refused: %s", error)
             self.followed = self.store.read(lambda view: Followed.of(view, self.challenge.name))
             raise RefusedError("unavailable", RESTORING, retry_after=60) from None
 
@@ -258,7 +258,7 @@ class Service:
         if accepted.is_new:
             self.metrics.accepted.inc()
             self.metrics.bytes.inc(delivery.upload.size)
-            log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
+            _log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
         else:
             self.metrics.repeated.inc()
         return accepted
@@ -303,7 +303,7 @@ class Service:
     async def authenticated(self, authorization: str | None, sender: str) -> Token:
         """The token of a request, given the header. Raises RefusedError without a valid one."""
         scheme, _, text = (authorization or "").partition(" ")
-        sha256 = sha256_of(text.strip())
+        sha256 = token_digest(text.strip())
         token = await self.read(lambda _: self.followed.tokens.get(sha256))
         now = self.store.now()
         if scheme.lower() != "bearer" or token is None or token.use != "token" or not token.is_valid(now):

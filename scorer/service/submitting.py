@@ -28,12 +28,12 @@ from scorer.live.now import Now
 from scorer.live.phases import closing, with_grace
 from scorer.live.quotas import entry_rule, pick_rules
 from scorer.live.rules import shown_from
-from scorer.live.teams import PREFIXES, Token, sha256_of
+from scorer.live.teams import PREFIXES, Token, token_digest
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
 from scorer.service.accepting import Delivery, RefusedError, Upload, check_open, examined
 from scorer.service.documents import (
-    Document,
+    AnswerDocument,
     entry_documents,
     published_board,
     quota_document,
@@ -41,7 +41,7 @@ from scorer.service.documents import (
     track_document,
 )
 from scorer.service.state import Service, check_same_origin
-from scorer.service.uploads import blocks_of, file_form, in_thread, name_of, received, small_body
+from scorer.service.uploads import blocks_of, file_form, file_name_of, in_thread, received, small_body
 from scorer.settings.metadata import Given, MetadataError, Stated, checked, given_of, of_head
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
@@ -55,7 +55,7 @@ POLICY = (
 _AGAIN = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0"><title>Hand in</title>'
 """A browser does not send the cookie when a link on another site leads here, but does when the page reloads itself."""
 
-Fields = Mapping[str, list[str]]
+_Fields = Mapping[str, list[str]]
 
 
 # What the page shows
@@ -137,11 +137,11 @@ async def _page(
     return _html(service_page(service.challenge, "submit.html", **values), refusal.status if refusal else 200)
 
 
-def _replaced(now: Now, documents: Iterable[Document], chosen: Sequence[Document]) -> Document | None:
+def _replaced(now: Now, documents: Iterable[AnswerDocument], chosen: Sequence[AnswerDocument]) -> AnswerDocument | None:
     """The entry that counts now and has a better score than all that are picked instead; None without one."""
     track = now.seen_by("team").track
 
-    def score(document: Document) -> float:
+    def score(document: AnswerDocument) -> float:
         shown = document["scores"].get(track.shown_stage, {}).get(track.primary)
         return -math.inf if shown is None else shown
 
@@ -229,25 +229,25 @@ def _required(token: Token | None) -> Token:
     return token
 
 
-async def _fields(request: Request) -> Fields:
+async def _fields(request: Request) -> _Fields:
     try:
         return parse_qs((await small_body(request)).decode("ascii"), max_num_fields=100, keep_blank_values=True)
     except ValueError:
         raise RefusedError("invalid", "the form cannot be read") from None
 
 
-def _one(fields: Fields, name: str) -> str:
+def _one(fields: _Fields, name: str) -> str:
     return fields.get(name, [""])[0].strip()
 
 
-async def _sign_in(service: Service, request: Request, fields: Fields) -> Response:
+async def _sign_in(service: Service, request: Request, fields: _Fields) -> Response:
     """With a token, or with an invitation, which is exchanged for a token."""
     service.rates.take(request.client.host if request.client else "", cost=5)
     key, new = _one(fields, "key"), ""
     if key.startswith(PREFIXES["invitation"]):
         _, new = await service.write(lambda: redeem(service.store, key))
         key = new
-    now, sha256 = service.store.now(), sha256_of(key)
+    now, sha256 = service.store.now(), token_digest(key)
     token = await service.read(lambda _: service.followed.tokens.get(sha256))
     if token is None or token.use != "token" or not token.is_valid(now):
         raise RefusedError("unauthorised", "this is no valid token and no invitation; ask the organisers for one")
@@ -257,7 +257,7 @@ async def _sign_in(service: Service, request: Request, fields: Fields) -> Respon
     return response
 
 
-async def _sign_out(service: Service, request: Request, _token: Token, _fields: Fields) -> Response:
+async def _sign_out(service: Service, request: Request, _token: Token, _fields: _Fields) -> Response:
     response = _back()
     service.sessions.end(request, response)
     return response
@@ -274,7 +274,7 @@ async def _check(service: Service, request: Request, token: Token) -> Response:
         file_form(request, most) as sent,
         received(request, service.incoming(track), most, blocks_of(sent)) as upload,
     ):
-        held = await _held(service, token, track, upload, name_of(sent) or "your file")
+        held = await _held(service, token, track, upload, file_name_of(sent) or "your file")
     return _back(track.name, file=held.id)
 
 
@@ -332,7 +332,7 @@ def _wrong(track: Track, values: Mapping[str, str]) -> Mapping[str, str]:
     return {}
 
 
-async def _check_again(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+async def _check_again(service: Service, _request: Request, token: Token, fields: _Fields) -> Response:
     """Check the file of the page for another track."""
     track = service.track(_one(fields, "to"))
     held = _of_page(service, token, fields)
@@ -347,13 +347,13 @@ async def _check_again(service: Service, _request: Request, token: Token, fields
     return _back(track.name, file=again.id)
 
 
-def _keep_typed(held: Held, track: Track, fields: Fields) -> None:
+def _keep_typed(held: Held, track: Track, fields: _Fields) -> None:
     """Keep what the team has typed about a checked file when it changes something else on the page."""
     stated = _stated(track, fields)
     held.metadata.update((name, given.text or "") for name, given in stated.items() if f"meta.{name}" in fields)
 
 
-def _of_page(service: Service, token: Token, fields: Fields) -> Held:
+def _of_page(service: Service, token: Token, fields: _Fields) -> Held:
     """The checked file that a form of its page names. Raises RefusedError."""
     held = service.held.of(token.sha256, _one(fields, "track"), _one(fields, "file"), service.store.now())
     if held is None:
@@ -361,7 +361,7 @@ def _of_page(service: Service, token: Token, fields: Fields) -> Held:
     return held
 
 
-async def _hand_in(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+async def _hand_in(service: Service, _request: Request, token: Token, fields: _Fields) -> Response:
     async with service.handing_in:
         now, track, file = service.store.now(), _one(fields, "track"), _one(fields, "file")
         if known := service.followed.delivered(track, token.team, file):  # the button was pressed twice
@@ -383,7 +383,7 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: Fi
         return _back(track, entry=accepted.event.index)
 
 
-async def _check_answers(service: Service, token: Token, held: Held, fields: Fields) -> None:
+async def _check_answers(service: Service, token: Token, held: Held, fields: _Fields) -> None:
     """Refuse a file that needs a box of its page, which is not ticked. Raises RefusedError."""
     track, team = service.track(held.track), token.team
     same = await service.read(
@@ -395,23 +395,23 @@ async def _check_answers(service: Service, token: Token, held: Held, fields: Fie
         raise RefusedError("invalid", "the file scores 0 for certain; tick the box above the button")
 
 
-def _stated(track: Track, fields: Fields) -> dict[str, Given]:
+def _stated(track: Track, fields: _Fields) -> dict[str, Given]:
     return {each.name: Given(_one(fields, f"meta.{each.name}")) for each in track.metadata}
 
 
-async def _describe(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+async def _describe(service: Service, _request: Request, token: Token, fields: _Fields) -> Response:
     track = service.track(_one(fields, "track"))
     await service.correct(track, token.team, _one(fields, "describe"), _stated(track, fields))
     return _back(track.name)
 
 
-async def _withdraw(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+async def _withdraw(service: Service, _request: Request, token: Token, fields: _Fields) -> Response:
     track = service.track(_one(fields, "track"))
     await service.withdraw(track, token.team, _one(fields, "withdraw"))
     return _back(track.name)
 
 
-async def _pick(service: Service, _request: Request, token: Token, fields: Fields) -> Response:
+async def _pick(service: Service, _request: Request, token: Token, fields: _Fields) -> Response:
     track, chosen = service.track(_one(fields, "track")), fields.get("entry", [])
     most = await service.read(lambda view: Now.of(view, track).rules.picks)
     if len(chosen) > most:
@@ -431,7 +431,7 @@ async def _pick(service: Service, _request: Request, token: Token, fields: Field
     return _back(track.name, **state)
 
 
-_ACTIONS: Mapping[str, Callable[[Service, Request, Token, Fields], Awaitable[Response]]] = {
+_ACTIONS: Mapping[str, Callable[[Service, Request, Token, _Fields], Awaitable[Response]]] = {
     "sign-out": _sign_out,
     "check": _check_again,
     "hand-in": _hand_in,

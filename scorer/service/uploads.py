@@ -31,28 +31,28 @@ from scorer.organising.files import RESERVE
 from scorer.service.accepting import RefusedError, Upload, too_large
 from scorer.wording import printable, quoted
 
-Kind = Literal["read", "write", "disk", "check"]
+_Kind = Literal["read", "write", "disk", "check"]
 
-COUNTS: dict[Kind, int] = {"read": 2, "write": 1, "disk": 4, "check": 1}
+_COUNTS: dict[_Kind, int] = {"read": 2, "write": 1, "disk": 4, "check": 1}
 """How many threads of each kind work at the same time."""
 
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
-_limiters: dict[Kind, anyio.CapacityLimiter] = {}
+_limiters: dict[_Kind, anyio.CapacityLimiter] = {}
 
 
-async def in_thread(kind: Kind, work: Callable[..., Answer], *arguments: object) -> Answer:
+async def in_thread(kind: _Kind, work: Callable[..., _Answer], *arguments: object) -> _Answer:
     """The result of some work, which waits for its turn."""
     if kind not in _limiters:
-        _limiters[kind] = anyio.CapacityLimiter(COUNTS[kind])
+        _limiters[kind] = anyio.CapacityLimiter(_COUNTS[kind])
     return await anyio.to_thread.run_sync(work, *arguments, limiter=_limiters[kind])
 
 
-SILENCE = 30.0
+_SILENCE = 30.0
 """Seconds without a byte after which an upload ends."""
 
 SLOWEST = 10_000
-"""Bytes a second that an upload must have on average, after `SILENCE`."""
+"""Bytes a second that an upload must have on average, after `_SILENCE`."""
 
 SMALL_BODY = 64_000
 """The bytes that the body of another request may have."""
@@ -140,14 +140,14 @@ async def body_blocks(request: Request, folder: Path | None = None) -> AsyncIter
     stream = request.stream()
     while True:
         try:
-            with anyio.fail_after(SILENCE):
+            with anyio.fail_after(_SILENCE):
                 chunk = await anext(stream, None)
         except TimeoutError:
             raise _too_slow() from None
         if chunk is None:
             break
         size += len(chunk)
-        if time.monotonic() - began > SILENCE + size / SLOWEST:
+        if time.monotonic() - began > _SILENCE + size / SLOWEST:
             raise _too_slow()
         if folder is not None and size >= looked:
             looked = size + MB
@@ -226,7 +226,7 @@ async def file_form(request: Request, most: int) -> AsyncIterator[UploadFile]:
         if not isinstance(file, UploadFile) or not file.filename:
             raise RefusedError("invalid", "the form has no file; choose a file")
         if not file.size:
-            raise RefusedError("invalid", f"the file {quoted(name_of(file))} is empty; choose a file with lists")
+            raise RefusedError("invalid", f"the file {quoted(file_name_of(file))} is empty; choose a file with lists")
         yield file
     finally:
         for part in parser._files_to_close_on_error:
@@ -242,7 +242,7 @@ async def _bounded(request: Request, most: int) -> AsyncGenerator[bytes, None]:
         yield block
 
 
-def name_of(file: UploadFile) -> str:
+def file_name_of(file: UploadFile) -> str:
     """The name of the file of a form, without folders; empty if it has none."""
     return printable((file.filename or "").rpartition("/")[2].rpartition("\\")[2])[:200]
 
@@ -266,7 +266,7 @@ _TOO_MANY = (
 
 
 class BoundedProtocol(H11Protocol):
-    """A connection that ends if no request is complete in its headers, or being answered, for `SILENCE` seconds."""
+    """A connection that ends if no request is complete in its headers, or being answered, for `_SILENCE` seconds."""
 
     _timer: asyncio.TimerHandle | None = None
 
@@ -280,7 +280,7 @@ class BoundedProtocol(H11Protocol):
             transport.close()
             return
         self._idle_since = self.loop.time()
-        self._timer = self.loop.call_later(SILENCE, self._end_if_idle)
+        self._timer = self.loop.call_later(_SILENCE, self._end_if_idle)
 
     def connection_lost(self, exc: Exception | None) -> None:
         if self._timer is not None:
@@ -301,7 +301,7 @@ class BoundedProtocol(H11Protocol):
     def _end_if_idle(self) -> None:
         cycle: RequestResponseCycle | None = self.cycle
         is_idle = cycle is None or cycle.response_complete
-        left = self._idle_since + SILENCE - self.loop.time() if is_idle else SILENCE
+        left = self._idle_since + _SILENCE - self.loop.time() if is_idle else _SILENCE
         if left <= 0:
             self.transport.abort()
         else:

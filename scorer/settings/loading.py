@@ -26,7 +26,7 @@ from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, sugg
 
 Model = TypeVar("Model", bound=SettingsTable)
 
-Key = tuple[int | str, ...]
+_Key = tuple[int | str, ...]
 """The path to a value: the names of tables and keys, and positions in lists from 0."""
 
 
@@ -69,25 +69,25 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     tracks: list[Track] = []
     overall, track_errors = None, list[str]()
     if "overall" in document:
-        overall, track_errors = read_table(Overall, document["overall"], ("overall",), example="[overall]")
+        overall, track_errors = _read_table(Overall, document["overall"], ("overall",), example="[overall]")
         document["overall"] = overall
     for name, table in tables.items() if isinstance(tables, dict) else ():
         entered = overall if overall and name in overall.tracks else None
-        track, errors = read_table(Track, table, ("tracks", name), name=name, root=root, overall=entered)
+        track, errors = _read_table(Track, table, ("tracks", name), name=name, root=root, overall=entered)
         tracks += [track] if track else []
         track_errors += [*errors, *_missing_files(table, ("tracks", name), root, solutions=solutions)]
     if isinstance(tables, dict) and tables:
         document["tracks"] = tuple(tracks)
     if overall and not track_errors:
         track_errors += overall.errors(tracks)
-    limits, limit_errors = read_table(LimitSettings, document.get("limits", {}), ("limits",))
+    limits, limit_errors = _read_table(LimitSettings, document.get("limits", {}), ("limits",))
     document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
     site = document.get("site")
-    branding, site_errors = read_table(Branding, site, ("site",)) if isinstance(site, dict) else (None, [])
+    branding, site_errors = _read_table(Branding, site, ("site",)) if isinstance(site, dict) else (None, [])
     branding = branding or NO_BRANDING
     if isinstance(site, dict):
         document["site"] = branding.folder
-    challenge, errors = read_table(Challenge, document, (), root=root, branding=branding)
+    challenge, errors = _read_table(Challenge, document, (), root=root, branding=branding)
     if isinstance(site, dict):
         errors = [re.sub(r"^site(?=:)", "site.folder", error) for error in errors]
     errors += limit_errors + site_errors + track_errors
@@ -133,8 +133,8 @@ def _decimal(text: str) -> Decimal:
         return Decimal("Infinity")
 
 
-def read_table(
-    model: type[Model], table: object, where: Key, *, example: str = "[tracks.cold-start]", **not_keys: object
+def _read_table(
+    model: type[Model], table: object, where: _Key, *, example: str = "[tracks.cold-start]", **not_keys: object
 ) -> tuple[Model | None, list[str]]:
     """Validate a table of a file; return the model, or None if a value is invalid, and a line for each error.
 
@@ -155,7 +155,7 @@ def read_table(
         return None, [*(_error_text(model, where, detail) for detail in error.errors()), *unknown]
 
 
-def _error_text(model: type[SettingsTable], where: Key, error: ErrorDetails) -> str:
+def _error_text(model: type[SettingsTable], where: _Key, error: ErrorDetails) -> str:
     """One of pydantic's errors in the words of the file."""
     field = str(error["loc"][0])
     key = key_text(where if field in model.not_keys else (*where, *error["loc"]))
@@ -187,7 +187,7 @@ def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | N
     return None
 
 
-def _missing_files(table: object, where: Key, root: Path, *, solutions: bool) -> Iterator[str]:
+def _missing_files(table: object, where: _Key, root: Path, *, solutions: bool) -> Iterator[str]:
     """The errors for files that the table of a track names and that do not exist."""
     for key in ("solution", *LISTS) if solutions else LISTS:
         path = table.get(key) if isinstance(table, dict) else None
@@ -202,7 +202,7 @@ def _missing_files(table: object, where: Key, root: Path, *, solutions: bool) ->
             yield f"{key_text((*where, key))}: names {quoted(str(file))}, which cannot be read: {error.strerror}"
 
 
-def key_text(key: Key) -> str:
+def key_text(key: _Key) -> str:
     """A key in the notation of TOML, `tracks.cold-start.cutoffs[2]`; positions in a list count from 0."""
     text = ""
     for part in key:
@@ -234,7 +234,7 @@ def _plain(value: object) -> object:
 TEAMS_FILE = "teams.toml"
 """The name of the file, which is optional, in the folder of the challenge."""
 
-LONGEST_NAME = 200
+_LONGEST_NAME = 200
 LONGEST_TEXT = 1000
 LONGEST_URL = 2000
 MOST_LINKS = 10
@@ -257,7 +257,7 @@ def _line(text: str, longest: int) -> str:
 
 
 def _name(text: str) -> str:
-    _line(text, LONGEST_NAME)
+    _line(text, _LONGEST_NAME)
     if text != " ".join(text.split()):
         raise ValueError("has a space at an end, or two in a row")
     return text
@@ -276,7 +276,7 @@ def url_text(text: str) -> str:
     return text
 
 
-_A_NAME = f"a text of at most {LONGEST_NAME} characters that all show"
+_A_NAME = f"a text of at most {_LONGEST_NAME} characters that all show"
 _A_TEXT = f"a text of at most {LONGEST_TEXT:,} characters that all show"
 _A_REASON = f"the reason, {_A_TEXT}"
 _A_URL = f"a URL of at most {LONGEST_URL:,} characters that begins with http:// or https://, without a user name"
@@ -324,7 +324,7 @@ def teams_in(document: Mapping[str, Any], file: Path) -> Mapping[str, TeamSettin
     teams: dict[str, TeamSettings] = {}
     errors: list[str] = []
     for key, table in document.items():
-        found, of_table = read_table(TeamSettings, table, (key,), example='["the name of a folder"]')
+        found, of_table = _read_table(TeamSettings, table, (key,), example='["the name of a folder"]')
         if found is not None:
             teams[key] = found
         errors += of_table
@@ -374,18 +374,18 @@ def final_team(targets: Mapping[str, str], team: str) -> str:
 
 def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
     """Two teams must not show the same name, and none the name of the folder of another team."""
-    folders = {compared(key): key for key in teams}
+    folders = {comparable_name(key): key for key in teams}
     shown: dict[str, list[str]] = defaultdict(list)
     for key, settings in teams.items():
         if settings.name is None:
             continue
-        other = folders.get(compared(settings.name), key)
+        other = folders.get(comparable_name(settings.name), key)
         if other != key:
             yield (
                 f"{key_text((key, 'name'))}: found {quoted(settings.name)}, which reads as the name of the folder of "
                 f"another team, {quoted(other)}; choose another name"
             )
-        shown[compared(settings.name)].append(key)
+        shown[comparable_name(settings.name)].append(key)
     for keys in shown.values():
         for key in keys[1:]:
             yield (
@@ -394,7 +394,7 @@ def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
             )
 
 
-def compared(name: str) -> str:
+def comparable_name(name: str) -> str:
     """A name as names are compared: equal for names that a reader takes for the same.
 
     That is NFKC with cases folded, without the characters that show nothing.

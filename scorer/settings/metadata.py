@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from scorer.errors import SHOWN, ScorerError
+from scorer.errors import MOST_SHOWN, ScorerError
 from scorer.limits import Limits
 from scorer.settings.loading import line_text, url_text
 from scorer.settings.rules import MetadataField
@@ -26,7 +26,7 @@ MOST_BRACKETS = 100
 MOST_NODES, MOST_DEPTH = 1_000, 8
 """Keys, values, lists and mappings, and how deep they may be within each other."""
 
-START, END = b"# ir_metadata.start", b"# ir_metadata.end"
+_START, _END = b"# ir_metadata.start", b"# ir_metadata.end"
 """The comments around the ir-metadata at the head of a run."""
 
 OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
@@ -69,12 +69,12 @@ def head_of_run(content: bytes) -> bytes:
     lines: list[bytes] = []
     is_inside = False
     for line in map(bytes.strip, content.split(b"\n")):
-        if line.startswith(END) and is_inside:
+        if line.startswith(_END) and is_inside:
             return b"\n".join(lines)
         if not line.startswith(b"#"):
             break
         lines.append(line[1:].removeprefix(b" ") if is_inside else b"")
-        is_inside |= line.startswith(START)
+        is_inside |= line.startswith(_START)
     return b""
 
 
@@ -154,7 +154,7 @@ def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]
     names = [field.name for field in fields]
     known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
     for name, (text, line) in stated.items():
-        if name not in known and "." not in name and text is not None and len(unknown) < SHOWN:
+        if name not in known and "." not in name and text is not None and len(unknown) < MOST_SHOWN:
             unknown.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
     for field in fields:
         text, line = given_of(field, stated)

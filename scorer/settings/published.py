@@ -34,7 +34,7 @@ SHARED = frozenset(
 )
 """Schemes of stores that any machine can read. Others name files or the memory of one machine, or chains of these."""
 
-Key = tuple[str, ...]
+_Key = tuple[str, ...]
 """The path to a value in challenge.toml."""
 
 
@@ -45,8 +45,8 @@ class Portable:
     settings: bytes
     """Of challenge.toml."""
     places: Mapping[tuple[str, str], str]
-    """By the name of a track and "solution", "slices", "submissions", "key_file" or one of `LISTS`: the relative path
-    of the file or folder, with forward slashes. Those behind URLs are left out, because they stay where they are."""
+    """By the name of a track and "solution", "slices", "submissions", "key_file" or one of `LISTS`: the relative
+    path of the file or folder, with forward slashes. Those behind URLs are left out: they stay where they are."""
 
 
 def portable(file: Path, challenge: Challenge) -> Portable:
@@ -58,7 +58,7 @@ def portable(file: Path, challenge: Challenge) -> Portable:
     """
     with os_errors_as(ChallengeError, f"{file}: cannot be read"):
         content = file.read_bytes()
-    changes: dict[Key, str | None] = {}
+    changes: dict[_Key, str | None] = {}
     places: dict[tuple[str, str], str] = {}
     for track in challenge.tracks:
         for key, path in _paths(track):
@@ -98,7 +98,7 @@ def with_database(settings: bytes, address: str) -> bytes:
     return f"database = {tomlkit.string(address).as_string()}\n{text}".encode()
 
 
-def _paths(track: Track) -> Iterator[tuple[Key, str]]:
+def _paths(track: Track) -> Iterator[tuple[_Key, str]]:
     for key in ("solution", *LISTS):
         if names_file(key, path := getattr(track, key)):
             yield (key,), path

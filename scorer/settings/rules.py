@@ -117,7 +117,7 @@ IGNORED = (
 FILE_NAMES = "{team}"
 """The pattern of names of files that have a whole name for a team."""
 
-Stated = Annotated[str, valid(str.strip, "is blank")]
+Filled = Annotated[str, valid(str.strip, "is blank")]
 PathText = Annotated[str, valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
 FormatText = Annotated[str, valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
@@ -189,7 +189,7 @@ KEY_FILE = "split.key"
 
 KEY_BYTES = 32
 
-DECIMALS = 18
+_DECIMALS = 18
 """Decimals of the preliminary share at most: shares that differ by less than 2^-64 select the same queries."""
 
 LADDER_QUERIES = 2
@@ -211,8 +211,8 @@ def share(value: object) -> Decimal:
     if not isinstance(value, Decimal) or not value.is_finite() or not 0 < value < 1:
         raise ValueError("is not a number between 0 and 1")
     # The first condition comes first because the text of 1e-999999999 would not fit into memory.
-    if value.adjusted() < -DECIMALS or len(share_text(value)) > len("0.") + DECIMALS:
-        raise ValueError(f"has more than {DECIMALS} decimals")
+    if value.adjusted() < -_DECIMALS or len(share_text(value)) > len("0.") + _DECIMALS:
+        raise ValueError(f"has more than {_DECIMALS} decimals")
     return Decimal(share_text(value))
 
 
@@ -274,7 +274,7 @@ def split_of(track: Track) -> QuerySplit | None:
     settings, path = track.split, track.key_path
     if settings is None or path is None:
         return None
-    split = QuerySplit(track.name, settings.preliminary, read_key(path))
+    split = QuerySplit(track.name, settings.preliminary, read_split_key(path))
     if settings.key_sha256 not in ("", split.key_sha256):
         raise ChallengeError(
             f"{path}: has a key with the SHA-256 {split.key_sha256}; expected that with the SHA-256 "
@@ -283,7 +283,7 @@ def split_of(track: Track) -> QuerySplit | None:
     return split
 
 
-def read_key(path: Path) -> bytes:
+def read_split_key(path: Path) -> bytes:
     """The key in a key file, which messages never repeat. Raises ChallengeError if no key can be read."""
     try:
         with path.open("rb") as stream:
@@ -400,9 +400,9 @@ class MetadataField(SettingsTable):
     name: Annotated[str, valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
         description="a-z, 0-9, _ and -, at most 40 characters, beginning with a letter"
     )
-    title: Stated = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     type: MetadataType = Field("text", description='"text", "choice", "number", "yes-no" or "url"')
-    choices: tuple[Stated, ...] = Field(
+    choices: tuple[Filled, ...] = Field(
         (), strict=False, validate_default=True, description='texts, each once, with type = "choice"'
     )
     unit: str = Field("", description='a text such as "s" or "kWh", with type = "number"')
@@ -431,7 +431,7 @@ UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 SIZES = ((86_400, "d"), (3_600, "h"), (60, "m"), (1, "s"))
 """Seconds of each unit, the largest first."""
 
-TIME = "a date-time with its offset from UTC, as in 2027-04-18T10:00:00+02:00"
+_TIME = "a date-time with its offset from UTC, as in 2027-04-18T10:00:00+02:00"
 LARGEST_STEP = Decimal("0.5")
 """Of the Ladder."""
 
@@ -473,7 +473,7 @@ def duration_text(duration: timedelta) -> str:
     return f"{count}{unit}"
 
 
-Time = Annotated[datetime, AfterValidator(_with_offset), PlainSerializer(datetime.isoformat, when_used="json")]
+_Time = Annotated[datetime, AfterValidator(_with_offset), PlainSerializer(datetime.isoformat, when_used="json")]
 """Converted to UTC."""
 
 Duration = Annotated[timedelta, BeforeValidator(_duration), PlainSerializer(_seconds)]
@@ -494,8 +494,8 @@ class Phase(SettingsTable):
     """A phase of a track. Its entries are received in [start, end + grace)."""
 
     name: str = Field(description="a-z, 0-9 and -, at most 60 characters, not beginning with -", max_length=60)
-    start: Time = Field(description=TIME)
-    end: Time = Field(description=TIME)
+    start: _Time = Field(description=_TIME)
+    end: _Time = Field(description=_TIME)
     grace: Duration = Field(timedelta(0), description=DURATION)
     freeze: Duration = Field(timedelta(0), description=DURATION)
     shows: PhaseShows = Field("score", description=PHASE_SHOWS.allowed)
@@ -580,7 +580,7 @@ def zone_text(zone: str) -> str:
     return "AoE" if zone == "Etc/GMT+12" else signs.get(zone[:8], zone[:8]) + zone[8:]
 
 
-Count = Annotated[int, Field(ge=1, le=10**9)]
+_Count = Annotated[int, Field(ge=1, le=10**9)]
 
 
 class Quota(SettingsTable):
@@ -588,13 +588,13 @@ class Quota(SettingsTable):
 
     always_recorded: ClassVar = frozenset({"per_day", "zone", "per_phase", "total", "rejected_per_day"})
 
-    per_day: Count | None = Field(None, description=COUNT)
+    per_day: _Count | None = Field(None, description=COUNT)
     zone: Annotated[str, AfterValidator(_known_zone)] = Field(
         "UTC", description='the name of a time zone, as in "UTC", "Europe/Ljubljana", "UTC-12" or "AoE"'
     )
-    per_phase: Count | None = Field(None, description=COUNT)
-    total: Count | None = Field(None, description=COUNT)
-    rejected_per_day: Count | None = Field(None, description=COUNT)
+    per_phase: _Count | None = Field(None, description=COUNT)
+    total: _Count | None = Field(None, description=COUNT)
+    rejected_per_day: _Count | None = Field(None, description=COUNT)
 
     @property
     def limits_anything(self) -> bool:

@@ -10,10 +10,10 @@ from scorer.files.writing import PRIVATE
 from scorer.settings.rules import KEY_FILE, make_key
 from scorer.wording import quoted
 
-FOLDER = Path(__file__).with_name("new_challenge")
+_FOLDER = Path(__file__).with_name("new_challenge")
 
 FILES: Mapping[str, str] = {
-    name: (FOLDER / name).read_text(encoding="utf-8")
+    name: (_FOLDER / name).read_text(encoding="utf-8")
     for name in (
         "challenge.toml",
         "README.md",
@@ -26,7 +26,7 @@ FILES: Mapping[str, str] = {
 """The files of the challenge by their paths, but for the key of the split, which is another one each time."""
 
 
-def write_new(folder: str | Path) -> list[Path]:
+def write_challenge(folder: str | Path) -> list[Path]:
     """Write a small challenge, and return its files. Raises ChallengeError unless the folder is new or empty."""
     folder = Path(folder)
     try:

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
-from scorer.settings.rules import OneMeasureName, SettingsTable, Stated
+from scorer.settings.rules import Filled, OneMeasureName, SettingsTable
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
     from scorer.settings.tracks import Track
 
-FOLDER = "overall"
+OVERALL_FOLDER = "overall"
 """The folder of the site with the overall ranking."""
 
 _MEASURE = "the name of a measure that all these tracks have"
 
-Weight = Annotated[
+_Weight = Annotated[
     float,
     BeforeValidator(lambda value: float(value) if isinstance(value, int | Decimal) else value),
     Field(gt=0, allow_inf_nan=False),
@@ -30,9 +30,9 @@ Weight = Annotated[
 class Overall(SettingsTable):
     """How several tracks are ranked as one."""
 
-    tracks: tuple[Stated, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
+    tracks: tuple[Filled, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
     rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
-    weights: tuple[Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
+    weights: tuple[_Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
     measure: OneMeasureName = Field("", description=_MEASURE)
     missing: OverallMissing = Field("lowest", description=OVERALL_MISSING.allowed)
     tie_break: OneMeasureName = Field("", description=_MEASURE)
@@ -50,8 +50,8 @@ class Overall(SettingsTable):
     def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
         """What contradicts the tracks of the challenge, a line for each error."""
         known = {track.name: track for track in tracks}
-        if FOLDER in known:
-            yield f"tracks.{FOLDER}: is the folder of the overall ranking; give the track another name"
+        if OVERALL_FOLDER in known:
+            yield f"tracks.{OVERALL_FOLDER}: is the folder of the overall ranking; give the track another name"
         if len(self.tracks) < 2 or len(set(self.tracks)) < len(self.tracks):
             yield f"overall.tracks: found {', '.join(self.tracks) or 'none'}; allowed: two or more tracks, each once"
         if len(self.shares) != len(self.tracks):
@@ -87,20 +87,20 @@ Viewer = Literal["everyone", "team", "organiser"]
 _MOMENTS = ", ".join(f'"{moment}"' for moment in MOMENTS)
 
 
-class Row(SettingsTable):
+class _Row(SettingsTable):
     """From which moment the own team sees something, and everyone."""
 
     team: Moment = Field("now", description=_MOMENTS)
     everyone: Moment = Field("now", description=_MOMENTS)
 
     @model_validator(mode="after")
-    def _team_first(self) -> Row:
+    def _team_first(self) -> _Row:
         if MOMENTS.index(self.team) > MOMENTS.index(self.everyone):
             raise ValueError(f'shows it to everyone ("{self.everyone}") before the team ("{self.team}")')
         return self
 
 
-def _of_all(row: Row) -> Row:
+def _of_all(row: _Row) -> _Row:
     if row.team != "now":
         raise ValueError("has a moment for the team, but is the same for all, or shown to its team anyway")
     return row
@@ -108,19 +108,19 @@ def _of_all(row: Row) -> Row:
 
 _ALLOWED = f'{_MOMENTS}, or a table, as in {{team = "now", everyone = "final"}}'
 
-OwnRow = Annotated[Row | None, BeforeValidator(lambda at: {"team": at, "everyone": at} if isinstance(at, str) else at)]
+OwnRow = Annotated[_Row | None, BeforeValidator(lambda at: {"team": at, "everyone": at} if isinstance(at, str) else at)]
 """A moment for all, or one for the own team and one for everyone."""
 
 PublicRow = Annotated[
-    Annotated[Row, AfterValidator(_of_all)] | None,
+    Annotated[_Row, AfterValidator(_of_all)] | None,
     BeforeValidator(lambda at: {"everyone": at} if isinstance(at, str) else at),
 ]
 """A moment for everyone: the own team sees it anyway, or no part of it is of one team."""
 
 
-def _of_challenge(row: Row | None) -> Row | None:
+def _of_challenge(row: _Row | None) -> _Row | None:
     """It concerns the whole challenge, so that the close of a single phase shows nothing."""
-    return Row(team="now", everyone="final") if row and row.everyone == "close" else row
+    return _Row(team="now", everyone="final") if row and row.everyone == "close" else row
 
 
 OWN = ("score", "rank")
@@ -139,12 +139,12 @@ class Visibility(SettingsTable):
 
     def moment(self, name: str, viewer: Viewer) -> Moment:
         """From when a viewer sees the thing with this name; the organiser sees all now."""
-        row: Row | None = getattr(self, name)
+        row: _Row | None = getattr(self, name)
         return "now" if row is None or viewer == "organiser" else row.team if viewer == "team" else row.everyone
 
     def recorded(self) -> dict[str, Any]:
         """The keys that are set, as they are recorded."""
-        rows: dict[str, Row] = {name: row for name in self.keys() if (row := getattr(self, name)) is not None}
+        rows: dict[str, _Row] = {name: row for name in self.keys() if (row := getattr(self, name)) is not None}
         return {
             name: row.everyone if name not in OWN or row.team == row.everyone else row.model_dump(mode="json")
             for name, row in rows.items()

@@ -26,6 +26,7 @@ from scorer.settings.rules import (
     NO_QUOTA,
     TEXT,
     Decimals,
+    Filled,
     FormatText,
     KeySplit,
     MeasureName,
@@ -35,7 +36,6 @@ from scorer.settings.rules import (
     Phase,
     Quota,
     SettingsTable,
-    Stated,
     absolute,
     check_order,
     located_in,
@@ -93,7 +93,7 @@ def is_link(url: str) -> bool:
 class Link(SettingsTable):
     """A link in the footer."""
 
-    title: Stated = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     url: Annotated[str, valid(is_link, "is not a URL of this kind")] = Field(
         description="a URL that begins with http://, https:// or mailto:"
     )
@@ -275,7 +275,7 @@ def _entry_wrong(entry: object) -> object:
 _FILE_NAMES = re.compile(r"[^{}/]*(\{team\}([^{}/]+\{run\})?|\{run\}([^{}/]+\{team\})?)[^{}/]*")
 
 
-PICKS = 2
+_PICKS = 2
 """How many entries a team picks, where challenge.toml says nothing else."""
 
 
@@ -314,7 +314,7 @@ class Track(SettingsTable):
         "judged_bounds": _bounds_wrong,
         # Recorded settings have the default.
         "picks": lambda picks, known: (
-            (picks != PICKS and known.get("entry", "picks") != "picks")
+            (picks != _PICKS and known.get("entry", "picks") != "picks")
             and f'has no effect with entry = "{known["entry"]}"'
         ),
         "rows_per_team": lambda most, known: (
@@ -328,14 +328,14 @@ class Track(SettingsTable):
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
     )
     root: Path = Path()
-    title: Stated = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     description: str = Field("", description=MARKDOWN)
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
-    ignore: tuple[Stated, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
+    ignore: tuple[Filled, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
     file_names: Annotated[str, valid(_FILE_NAMES.fullmatch, "is not such a pattern")] | None = Field(
         FILE_NAMES, description='a text with {team}, {run} or both, as in "input.{team}" or "{team}_{run}"'
     )
@@ -355,13 +355,13 @@ class Track(SettingsTable):
     entry: Annotated[options.CountingEntry, BeforeValidator(_entry_wrong)] = Field(
         "best", description=options.COUNTING_ENTRY.allowed
     )
-    picks: int = Field(PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
+    picks: int = Field(_PICKS, ge=1, description='a whole number from 1, with entry = "picks"')
     rows: options.Rows = Field("team", description=options.ROWS.allowed)
     rows_per_team: int | None = Field(None, ge=1, description='a whole number from 1, with rows = "entry"')
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
     final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
-    baselines: tuple[Stated, ...] = Field((), strict=False, description="names of teams, each once")
+    baselines: tuple[Filled, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
     late_board: bool = Field(False, description="true or false")
     trusted_times: bool = Field(False, description="true or false")
@@ -474,7 +474,7 @@ class Challenge(SettingsTable):
     }
 
     root: Path = Path()
-    name: Stated = Field(description=TEXT)
+    name: Filled = Field(description=TEXT)
     """The name of the challenge."""
     description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")

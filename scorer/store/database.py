@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from sqlalchemy import URL, Connection, Engine, Table, create_engine, event, insert, make_url, select, update
 from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
-from scorer.errors import StoreError, need
+from scorer.errors import StoreError, need_libraries
 from scorer.files.writing import PRIVATE
 from scorer.store.schema import schema_table, sealed
 from scorer.wording import printable, texts_of
@@ -20,7 +20,7 @@ from scorer.wording import printable, texts_of
 if TYPE_CHECKING:
     from scorer.store.postgresql import Server
 
-WORDS: Mapping[str, Mapping[str, str]] = {
+ERROR_WORDS: Mapping[str, Mapping[str, str]] = {
     kind: {sign: each["words"] for each in texts for sign in each["signs"]}
     for kind, texts in texts_of(__file__, "errors.toml").items()
 }
@@ -156,7 +156,7 @@ class Database:
 
     def damaged(self) -> StoreError:
         """The error for content that cannot be read."""
-        return StoreError(f"{self.where}: {WORDS['sqlite']['malformed']}")
+        return StoreError(f"{self.where}: {ERROR_WORDS['sqlite']['malformed']}")
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
@@ -222,7 +222,7 @@ class Database:
         if self._server is not None:
             words = self._server.words(error)
         else:
-            words = next((words for sign, words in WORDS["sqlite"].items() if sign in found), None)
+            words = next((words for sign, words in ERROR_WORDS["sqlite"].items() if sign in found), None)
         return f"cannot be used: {found}" if words is None else words.format(wait=self.wait)
 
     def _is_whole(self) -> bool:
@@ -277,7 +277,7 @@ def _server(url: URL, where: str, wait: float) -> Server | None:
     if url.get_backend_name() != "postgresql":
         return None
     try:
-        need("psycopg")
+        need_libraries("psycopg")
         from scorer.store.postgresql import Server  # noqa: PLC0415 (needs a driver that may not be installed)
     except ImportError as error:
         raise _not_installed(where, error) from error

@@ -33,7 +33,7 @@ def _form(pattern: str) -> tuple[AfterValidator, Any]:
     return AfterValidator(check), Field(description=f"a text of the form {pattern}")
 
 
-Stated = Annotated[str, *_form("(?s).+")]
+_Stated = Annotated[str, *_form("(?s).+")]
 Sha256 = Annotated[str, *_form(r"[0-9a-f]{64}")]
 Nonce = Annotated[str, *_form(r"[0-9a-f]{32}")]
 TrackName = Annotated[str, *_form(r"[a-z0-9][a-z0-9-]*")]
@@ -121,7 +121,7 @@ class CommitmentDocument(Document):
     """The commitments of a challenge, what it is based on now, and the public key of receipts: commitment.json."""
 
     version: int
-    challenge: Stated
+    challenge: _Stated
     """Its name."""
     commitments: list[ListedCommitment] = Field(description="a list of objects")
     """The earliest first; the last one is in force."""
@@ -186,10 +186,10 @@ class Receipt(Document):
 
     version: int
     epoch: Index = 1
-    challenge: Stated
+    challenge: _Stated
     track: TrackName
-    team: Stated
-    file: Stated
+    team: _Stated
+    file: _Stated
     digest: Sha256
     received: TimeText
     event: EventText

@@ -23,7 +23,7 @@ from scorer.scoring.outcomes import FailureKind, Mean, Rules
 from scorer.settings.loading import TeamSettings
 from scorer.settings.rules import SHA256, Phase, Publicity, QuerySplit, check_order
 from scorer.settings.tracks import Track
-from scorer.store.log import KINDS, LOST, Kind, OfEntries, content_of, encoded, iso, unescaped
+from scorer.store.log import EVENT_KINDS, LOST, EventKind, OfEntries, encoded, iso, opened_content, unescaped
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +154,7 @@ ABOUT_SUBMISSIONS = frozenset(get_args(OfEntries)) - {"arrival"}
 INVALID = (ValueError, LookupError, TypeError, AttributeError, ArithmeticError, RecursionError)
 """What reading or checking raises for an invalid value."""
 
-DEEPEST = 20
+_DEEPEST = 20
 """How deep the values of a bundle may be nested."""
 
 
@@ -169,7 +169,7 @@ def time_of(text: str) -> datetime:
 def read_json(text: str) -> Any:
     """The value of a text in JSON. Texts in it are UTF-8 or names of files, and numbers are finite and have 64 bits."""
     value = json.loads(text)
-    _check_plain(value, DEEPEST)
+    _check_plain(value, _DEEPEST)
     return value
 
 
@@ -239,16 +239,16 @@ def _end_time(text: Any) -> datetime:
     return time_of(text)
 
 
-Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-Time = Annotated[datetime, BeforeValidator(_time)]
+_Digest = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+_Time = Annotated[datetime, BeforeValidator(_time)]
 OptionalTime = Annotated[datetime | None, BeforeValidator(_time)]
 """None only where the key is missing."""
 EndTime = Annotated[datetime, BeforeValidator(_end_time)]
-Count = Annotated[int, Field(strict=True, ge=0)]
+_Count = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
-Given = Annotated[str | None, Field(strict=True), _checked(lambda text: need(text is not None))]
+_Given = Annotated[str | None, Field(strict=True), _checked(lambda text: need(text is not None))]
 """A text; None only where the key is missing."""
-Place = tuple[Count | None, Annotated[float | None, Field(strict=True)]]
+_Place = tuple[_Count | None, Annotated[float | None, Field(strict=True)]]
 
 
 class Names(NamedTuple):
@@ -294,7 +294,7 @@ class Body(BaseModel):
 class RecordedBasis(Body, plain=("solution", "matching", "version_1", "settings", "generations", "items")):
     """The basis of a track's board, as recorded."""
 
-    solution: Digest
+    solution: _Digest
     matching: str
     version_1: str
     settings: Annotated[dict[str, Any] | None, _checked(_check_settings)]
@@ -334,16 +334,16 @@ class RecordedBasis(Body, plain=("solution", "matching", "version_1", "settings"
         return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
 
 
-OF_FILE = "digest", "replaced_by", "source", "unscored", "reason"
+_OF_FILE = "digest", "replaced_by", "source", "unscored", "reason"
 """The plain keys of bodies about a file."""
 
 
-class FileBody(Body, plain=OF_FILE):
+class FileBody(Body, plain=_OF_FILE):
     """Of an event about a file: a withdrawal, a return, a forgetting, and others with more keys; and a pick."""
 
     file: str
-    digest: Digest
-    replaced_by: Digest = ""
+    digest: _Digest
+    replaced_by: _Digest = ""
     source: str = ""
     unscored: Flag = False
     reason: str = ""
@@ -352,17 +352,17 @@ class FileBody(Body, plain=OF_FILE):
         return {"file": names.file(self.file)}
 
 
-class ArrivalBody(FileBody, plain=(*OF_FILE, "received", "absent_at", "delivery", "naming")):
+class ArrivalBody(FileBody, plain=(*_OF_FILE, "received", "absent_at", "delivery", "naming")):
     """Of the arrival of a file."""
 
     team: str
-    received: Time
+    received: _Time
     source: str
     absent_at: OptionalTime = None
     names: str = ""
     """``raw``; in an arrival that schema 1 or 2 recorded, empty, and there the names of team and file were escaped."""
-    delivery: Given = None
-    naming: Given = None
+    delivery: _Given = None
+    naming: _Given = None
 
     @model_validator(mode="before")
     @classmethod
@@ -375,13 +375,13 @@ class ArrivalBody(FileBody, plain=(*OF_FILE, "received", "absent_at", "delivery"
         return super()._named(names) | {"team": names.team(self.team), "names": "raw"}
 
 
-class AmendmentBody(FileBody, plain=(*OF_FILE, "received")):
+class AmendmentBody(FileBody, plain=(*_OF_FILE, "received")):
     """Of an event that gives an entry another time of receipt."""
 
-    received: Time
+    received: _Time
 
 
-class MetadataBody(FileBody, plain=(*OF_FILE, "values", "public")):
+class MetadataBody(FileBody, plain=(*_OF_FILE, "values", "public")):
     """Of an event that records all metadata of an entry."""
 
     values: dict[str, str | int | float | bool]
@@ -448,8 +448,8 @@ class ErratumBody(Body, plain=("number", "state", "reason", "basis")):
 class ChangesBody(BaseModel):
     """What an erratum changed on the board."""
 
-    scales: Annotated[list[tuple[str, Count, Stage]], Field(min_length=2, max_length=2)]
-    teams: list[tuple[str, Flag, Place, Place]]
+    scales: Annotated[list[tuple[str, _Count, Stage]], Field(min_length=2, max_length=2)]
+    teams: list[tuple[str, Flag, _Place, _Place]]
     hidden: Flag
 
 
@@ -466,44 +466,44 @@ class AppliedErratumBody(ErratumBody, plain=("number", "state", "reason", "basis
 class CommitmentBody(Body, plain=("sha256", "opening")):
     """Of a commitment."""
 
-    sha256: Digest
-    opening: Annotated[str, _checked(lambda opening: need(type(content_of(opening)["tracks"]) is dict))]
+    sha256: _Digest
+    opening: Annotated[str, _checked(lambda opening: need(type(opened_content(opening)["tracks"]) is dict))]
 
 
 class RevealBody(Body, plain=("split_key", "commitment")):
     """Of an event that reveals the key of a split, or a commitment."""
 
-    split_key: Given = None
-    commitment: Given = None
+    split_key: _Given = None
+    commitment: _Given = None
 
 
 class LogBody(Body, plain=("version", "kinds")):
     """Of the event from which on the log has another version."""
 
     version: Literal[2]
-    kinds: Digest
+    kinds: _Digest
     """Of the events before, as `kinds_digest` returns it."""
 
 
 class RestoredBody(Body, plain=("from_", "to")):
     """The events after `from_` until `to` were lost."""
 
-    from_: Count = Field(alias="from")
-    to: Count
+    from_: _Count = Field(alias="from")
+    to: _Count
 
 
 class LostBody(Body, plain=("kind", "leaf")):
     """Of an event that is lost."""
 
-    kind: Annotated[str, _checked(lambda kind: need(kind in KINDS[2]))]
-    leaf: Digest
+    kind: Annotated[str, _checked(lambda kind: need(kind in EVENT_KINDS[2]))]
+    leaf: _Digest
 
 
 class TokenBody(Body, plain=("state", "sha256")):
     """Of an event about a token that is issued, or ended."""
 
     state: Literal["issued", "ended"]
-    sha256: Digest
+    sha256: _Digest
     team: str
 
     def _named(self, names: Names) -> dict[str, Any]:
@@ -515,7 +515,7 @@ class IssuedTokenBody(TokenBody, plain=("state", "sha256", "use", "expires")):
 
     use: Literal["token", "invitation"]
     label: str
-    expires: Time | None
+    expires: _Time | None
 
     def _named(self, names: Names) -> dict[str, Any]:
         return super()._named(names) | {"label": ""}
@@ -590,7 +590,7 @@ class Event:
 
     index: int
     track: str
-    kind: Kind
+    kind: EventKind
     at: datetime | None
     """When it was recorded, in UTC; None if schema 1 recorded it."""
     body: Body
@@ -601,7 +601,7 @@ class Event:
 
     @classmethod
     def of(
-        cls, index: int, track: str, kind: Kind, at: datetime | None, values: Mapping[str, Any], log: int | None
+        cls, index: int, track: str, kind: EventKind, at: datetime | None, values: Mapping[str, Any], log: int | None
     ) -> Event:
         """The event with these values of its body. Raises an error of `INVALID` if they are none of its kind."""
         return cls(index, track, kind, at, body_of(kind, values), encoded(values), log)
@@ -613,7 +613,7 @@ class Event:
         return values
 
 
-def event_of(index: int, track: str, kind: Kind, at: str | None, body: str, log: int | None) -> Event:
+def event_of(index: int, track: str, kind: EventKind, at: str | None, body: str, log: int | None) -> Event:
     """The event of a row. Raises an error of `INVALID` if it is none."""
     return Event.of(index, track, kind, None if at is None else time_of(at), json.loads(body), log)
 
@@ -631,7 +631,7 @@ def last_basis(events: Sequence[Event]) -> RecordedBasis | None:
     return next((basis for _, basis in bodies(reversed(events), RecordedBasis)), None)
 
 
-def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[Kind, Mapping[str, Any]]]:
+def new_basis(events: Sequence[Event], body: Mapping[str, Any]) -> list[tuple[EventKind, Mapping[str, Any]]]:
     """The event that records a basis, given the events of its track; none if the last basis is the same."""
     last = next((event for event in reversed(events) if event.kind == "basis"), None)
     return [] if last is not None and last.text == encoded(body) else [("basis", body)]

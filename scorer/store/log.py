@@ -57,7 +57,7 @@ Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment", "na
 """What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
 receipts, the salt of a commitment, pseudonyms, and what the record has in place of ids of deliveries."""
 
-PREFIX = "scorer-commitment-v1\n"
+_PREFIX = "scorer-commitment-v1\n"
 
 
 def secret_of(salt: str, purpose: Purpose) -> bytes:
@@ -117,7 +117,7 @@ def head_statement(place: str, head: str, time: str, challenge: str) -> str:
 def opening_of(secret: bytes, content: Mapping[str, Any]) -> str:
     """The opening of a commitment, in ASCII, given its content without the salt."""
     salt = hmac.digest(secret, encoded(content).encode("ascii"), "sha256").hex()
-    return PREFIX + encoded({**content, "salt": salt})
+    return _PREFIX + encoded({**content, "salt": salt})
 
 
 def sha256_of(opening: str) -> str:
@@ -125,11 +125,11 @@ def sha256_of(opening: str) -> str:
     return hashlib.sha256(opening.encode("ascii")).hexdigest()
 
 
-def content_of(opening: str) -> Mapping[str, Any]:
+def opened_content(opening: str) -> Mapping[str, Any]:
     """The content of an opening. Raises ValueError if the text is no opening."""
-    if not opening.startswith(PREFIX):
-        raise ValueError(f"does not begin with the line {PREFIX.strip()}")
-    content = json.loads(opening.removeprefix(PREFIX))
+    if not opening.startswith(_PREFIX):
+        raise ValueError(f"does not begin with the line {_PREFIX.strip()}")
+    content = json.loads(opening.removeprefix(_PREFIX))
     if not isinstance(content, dict):
         raise ValueError("is no JSON object")  # noqa: TRY004  as for other texts that are no opening
     return content
@@ -139,13 +139,13 @@ OfEntries = Literal["arrival", "withdrawal", "return", "amendment", "forgetting"
 Kind1 = Literal[OfEntries, "basis", "phases", "extension", "pick", "team", "erratum", "commitment", "reveal", "token"]
 """The kinds of events of version 1: those about an entry, and the others."""
 
-Kind = Literal[Kind1, "preview", "cancellation", "log", "restored", "lost"]
+EventKind = Literal[Kind1, "preview", "cancellation", "log", "restored", "lost"]
 """The kinds of events. The last three are about the record: from here on, its log has version 2; a backup was restored;
 and an event that is lost since then, whose kind and leaf the log still has."""
 
-LOST: Kind = "lost"
+LOST: EventKind = "lost"
 
-KINDS: Mapping[int, frozenset[str]] = {1: frozenset(get_args(Kind1)), 2: frozenset(get_args(Kind)) - {LOST}}
+EVENT_KINDS: Mapping[int, frozenset[str]] = {1: frozenset(get_args(Kind1)), 2: frozenset(get_args(EventKind)) - {LOST}}
 """The kinds that lines of the log have, by the version of the line."""
 
 UNPUBLISHED: Mapping[int, frozenset[str]] = {
@@ -155,7 +155,7 @@ UNPUBLISHED: Mapping[int, frozenset[str]] = {
 """The kinds of events whose texts may stay secret, by the version of the line. In version 1, an erratum that was
 previewed or cancelled has the kind of one that was applied."""
 
-ABOUT_RECORD: tuple[Kind, ...] = ("log", "restored")
+ABOUT_RECORD: tuple[EventKind, ...] = ("log", "restored")
 """The kinds of events about the record whose texts the site has."""
 
 LOG, LOG_TEXTS = "log.jsonl", "log-texts.jsonl"
@@ -238,7 +238,7 @@ def kinds_digest(kinds: Iterable[str]) -> str:
     return sha256_of("".join(f"{kind}\n" for kind in kinds))
 
 
-def opened(key: bytes, event: Event) -> str:
+def opening_text(key: bytes, event: Event) -> str:
     """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
     text = event_text(event)
     nonce = nonce_of(key, event.index, text).hex()

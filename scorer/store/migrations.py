@@ -18,7 +18,7 @@ from scorer.files.writing import create_private
 from scorer.store import schema as db
 from scorer.store.database import Database, insert_all
 
-BACKUP = ".schema-{version}.backup"
+_BACKUP = ".schema-{version}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is migrated."""
 
 MIGRATED_BY_1_0 = (1, 4)
@@ -38,7 +38,7 @@ def prepare(database: Database, *, create: bool) -> None:
     if version is None:
         database.set_wal()
     elif version < db.SCHEMA_VERSION and database.file is not None:
-        target = database.file.with_name(database.file.name + BACKUP.format(version=version))
+        target = database.file.with_name(database.file.name + _BACKUP.format(version=version))
         if not target.exists():
             back_up(database.file, target, "a migration")
     if version != db.SCHEMA_VERSION:
@@ -74,23 +74,23 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
         rows = connection.execute(sa.text("SELECT * FROM scorer_schema")).mappings().all()
         versions = [row["version"] for row in rows]
         if any("checksum" in row for row in rows):  # one flipped bit makes another version
-            list(db.verified(db.schema_table, connection.execute(db.rows_of(db.schema_table)), database.where))
+            list(db.verified(db.schema_table, connection.execute(db.select_rows(db.schema_table)), database.where))
         writer = f"scorer {rows[0].get('scorer', '0.1.0')}" if rows else ""  # schema 1 has no such column
         if len(versions) == 1 and versions[0] in MIGRATED_BY_1_0:
             raise StoreError(
                 f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer "
-                f"{__version__}, which migrates versions from {min(STEPS)}; install scorer 1.0, run `scorer status` to "
-                "migrate the database, and install this version again"
+                f"{__version__}, which migrates versions from {min(MIGRATIONS)}; install scorer 1.0, run `scorer "
+                "status` to migrate the database, and install this version again"
             )
         if len(versions) == 1 and versions[0] > db.SCHEMA_VERSION:
             raise StoreError(
                 f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer "
                 f"{__version__}, which reads versions up to {db.SCHEMA_VERSION}; install {writer} or later"
             )
-    if len(versions) != 1 or versions[0] not in (*STEPS, db.SCHEMA_VERSION):
+    if len(versions) != 1 or versions[0] not in (*MIGRATIONS, db.SCHEMA_VERSION):
         found = ", ".join(map(str, versions)) or "none"
         raise StoreError(
-            f"{database.where}: schema version {found} is unknown; expected {min(STEPS)} to {db.SCHEMA_VERSION}; "
+            f"{database.where}: schema version {found} is unknown; expected {min(MIGRATIONS)} to {db.SCHEMA_VERSION}; "
             "restore a backup, or move it away and run `scorer run` to score all submissions again"
         )
     return int(versions[0])
@@ -112,7 +112,7 @@ def _bring_forward(database: Database) -> None:
             row = {"identity": uuid.uuid4().hex, "salt": secrets.token_hex(32), "revision": 1}
             _insert_schema(connection, row)
         elif version < db.SCHEMA_VERSION:
-            STEPS[version](connection)
+            MIGRATIONS[version](connection)
 
 
 def _from_5(connection: sa.Connection) -> None:
@@ -128,5 +128,5 @@ def _insert_schema(connection: sa.Connection, row: Mapping[str, Any]) -> None:
     insert_all(connection, db.schema_table, [{**row, "version": db.SCHEMA_VERSION, "scorer": __version__}])
 
 
-STEPS: Mapping[int, Callable[[sa.Connection], None]] = {5: _from_5}
+MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {5: _from_5}
 """By the version that the step starts from. A step makes the current tables, so a new version of them changes each."""

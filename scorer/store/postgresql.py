@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, create_engine, event, func, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from scorer.errors import StoreError
-from scorer.store.database import RETRY_EVERY, WORDS
+from scorer.store.database import ERROR_WORDS, RETRY_EVERY
 
 CONNECT_TIMEOUT = 10
 """Seconds that a server may take to answer, unless the URL sets another limit."""
@@ -22,7 +22,7 @@ CONNECT_TIMEOUT = 10
 STATEMENT_TIME = 1.0
 """Seconds that a statement may take in addition to the time that it may wait for a lock."""
 
-SILENCE = 2.0
+_SILENCE = 2.0
 """Seconds of silence after which a server hangs, also in addition: it did not end the statement itself."""
 
 _Result = TypeVar("_Result")
@@ -91,7 +91,7 @@ class Server:
     def limit(self, connection: Connection, *, statements: bool = True) -> None:
         """Limit the time of this transaction: the wait for each lock, and unless excepted each statement."""
         driver = cast(LimitedConnection, connection.connection.dbapi_connection)
-        driver.silence = self._wait + SILENCE if statements else None
+        driver.silence = self._wait + _SILENCE if statements else None
         limits = {
             "lock_timeout": max(1, round(1000 * self._wait)),
             "statement_timeout": round(1000 * (self._wait + STATEMENT_TIME)) if statements else 0,
@@ -102,18 +102,18 @@ class Server:
 
     def words(self, error: DBAPIError) -> str | None:
         """What an error means to the user, with a place for `wait`; None if only the server can tell."""
-        return WORDS["postgresql"].get(_state(error))
+        return ERROR_WORDS["postgresql"].get(_state(error))
 
     def is_lost(self, error: DBAPIError) -> bool:
         """Whether the server is gone or not up yet. It says so by SQLSTATE; an error without one means no answer."""
         state = _state(error)
         gone = isinstance(error, OperationalError) and (not state or state.startswith(("08", "57P")))
-        return state not in WORDS["postgresql"] and (gone or error.connection_invalidated)
+        return state not in ERROR_WORDS["postgresql"] and (gone or error.connection_invalidated)
 
     def _connected(self, _dialect: object, _record: object, _given: object, named: dict[str, Any]) -> LimitedConnection:
         """A new connection. Raises StoreError if the database is not encoded in UTF-8."""
         connection = LimitedConnection.connect(**named)
-        connection.silence = self._wait + SILENCE
+        connection.silence = self._wait + _SILENCE
         encoding = connection.info.parameter_status("server_encoding")
         if encoding != "UTF8":
             connection.close()

@@ -33,10 +33,11 @@ from scorer.store.log import RESOLUTION, iso
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
+_Derived = TypeVar("_Derived")
 
 
 @dataclass(frozen=True)
-class Rows:
+class TableRows:
     """One state of the tables, with all events or those until a moment. Every method raises StoreError for damage."""
 
     hides_names: ClassVar[bool] = False
@@ -62,14 +63,49 @@ class Rows:
     """The events that were selected before, by track."""
     derived: dict[object, Any] = field(default_factory=dict, init=False)
     """What other rooms derived from this snapshot, so that they derive it once."""
+    _kept: dict[object, tuple[object, Any]] = field(default_factory=dict)
+    """What other rooms derived from the whole record, also from earlier snapshots of the process: by its name, with
+    what it depends on."""
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether it has all events, as they are, and all outcomes."""
+        return not self.until and self.only is None and not self.hides_names
+
+    def kept(self, name: object, parts: object, derive: Callable[[], _Derived]) -> _Derived:
+        """The value with a name that was derived last, if it depended on equal parts; else what `derive` returns."""
+        if not self._is_whole:
+            return derive()
+        before, value = self._kept.get(name, (None, None))
+        if before != parts:
+            value = derive()
+            self._kept[name] = parts, value
+        derived: _Derived = value
+        return derived
+
+    def folded(self, name: object, fold: Callable[[int, _Derived | None], _Derived]) -> _Derived:
+        """The value with a name that follows from the events.
+
+        `fold` receives the number of events that an earlier value follows from, and this value: 0 and None without one.
+        """
+        if name not in self.derived:
+            events, (last, before) = self.all_events, self._kept.get(name, (None, None))
+            count = last.index if self._is_whole and isinstance(last, Event) else 0
+            if not 0 < count <= len(events) or events[count - 1] is not last:  # it is the database of another record
+                count, before = 0, None
+            self.derived[name] = before if 0 < count == len(events) else fold(count, before)
+            if self._is_whole and events:
+                self._kept[name] = events[-1], self.derived[name]
+        derived: _Derived = self.derived[name]
+        return derived
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
-        """The rows that a statement selects as `rows_of` does, each with the checksum that it should have."""
+        """The rows that a statement selects as `select_rows` does, each with the checksum that it should have."""
         return db.verified(table, self.connection.execute(statement), self._database.where)
 
     def rows(self, table: Table, *conditions: ColumnElement[bool]) -> Iterator[Row[Any]]:
         """The rows of a table that satisfy the conditions, each with the checksum that it should have."""
-        return self.verified(table, db.rows_of(table).where(*conditions))
+        return self.verified(table, db.select_rows(table).where(*conditions))
 
     def complete(self, table: Table, index: str, *conditions: ColumnElement[bool]) -> list[Row[Any]]:
         """The rows that satisfy the conditions; the index must have the same.
@@ -81,7 +117,7 @@ class Rows:
         checksums = dict(map(tuple, self.connection.execute(selected)))
         known = {digest: row for digest in checksums if (row := self._outcomes.get(digest)) is not None}
         new = [digest for digest, checksum in checksums.items() if digest not in known or known[digest][-1] != checksum]
-        statement = db.rows_of(table).where(*conditions)
+        statement = db.select_rows(table).where(*conditions)
         if len(new) <= AT_A_TIME:
             statement = statement.where(table.c.digest.in_(new))
         read = {row.digest: row for row in self.verified(table, statement)} if new else {}
@@ -119,7 +155,7 @@ class Rows:
         if count != len(known) + len(new):  # events are missing, or it is the database of another record
             known, follows = [], true()
             new = [index for (index,) in self.connection.execute(keys)]
-        statement = db.rows_of(db.event_table).where(follows).order_by(db.event_table.c.index)
+        statement = db.select_rows(db.event_table).where(follows).order_by(db.event_table.c.index)
         with self._database.decoding():
             later = [event_of(*tuple(row)[:-1]) for row in self.verified(db.event_table, statement)]
         last = len(known) + max(len(later), len(new))
@@ -349,7 +385,7 @@ def store_outcome(
         known = select(db.result_table.c.digest).where(db.result_table.c.digest == key)
         if connection.execute(known).first() is not None:
             return False
-        of_key = db.rows_of(db.failure_table).where(db.failure_table.c.digest == key)
+        of_key = db.select_rows(db.failure_table).where(db.failure_table.c.digest == key)
         before = sum(row.attempts for row in db.verified(db.failure_table, connection.execute(of_key), where))
         row = _keys(key, submission_digest, basis) | {
             "kind": outcome.kind,

@@ -33,8 +33,8 @@ class Text(sa.TypeDecorator[str]):
         return None if value is None else storable(value)
 
 
-Digest = sa.String(64)
-Time = sa.String(32)
+_Digest = sa.String(64)
+_Time = sa.String(32)
 """A time in UTC, as ISO 8601 has it, with microseconds."""
 
 Number = sa.String(24)
@@ -86,24 +86,24 @@ event_table = _table(
     *_keys(sa.BigInteger, "index"),
     *_filled(Text, "track"),
     *_filled(sa.String(16), "kind"),
-    sa.Column("at", Time),
+    sa.Column("at", _Time),
     *_filled(sa.String, "body"),
     sa.Column("log", sa.Integer),
 )
 """`index` counts from 1 without gaps; `at` is when the event was recorded, NULL for those of schema 1 and lost ones;
 `body` is JSON in ASCII, with sorted keys; `log` is the version of its line in the log, NULL for version 1."""
 
-solution_table = _table("solution", *_keys(Digest, "digest"), *_filled(sa.LargeBinary, "queries", "flagged", "ideal"))
+solution_table = _table("solution", *_keys(_Digest, "digest"), *_filled(sa.LargeBinary, "queries", "flagged", "ideal"))
 
 OUTCOME = "submission_digest", "solution_digest", "matching_digest"
 """What an outcome is of. The digest of these is its key."""
 
 result_table = _table(
     "result",
-    *_keys(Digest, "digest"),
-    *_filled(Digest, "submission_digest"),
-    sa.Column("solution_digest", Digest, sa.ForeignKey("solution.digest"), nullable=False),
-    *_filled(Digest, "matching_digest"),
+    *_keys(_Digest, "digest"),
+    *_filled(_Digest, "submission_digest"),
+    sa.Column("solution_digest", _Digest, sa.ForeignKey("solution.digest"), nullable=False),
+    *_filled(_Digest, "matching_digest"),
     *_filled(sa.String(8), "status"),
     sa.Column("counts", sa.String),
     *_filled(sa.String, "findings", "limits"),
@@ -117,7 +117,7 @@ generation; in results of schema 1 it is the digest of all settings, measures in
 
 mean_table = _table(
     "mean",
-    sa.Column("result_digest", Digest, sa.ForeignKey("result.digest"), primary_key=True),
+    sa.Column("result_digest", _Digest, sa.ForeignKey("result.digest"), primary_key=True),
     *_keys(Text, "measure"),
     *_keys(sa.String(32), "mask"),
     *_keys(sa.Integer, "generation"),
@@ -129,12 +129,12 @@ mean_table = _table(
 
 failure_table = _table(
     "failure",
-    *_keys(Digest, "digest"),
-    *_filled(Digest, *OUTCOME),
+    *_keys(_Digest, "digest"),
+    *_filled(_Digest, *OUTCOME),
     *_filled(sa.String(16), "kind"),
     *_filled(Text, "reason"),
     *_filled(sa.Integer, "attempts"),
-    *_filled(Time, "at"),
+    *_filled(_Time, "at"),
     index=OUTCOME,
 )
 """Keys are those of results; `at` is the time of the last attempt."""
@@ -144,17 +144,17 @@ scanned_file_table = _table(
     *_keys(Text, "track"),
     *_keys(sa.String, "file"),
     *_filled(Number, "size", "mtime_ns", "ctime_ns", "inode", "device"),
-    *_filled(Digest, "digest"),
+    *_filled(_Digest, "digest"),
 )
 """`file` is the name as JSON in ASCII, so that names that are no text stay different."""
 
-last_run_table = _table("last_run", *_keys(Text, "track"), *_filled(Time, "at"))
+last_run_table = _table("last_run", *_keys(Text, "track"), *_filled(_Time, "at"))
 
-look_table = _table("folder_look", *_keys(Text, "track"), *_filled(Time, "at"), *_filled(sa.String, "unread"))
+look_table = _table("folder_look", *_keys(Text, "track"), *_filled(_Time, "at"), *_filled(sa.String, "unread"))
 """The last scan of the folder of each track, see `FolderScan`. It cannot be derived again, and the next scan replaces
 it; `unread` is JSON in ASCII."""
 
-cached_table = _table("cached", *_keys(Digest, "digest"), *_filled(sa.String, "value"))
+cached_table = _table("cached", *_keys(_Digest, "digest"), *_filled(sa.String, "value"))
 """`digest` is that of everything the value depends on, so a value never changes; see `snapshot`."""
 
 RECORDED = {
@@ -181,7 +181,7 @@ REPAIR = "`scorer doctor --repair` deletes what is damaged and can be derived ag
 RESTORE = "restore a backup of the database"
 
 
-class Layout(NamedTuple):
+class _Layout(NamedTuple):
     """How the rows of a table are read."""
 
     columns: tuple[sa.Column[Any], ...]
@@ -191,12 +191,12 @@ class Layout(NamedTuple):
 
 
 @cache
-def layout(table: sa.Table) -> Layout:
+def layout(table: sa.Table) -> _Layout:
     """The layout of a table that has a column `checksum`."""
     left_out = {"checksum", *UNCOVERED.get(table.name, ())}
     covered = [column for column in table.columns if column.name not in left_out]
     has_bytes = any(isinstance(column.type, sa.LargeBinary) for column in covered)
-    return Layout((*covered, table.c.checksum), has_bytes, table.name in ADDED)
+    return _Layout((*covered, table.c.checksum), has_bytes, table.name in ADDED)
 
 
 def sealed(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def sealed(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "checksum": _checksum(tuple(covered), of_table)}
 
 
-def rows_of(table: sa.Table) -> sa.Select[Any]:
+def select_rows(table: sa.Table) -> sa.Select[Any]:
     """Selects the covered columns of a table and the checksum; on SQLite from the table itself, not from an index."""
     return sa.select(*layout(table).columns).with_hint(table, "NOT INDEXED", "sqlite")
 
@@ -218,7 +218,7 @@ def key_rows(table: sa.Table, index: str) -> sa.Select[Any]:
 
 
 def verified(table: sa.Table, rows: Iterable[sa.Row[Any]], where: str) -> Iterator[sa.Row[Any]]:
-    """The rows that `rows_of` selects. Raises StoreError at a row with the wrong checksum."""
+    """The rows that `select_rows` selects. Raises StoreError at a row with the wrong checksum."""
     of_table = layout(table)
     for row in rows:
         values = tuple(row)
@@ -267,7 +267,7 @@ def row_name(table: sa.Table, row: Sequence[Any]) -> str:
     return name if table is schema_table else f"{name} {str(row[0])[:12]}"
 
 
-def _checksum(values: tuple[Any, ...], of_table: Layout) -> int:
+def _checksum(values: tuple[Any, ...], of_table: _Layout) -> int:
     if of_table.has_added and values[-1] is None:
         values = values[:-1]
     if of_table.has_bytes:

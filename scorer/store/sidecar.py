@@ -15,16 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from scorer.errors import StoreError, os_errors_as
-from scorer.files import AnyFile, Compressed, chunks_of, compressed, located
+from scorer.files import AnyFile, Compressed, chunks_of, compressed_chunk, located
 from scorer.files.writing import create_private, remove_abandoned_folders, temporary_folder
 from scorer.measures.matched import Floats
 from scorer.scoring.outcomes import CHANGED
 from scorer.settings.rules import SHA256
 
-SOLUTIONS, SUBMISSIONS = ".solutions", ".submissions"
+KEPT_SOLUTIONS, KEPT_SUBMISSIONS = ".solutions", ".submissions"
 """End the names of the folders, which begin with the name of the database."""
 
-COMPRESSED = ".zst"
+_COMPRESSED = ".zst"
 """Ends the names of compressed files."""
 
 Add = Callable[[Iterable[bytes], str], None]
@@ -44,7 +44,7 @@ class Archive:
 
     def path(self, digest: str) -> Path:
         """The file for the bytes with a digest."""
-        return self.folder / (digest + COMPRESSED * self.is_compressed)
+        return self.folder / (digest + _COMPRESSED * self.is_compressed)
 
     def file(self, digest: str) -> AnyFile:
         """The file as it is read: with these bytes as its content."""
@@ -56,7 +56,7 @@ class Archive:
     def digests(self) -> list[str]:
         """The digests of all files, sorted; none if there is no such folder yet."""
         names = (path.name for path in self.folder.iterdir()) if self.folder.is_dir() else ()
-        digests = (name.removesuffix(COMPRESSED) for name in names if name.endswith(COMPRESSED * self.is_compressed))
+        digests = (name.removesuffix(_COMPRESSED) for name in names if name.endswith(_COMPRESSED * self.is_compressed))
         return sorted(filter(SHA256.fullmatch, digests))
 
     def add(self, source: str | os.PathLike[str], digest: str) -> None:
@@ -64,7 +64,7 @@ class Archive:
         if digest not in self:
             with self.adding() as add:
                 try:
-                    add(content_of(source), digest)
+                    add(chunks_up_to(source), digest)
                 except SourceError as error:
                     raise SourceError(f"{source}: {error}; run again when it is complete") from error
 
@@ -85,7 +85,7 @@ class Archive:
                 with part.open("wb") as copy:
                     for chunk in chunks:
                         copied.update(chunk)
-                        copy.write(compressed(chunk) if self.is_compressed else chunk)
+                        copy.write(compressed_chunk(chunk) if self.is_compressed else chunk)
                     copy.flush()
                     os.fsync(copy.fileno())
                 if copied.hexdigest() != digest:
@@ -105,7 +105,7 @@ class Archive:
         return os_errors_as(StoreError, f"{self.folder}: cannot {what} a copy of a file")
 
 
-def content_of(source: str | os.PathLike[str], most: int | None = None) -> Iterator[bytes]:
+def chunks_up_to(source: str | os.PathLike[str], most: int | None = None) -> Iterator[bytes]:
     """The bytes of a file, until there are more than `most`: it may grow without end. Raises SourceError."""
     with os_errors_as(SourceError, "it cannot be read"), located(source).open("rb") as stream:
         yield from chunks_of(stream, None if most is None else most + 1)
@@ -113,7 +113,7 @@ def content_of(source: str | os.PathLike[str], most: int | None = None) -> Itera
 
 Bytes = npt.NDArray[np.uint8]
 
-STATISTICS = ".statistics"
+KEPT_STATISTICS = ".statistics"
 SIMILAR = ".similar"
 """Ends the name of the folder, which begins with the name of the database."""
 

@@ -44,7 +44,7 @@ from scorer.store.events import (
     time_of,
 )
 from scorer.store.log import Purpose, secret_of
-from scorer.store.rows import Rows
+from scorer.store.rows import TableRows
 
 Parts = Sequence[object]
 """What a value depends on: text, numbers, and sequences of both."""
@@ -72,7 +72,7 @@ class Cache(UserDict[str, str]):
 
     def value(self, parts: Parts, compute: Callable[[], str]) -> str:
         """The value that depends on `parts`; it is computed if it is absent."""
-        return self.value_of(digest_of(parts), compute)
+        return self.value_of(cache_key(parts), compute)
 
     def value_of(self, key: str, compute: Callable[[], str]) -> str:
         """The same, by the digest of what the value depends on.
@@ -105,7 +105,7 @@ class Cache(UserDict[str, str]):
         raise TypeError("cached values are deleted by Store.keep")
 
 
-def digest_of(parts: Parts) -> str:
+def cache_key(parts: Parts) -> str:
     """The key of the value that depends on `parts`."""
     return hashlib.sha256(json.dumps(parts, ensure_ascii=True).encode("ascii")).hexdigest()
 
@@ -115,7 +115,7 @@ Means = dict[tuple[str, str], Mean]
 
 
 @dataclass(frozen=True)
-class Snapshot(Rows):
+class Snapshot(TableRows):
     """One state of the database. Every method raises StoreError if the database fails or is damaged."""
 
     @cached_property

@@ -26,7 +26,7 @@ from scorer.scoring.outcomes import (
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
 from scorer.store.events import EVERY_TRACK, Basis, Event, FolderScan, PhasesBody, ScannedFile, bodies, declared
-from scorer.store.log import LOG_VERSION, LOST, Kind, LogLine, encoded, iso, kinds_digest, public_kind
+from scorer.store.log import LOG_VERSION, LOST, EventKind, LogLine, encoded, iso, kinds_digest, public_kind
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
     cached_table,
@@ -37,12 +37,12 @@ from scorer.store.schema import (
     result_table,
     solution_table,
 )
-from scorer.store.sidecar import SOLUTIONS, STATISTICS, SUBMISSIONS, Archive, Sidecar
+from scorer.store.sidecar import KEPT_SOLUTIONS, KEPT_STATISTICS, KEPT_SUBMISSIONS, Archive, Sidecar
 from scorer.store.snapshot import Cache, Means, Snapshot
 
 GENERATIONS = {"matching": MATCHING_GENERATION, "measures": MEASURE_GENERATION}
 
-Added = Sequence[tuple[Kind, Mapping[str, Any]]]
+Added = Sequence[tuple[EventKind, Mapping[str, Any]]]
 """Events of a track to append: the kind and the body of each."""
 
 _Answer = TypeVar("_Answer")
@@ -69,6 +69,7 @@ class Store:
         self._clock = clock
         self._events: list[Event] = []
         self._outcomes: dict[str, Row[Any]] = {}
+        self._kept: dict[object, tuple[object, Any]] = {}
 
     @classmethod
     def open(
@@ -107,15 +108,15 @@ class Store:
 
     def archive(self, root: Path) -> Archive:
         """Where the bytes of solutions are stored: next to the database file, or in `root` if it is on a server."""
-        return Archive(self.beside(root, SOLUTIONS))
+        return Archive(self.beside(root, KEPT_SOLUTIONS))
 
     def kept_submissions(self, root: Path) -> Archive:
         """Where the bytes of submissions are kept that were scored: next to the solutions."""
-        return Archive(self.beside(root, SUBMISSIONS), is_compressed=True)
+        return Archive(self.beside(root, KEPT_SUBMISSIONS), is_compressed=True)
 
     def sidecar(self, root: Path) -> Sidecar:
         """Where arrays are kept that are costly to derive: next to the solutions."""
-        return Sidecar(self.beside(root, STATISTICS))
+        return Sidecar(self.beside(root, KEPT_STATISTICS))
 
     # The record
 
@@ -138,7 +139,14 @@ class Store:
         return self.database.retried(once)
 
     def _snapshot(self, connection: Connection) -> Snapshot:
-        return Snapshot(connection, self.database, _events=self._events, _outcomes=self._outcomes, now=self._clock())
+        return Snapshot(
+            connection,
+            self.database,
+            _events=self._events,
+            _outcomes=self._outcomes,
+            _kept=self._kept,
+            now=self._clock(),
+        )
 
     def record(self, track: str, decide: Callable[[Snapshot], Added]) -> None:
         """Append events to the record of a track, or with `EVERY_TRACK` to that of the whole challenge.
@@ -148,7 +156,7 @@ class Store:
         """
         self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
 
-    def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, Kind, Mapping[str, Any]]]]) -> None:
+    def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, EventKind, Mapping[str, Any]]]]) -> None:
         """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
@@ -225,7 +233,7 @@ class Store:
 
         return self.database.retried(once)
 
-    def _append(self, connection: Connection, added: Sequence[tuple[str, Kind, Mapping[str, Any]]]) -> bool:
+    def _append(self, connection: Connection, added: Sequence[tuple[str, EventKind, Mapping[str, Any]]]) -> bool:
         """Append events; if the last one has version 1 of the log, an event before them changes the version."""
         for _, kind, body in added:
             if unknown := declared(kind, body)[1]:

@@ -43,13 +43,13 @@ from scorer.store.events import (
     read_json,
 )
 from scorer.store.log import LOG_VERSION
-from scorer.store.migrations import STEPS, back_up, version_of
+from scorer.store.migrations import MIGRATIONS, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
 from scorer.wording import joined, printable_name, quoted
 
-BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
+_BACKUP = ".before-repair-{time:%Y%m%dT%H%M%S%fZ}.backup"
 """Ends the name of the backup that is made of an SQLite file before it is repaired."""
 
 _CAN = "can be derived again; " + db.REPAIR
@@ -180,7 +180,7 @@ def repair(store: Store) -> tuple[Path | None, dict[str, int]]:
     database = store.database
     backup = None
     if database.file is not None:
-        backup = database.file.with_name(database.file.name + BACKUP.format(time=now()))
+        backup = database.file.with_name(database.file.name + _BACKUP.format(time=now()))
         back_up(database.file, backup, "a repair")
     deleted: Counter[str] = Counter()
     with database.writing() as connection, _any_text(connection):
@@ -242,15 +242,15 @@ def _any_text(connection: sa.Connection) -> Iterator[None]:
 
 
 _BUNDLED = ("scorer_schema", "event", "solution", "result", "failure", "last_run", "folder_look")
-TABLES: Mapping[str, sa.Table] = {name: db.tables.tables[name] for name in _BUNDLED}
+BUNDLED_TABLES: Mapping[str, sa.Table] = {name: db.tables.tables[name] for name in _BUNDLED}
 """The tables in a bundle, in the order in which their rows are inserted."""
 
-VERSIONS = range(min(STEPS), db.SCHEMA_VERSION + 1)
+VERSIONS = range(min(MIGRATIONS), db.SCHEMA_VERSION + 1)
 """The schema versions of bundles that are read."""
 
-SCHEMA, EVENTS = db.schema_table.name, db.event_table.name
+SCHEMA_TABLE, EVENT_TABLE = db.schema_table.name, db.event_table.name
 
-Row = dict[str, Any]
+_Row = dict[str, Any]
 """The values of a row by the names of its columns, as JSON has them."""
 
 RowsOf = Callable[[str], Iterable[Mapping[str, Any]]]
@@ -267,9 +267,9 @@ _LONGEST = 200_000
 """Characters of a text but the body of an event: findings are few and short."""
 
 
-def dumped(view: Snapshot, name: str) -> Iterator[Row]:
-    """All rows of a table in `TABLES`, in the order of their keys. Raises StoreError if one is damaged or missing."""
-    table = TABLES[name]
+def dumped(view: Snapshot, name: str) -> Iterator[_Row]:
+    """All rows of a table in a bundle, in the order of their keys. Raises StoreError if one is damaged or missing."""
+    table = BUNDLED_TABLES[name]
     if table is db.event_table:
         _ = view.all_events  # an event may be missing, too
     for index in table.indexes:
@@ -306,7 +306,7 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
             _check_same(connection, database, rows)
             return False
         db.tables.create_all(connection)
-        for name, table in TABLES.items():
+        for name, table in BUNDLED_TABLES.items():
             entering = (_entering(table, row, number, version, most) for number, row in enumerate(rows(name), 1))
             while chosen := list(islice(entering, AT_A_TIME)):
                 try:
@@ -335,24 +335,24 @@ def unload(database: Database) -> None:
 def _check_same(connection: sa.Connection, database: Database, rows: RowsOf) -> None:
     """Refuse a database that does not have exactly the record of the bundle."""
     row = Snapshot(connection, database).schema_row
-    bundled = next(iter(rows(SCHEMA)), {})
+    bundled = next(iter(rows(SCHEMA_TABLE)), {})
     if row.version != db.SCHEMA_VERSION or any(getattr(row, key) != bundled.get(key) for key in ("identity", "salt")):
         raise StoreError(
             f"{database.where}: is in use by another challenge; name an empty database, or delete its tables"
         )
-    statement = db.rows_of(db.event_table).order_by(db.event_table.c.index)
+    statement = db.select_rows(db.event_table).order_by(db.event_table.c.index)
     recorded = [
         tuple(event)[:-1] for event in db.verified(db.event_table, connection.execute(statement), database.where)
     ]
     names = [column.name for column in _columns(db.event_table)]
-    if recorded != [tuple(row.get(name) for name in names) for row in rows(EVENTS)]:
+    if recorded != [tuple(row.get(name) for name in names) for row in rows(EVENT_TABLE)]:
         raise StoreError(
             f"{database.where}: has another record of this challenge, which has gone on since it was imported; name an "
             "empty database, or go on in the folder that uses it"
         )
 
 
-def _entering(table: sa.Table, row: Mapping[str, Any], number: int, version: int, most: int) -> Row:
+def _entering(table: sa.Table, row: Mapping[str, Any], number: int, version: int, most: int) -> _Row:
     """The values of a row as the database has them. Raises InvalidRowsError."""
     columns = _columns(table)
     if table is db.event_table and version < 6:

@@ -29,7 +29,7 @@ from scorer.files import chunks_of, digest_of
 from scorer.limits import DOTS, SETTINGS_BYTES, is_quickly_parsed
 from scorer.settings.rules import SHA256
 from scorer.store.documents import Manifest
-from scorer.store.log import ABOUT_RECORD, KINDS, LOST, START, Fields, LogLine, chained, encoded, iso, secret_of
+from scorer.store.log import ABOUT_RECORD, EVENT_KINDS, LOST, START, Fields, LogLine, chained, encoded, iso, secret_of
 from scorer.verification.log import (
     Verified,
     about_record,
@@ -44,13 +44,13 @@ from scorer.verification.log import (
 from scorer.wording import counted, quoted
 
 FORMAT = "scorer-bundle"
-VERSION: Final = 1
+BUNDLE_VERSION: Final = 1
 
 MANIFEST = "manifest.json"
 CHALLENGE = "challenge/"
 PUBLIC = "public/"
 """The folder of the documents in a public archive."""
-TABLES = "tables/"
+TABLES_FOLDER = "tables/"
 SOLUTIONS = "solutions/"
 SUBMISSIONS = "submissions/"
 INDEX = f"{SUBMISSIONS}index.jsonl"
@@ -66,7 +66,7 @@ HEADER_BYTES, EXTRA_BYTES = 30, 20
 CRC_AT = 14
 """Where a header has the CRC-32 of its member."""
 
-DEEPEST, LONGEST_NAME = 100, 255
+_DEEPEST, _LONGEST_NAME = 100, 255
 """Folders on the way to a file, and bytes of a name. Few systems and programs accept more."""
 
 LONGEST_STRUCTURE = 1_000
@@ -205,9 +205,9 @@ class Bundle:
         if not isinstance(document, dict) or document.get("format") != FORMAT:
             raise self.error(f"{MANIFEST} is not that of a bundle", NO_BUNDLE)
         version, writer = document.get("version"), document.get("scorer")
-        if isinstance(version, int) and version > VERSION:
+        if isinstance(version, int) and version > BUNDLE_VERSION:
             raise self.error(
-                f"has version {version} of the format, but this scorer reads versions up to {VERSION}",
+                f"has version {version} of the format, but this scorer reads versions up to {BUNDLE_VERSION}",
                 f"install scorer {printed(writer)} or later, which wrote it",
             )
         try:
@@ -264,7 +264,7 @@ def is_safe(path: str) -> bool:
     if re.search(r"[\x00-\x1f\x7f\\:\ud800-\udfff]", path):
         return False
     parts = path.split("/")
-    is_short = len(parts) <= DEEPEST and all(len(part.encode()) <= LONGEST_NAME for part in parts)
+    is_short = len(parts) <= _DEEPEST and all(len(part.encode()) <= _LONGEST_NAME for part in parts)
     return is_short and all(part.strip() and part not in (".", "..") for part in parts)
 
 
@@ -287,8 +287,8 @@ def opened_bundle(path: Path) -> Iterator[Bundle]:
         yield Bundle(path, stream)
 
 
-SCHEMA = f"{TABLES}scorer_schema.jsonl"
-EVENTS = f"{TABLES}event.jsonl"
+SCHEMA_ROWS = f"{TABLES_FOLDER}scorer_schema.jsonl"
+EVENT_ROWS = f"{TABLES_FOLDER}event.jsonl"
 
 
 def verified_bundle(path: Path, log: Path | None = None) -> Iterator[Verified]:
@@ -345,18 +345,18 @@ def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) ->
 
 def _log_key(bundle: Bundle) -> bytes:
     """The secret from which the nonces of the record in a bundle follow."""
-    salts = [row.get("salt") for row in bundle.rows(SCHEMA)]
+    salts = [row.get("salt") for row in bundle.rows(SCHEMA_ROWS)]
     if len(salts) != 1 or not isinstance(salts[0], str) or not SHA256.fullmatch(salts[0]):
-        raise bundle.error(f"{SCHEMA} does not have the salt of one database", NO_BUNDLE)
+        raise bundle.error(f"{SCHEMA_ROWS} does not have the salt of one database", NO_BUNDLE)
     return secret_of(salts[0], "log")
 
 
 def _events(bundle: Bundle) -> Iterator[Fields]:
-    for number, row in enumerate(bundle.rows(EVENTS), 1):
+    for number, row in enumerate(bundle.rows(EVENT_ROWS), 1):
         try:
             event = _event(row)
         except (ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
-            raise bundle.error(f"{EVENTS}, line {number:,}: not an event", NO_BUNDLE) from error
+            raise bundle.error(f"{EVENT_ROWS}, line {number:,}: not an event", NO_BUNDLE) from error
         yield event
 
 
@@ -366,7 +366,7 @@ def _event(row: dict[str, Any]) -> Fields:
     body = json.loads(row["body"])
     if type(index) is not int or index < 1 or not isinstance(body, dict) or version not in (None, 2):
         raise ValueError(row)
-    if kind == LOST and not (body["kind"] in KINDS[2] and SHA256.fullmatch(body["leaf"])):
+    if kind == LOST and not (body["kind"] in EVENT_KINDS[2] and SHA256.fullmatch(body["leaf"])):
         raise ValueError(row)
     if not isinstance(track, str) or not isinstance(kind, str):
         raise TypeError(row)

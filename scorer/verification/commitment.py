@@ -22,7 +22,7 @@ from scorer.errors import ScorerError, os_errors_as
 from scorer.files import digest
 from scorer.settings.rules import QuerySplit, share, share_text
 from scorer.store.documents import OF_BODY, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
-from scorer.store.log import ABOUT_RECORD, LOG_TEXTS, LogLine, OfEntries, content_of, is_signed, key_of_pem, leaf_of
+from scorer.store.log import ABOUT_RECORD, LOG_TEXTS, LogLine, OfEntries, is_signed, key_of_pem, leaf_of, opened_content
 from scorer.verification.log import (
     Verified,
     compared,
@@ -37,10 +37,10 @@ from scorer.verification.log import (
 )
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
-SHOWN = 120
+_SHOWN = 120
 """Characters of a value that a message has at most."""
 
-FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
+_FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
 
 HARMLESS = frozenset(
@@ -112,7 +112,7 @@ def _without_opening(
     if sha256 is not None:
         yield Verified("the commitment is that of the earlier copy", _other_copy(document, sha256))
     if key is not None:
-        found = read_key(key).hex()
+        found = read_public_key(key).hex()
         differs = f"the file has {found}, the document {document.receipts}"
         yield compared("the key of receipts is that of the document", found == document.receipts, differs)
     if log is not None:
@@ -201,7 +201,7 @@ def _seems_applied(lines: Sequence[LogLine], index: int) -> bool:
 def _content(path: Path, text: bytes) -> Mapping[str, Any]:
     """What the opening says. Raises ScorerError if it is no opening."""
     try:
-        content = content_of(text.decode("ascii"))
+        content = opened_content(text.decode("ascii"))
     except (ValueError, RecursionError) as error:
         raise ScorerError(f"{path}: expected the opening of a commitment; found a file that {error}") from error
     tracks = content.get("tracks")
@@ -252,12 +252,12 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
     before = {**committed["rules"], **committed, "split": _committed_split(committed).get("key_sha256")}
     now = {**present.rules, **present.values(), "split": present.key_sha256}
     rules = {name for name in committed["rules"].keys() | present.rules.keys() if before.get(name) != now.get(name)}
-    rules |= {name for each in document.errata if each.track == track for name in each.changed} - FILES.keys()
-    for name in (*FILES, *sorted(rules)):
+    rules |= {name for each in document.errata if each.track == track for name in each.changed} - _FILES.keys()
+    for name in (*_FILES, *sorted(rules)):
         if (before.get(name), now.get(name)) != (None, None) or name in rules:
             # The share of a split may have changed, and not the key.
             changes = [] if name == "split" and before[name] == now[name] else _errata(document, track, name)
-            subject = f"{track}: {FILES.get(name, f'the rule {name}')}"
+            subject = f"{track}: {_FILES.get(name, f'the rule {name}')}"
             yield _unchanged(subject, before.get(name), now.get(name), changes)
     if not rules:
         yield Verified(f"{track}: the rules are those that were committed")
@@ -286,7 +286,7 @@ def _committed_split(committed: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def _value(value: object) -> str:
     """A value of a document in a message: its JSON, shortened."""
-    return shortened(json.dumps(value), SHOWN)
+    return shortened(json.dumps(value), _SHOWN)
 
 
 def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: str, file: Path) -> Verified:
@@ -372,7 +372,7 @@ def verified_receipt(
     log-texts.jsonl, `texts`, whether it was lost later; without the submission, the file is not compared. Raises
     ScorerError if a file cannot be read, or is not such a document.
     """
-    public = read_key(key)
+    public = read_public_key(key)
     message, line_end, signed = read_bytes(path).partition(b"\n")
     message += line_end
     yield Verified("the receipt is signed by the key", forged(public, message, signed))
@@ -402,7 +402,7 @@ def verified_receipt(
     yield Verified(about, is_note=True)
 
 
-def read_key(path: Path) -> bytes:
+def read_public_key(path: Path) -> bytes:
     """The public key in a file. Raises ScorerError if it is another file."""
     try:
         return key_of_pem(read_bytes(path))

@@ -16,21 +16,21 @@ from pathlib import Path
 from typing import Any, Literal
 
 from scorer.errors import ScorerError, os_errors_as
-from scorer.store.log import ABOUT_RECORD, KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
+from scorer.store.log import ABOUT_RECORD, EVENT_KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
 from scorer.wording import counted, quoted, shortened
 
-VERSION = 1
+READ_VERSION = 1
 """Of the documents that can be verified."""
 
-LISTED = 5
+_LISTED = 5
 """Names that a line lists at most."""
 
 
-Outcome = Literal["ok", "FAILED", "note", "open", "later"]
+_Outcome = Literal["ok", "FAILED", "note", "open", "later"]
 """What became of a statement: it is true; it is false; it says what is not verified; it cannot be verified; another
 document is older, so that a later one may agree."""
 
-EXIT_CODES: Mapping[Outcome, int] = {"FAILED": 1, "open": 3, "later": 4}
+EXIT_CODES: Mapping[_Outcome, int] = {"FAILED": 1, "open": 3, "later": 4}
 """Of the outcomes that are not good, the most important one first."""
 
 
@@ -49,7 +49,7 @@ class Verified:
     """Whether what contradicts the statement may be only that another document is older: a later one may agree."""
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> _Outcome:
         """What became of the statement."""
         if not self.contradiction:
             return "note" if self.is_note else "ok"
@@ -88,9 +88,9 @@ def read_document(path: Path) -> Mapping[str, Any]:
         raise ScorerError(f"{path}: not JSON: {error}; download the file again") from error
     if not isinstance(document, dict):
         raise ScorerError(f"{path}: expected a JSON object; download the file again")
-    if document.get("version") != VERSION:
+    if document.get("version") != READ_VERSION:
         found = quoted(str(document.get("version")))
-        raise ScorerError(f"{path}: found version {found}, expected {VERSION}; use the scorer that wrote the file")
+        raise ScorerError(f"{path}: found version {found}, expected {READ_VERSION}; use the scorer that wrote the file")
     return document
 
 
@@ -104,24 +104,24 @@ def listed(verb: str, names: Iterable[str]) -> str:
     wrong = list(names)
     if not wrong:
         return ""
-    more = f" and {len(wrong) - LISTED:,} more" if len(wrong) > LISTED else ""
-    return f"{verb} {', '.join(map(quoted, wrong[:LISTED]))}{more}"
+    more = f" and {len(wrong) - _LISTED:,} more" if len(wrong) > _LISTED else ""
+    return f"{verb} {', '.join(map(quoted, wrong[:_LISTED]))}{more}"
 
 
-LINE = re.compile(
+_LINE = re.compile(
     rb'\{(?:"version":(2),"epoch":([1-9][0-9]{0,17}),)?'
     rb'"index":([1-9][0-9]{0,17}),"kind":"([a-z]+)","leaf":"([0-9a-f]{64})","head":"([0-9a-f]{64})"\}'
 )
 """A line of the log, of version 2 or 1. Nothing else is accepted, so that each change of a byte is found."""
 
-EXPECTED = (
+_EXPECTED = (
     '{"version":2,"epoch":1,"index":1,"kind":"arrival","leaf":"(64 hexadecimal digits)","head":"(64 hexadecimal '
     'digits)"}, in version 1 without version and epoch'
 )
 
-NEWLINE = b"\n"
+_NEWLINE = b"\n"
 
-SHOWN = 120
+LONGEST_QUOTE = 120
 """Characters of a malformed line that a message has at most."""
 
 
@@ -156,7 +156,7 @@ def verified_log(
     if copy is not None:
         events = counted(copy.count(b"\n"), "event")
         statement = f"the log begins with the {events} of the earlier copy"
-        ends = f"the log ends before event {data.count(NEWLINE) + 1} of the copy: download the log again"
+        ends = f"the log ends before event {data.count(_NEWLINE) + 1} of the copy: download the log again"
         is_shorter = len(data) < len(copy) and copy.startswith(data)
         yield Verified(statement, ends if is_shorter else _difference(data, copy), is_later=is_shorter)
     if malformed:
@@ -182,18 +182,18 @@ def _parsed(data: bytes) -> tuple[list[LogLine], str]:
     texts = data.split(b"\n")
     end = texts.pop()
     for number, text in enumerate(texts, 1):
-        match = LINE.fullmatch(text)
+        match = _LINE.fullmatch(text)
         if match is None:
-            shown = quoted(shortened(text.decode("utf-8", "backslashreplace"), SHOWN))
-            return lines, f"line {number:,}: found {shown}, expected {EXPECTED}"
+            shown = quoted(shortened(text.decode("utf-8", "backslashreplace"), LONGEST_QUOTE))
+            return lines, f"line {number:,}: found {shown}, expected {_EXPECTED}"
         version, epoch, index, kind, leaf, head = (group.decode("ascii") for group in match.groups(b"1"))
-        if kind not in KINDS[int(version)]:
+        if kind not in EVENT_KINDS[int(version)]:
             return lines, f'line {number:,}: found the kind "{kind}", expected one that this version of scorer has'
         hashes = bytes.fromhex(leaf), bytes.fromhex(head)
         lines.append(LogLine(int(index), kind, *hashes, int(version), int(epoch)))
     if end:
         return lines, f"line {len(lines) + 1:,}: the line has no end; the file is incomplete"
-    return lines, "" if lines else f"the file is empty; expected a line for each event: {EXPECTED}"
+    return lines, "" if lines else f"the file is empty; expected a line for each event: {_EXPECTED}"
 
 
 def gap(lines: Sequence[LogLine]) -> str:

@@ -22,7 +22,7 @@ from scorer.board.build import cutoffs
 from scorer.board.reports.leaderboard import LEADERBOARD_VERSION, schema, to_json
 from scorer.board.statistics import measured, pairs
 from scorer.live.entry import rounded
-from scorer.live.phases import State
+from scorer.live.phases import PhaseState
 from scorer.options import Split
 from scorer.organising.render import boards, render
 from scorer.scoring.evaluation import evaluate
@@ -319,7 +319,7 @@ def test_values_that_other_code_computed_are_not_used(folder: Path, tmp_path: Pa
     """A change of any module of the package counts: statistics, curves, charts and analyses depend on most of them."""
     shutil.copytree(folder, tmp_path / "challenge")
     package = Path(scorer.__file__).parent
-    shutil.copytree(package, tmp_path / "scorer", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(package, tmp_path / "scorer")
     shutil.copytree(package.with_name("templates"), tmp_path / "templates")
     module = tmp_path / "scorer" / "wording.py"
     module.write_text(module.read_text() + "\nCHANGED = True\n")
@@ -378,7 +378,7 @@ def test_the_export_follows_its_schema(folder: Path) -> None:
     Draft202012Validator.check_schema(published)
     assert json.loads(schema()) == published
     assert published["properties"]["version"]["const"] == LEADERBOARD_VERSION
-    assert published["properties"]["phase"]["anyOf"][0]["properties"]["state"]["enum"] == list(get_args(State))
+    assert published["properties"]["phase"]["anyOf"][0]["properties"]["state"]["enum"] == list(get_args(PhaseState))
     assert list(validator.iter_errors(document)) == []
     wrongs: tuple[dict[str, object], ...] = ({"version": 1}, {"rows": [{}]}, {"statistics": {}}, {"more": 1})
     for wrong in wrongs:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scorer.board.board import Board, Certainty, Pair, Row, RowCertainty, ShakeUp, Tier
+from scorer.board.board import Board, Certainty, Row, RowCertainty, RowPair, ShakeUp, Tier
 from scorer.board.site.captions import counts, significant, table_caption
 from scorer.live.entry import State
 from scorer.measures import parse_one
@@ -131,9 +131,9 @@ def test_queries_that_all_agree_leave_no_smallest_difference() -> None:
     assert "not separable" not in phrase("how_sure", alike) + phrase("front_summary", alike)
 
 
-def pair(row: int, other: int, *, separable: bool, needed: int | None) -> Pair:
+def pair(row: int, other: int, *, separable: bool, needed: int | None) -> RowPair:
     """A pair of rows; only what sentences read is real."""
-    return Pair(row, other, 0.01, (0.0, 0.02), 0.2, separable, 10, 1, 9, needed)
+    return RowPair(row, other, 0.01, (0.0, 0.02), 0.2, separable, 10, 1, 9, needed)
 
 
 def test_a_board_says_what_would_separate_the_first_neighbours_that_are_not() -> None:

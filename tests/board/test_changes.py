@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from scorer.board.board import Board, Pair, Row
+from scorer.board.board import Board, Row, RowPair
 from scorer.board.build import with_changes
 from scorer.live.entry import Entry, State
 from scorer.live.teams import ChangeKind, TeamChange, TeamStatus
@@ -115,7 +115,7 @@ def _listed(names: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(shown[:-1]), *shown[-1:]]))
 
 
-def gaps(pairs: dict[tuple[int, int], Pair], name: str, *, stage: str = "final") -> list[str]:
+def gaps(pairs: dict[tuple[int, int], RowPair], name: str, *, stage: str = "final") -> list[str]:
     """The sentences on gaps of a team of a board with three teams, a baseline between them and one after them."""
     rows = [
         scored_row("first", 0.5, 0.5, 5),
@@ -130,11 +130,11 @@ def gaps(pairs: dict[tuple[int, int], Pair], name: str, *, stage: str = "final")
     return [change for change in row.changes if not change.startswith("Since")]
 
 
-def compared(row: int, other: int, ends: tuple[float, float] | None, *, separable: bool | None) -> Pair:
+def compared(row: int, other: int, ends: tuple[float, float] | None, *, separable: bool | None) -> RowPair:
     """A pair with this interval and this decision."""
     difference = round((0.5, 0.4, 0.35, 0.3, 0.3)[row] - (0.5, 0.4, 0.35, 0.3, 0.3)[other], 4)
     difference = -difference if ends and ends[1] < 0 else difference
-    return Pair(row, other, difference, ends, 0.01, separable, 1, 1, 1, None)
+    return RowPair(row, other, difference, ends, 0.01, separable, 1, 1, 1, None)
 
 
 @pytest.mark.parametrize(

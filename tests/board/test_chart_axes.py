@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from scorer.board.charts.panel import (
     fitted,
-    number,
+    number_text,
     rank_ticks,
     score_ticks,
     spoken,
@@ -87,8 +87,8 @@ def test_axes_of_scores_begin_at_0_and_ranks_at_1() -> None:
     assert [text for _, text in score_ticks(0.0, 0.0)] == ["0", "0.2", "0.4", "0.6", "0.8", "1.0"]
     assert [text for _, text in rank_ticks(4)] == ["1", "2", "3", "4"]
     assert [text for _, text in rank_ticks(60)] == ["1", "10", "20", "30", "40", "50", "60"]
-    assert number(-0.25, 2) == "−0.25"
-    assert number(-0.001, 2) == "0.00"
+    assert number_text(-0.25, 2) == "−0.25"
+    assert number_text(-0.001, 2) == "0.00"
 
 
 @pytest.mark.parametrize(

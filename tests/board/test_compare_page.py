@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scorer.board.board import Board, Pair, QueryScores
+from scorer.board.board import Board, QueryScores, RowPair
 from scorer.board.site.folder import write
 from scorer.scoring.evaluation import evaluate
 from tests.accessibility import has_axe, violations
@@ -138,7 +138,7 @@ def long_board(teams: int, queries: int) -> Board:
     one = board_of(challenge().tracks[0], *every)
     with_all = {0, *range(teams - 4, teams)}
     pairs = [
-        Pair(row, other, 0.1234, (-0.0123, 0.2345), 0.123, False, 101, 102, 103, 12345)
+        RowPair(row, other, 0.1234, (-0.0123, 0.2345), 0.123, False, 101, 102, 103, 12345)
         for row, other in combinations(range(teams), 2)
         if other - row <= 3 or with_all & {row, other}
     ]

@@ -16,7 +16,7 @@ from PIL import Image
 
 from scorer.board.site.folder import write
 from scorer.board.site.pages import SiteContent, site_files
-from scorer.board.site.preview import ACCENT
+from scorer.board.site.preview import ACCENT_COLOUR
 from tests.accessibility import has_axe, violations
 from tests.boards import board, board_of, challenge
 from tests.browser import IN_BROWSER, Page
@@ -133,7 +133,7 @@ class TestInBrowser:
             only_tab.open(f"{other}/page.html")
             for _ in within(WAIT):  # a frame that loads late does not delay the page around it
                 only_tab.picture(tmp_path / "picture.png")
-                refused, shown = (has_colour(tmp_path / "picture.png", ACCENT, top) for top in (8, 488))
+                refused, shown = (has_colour(tmp_path / "picture.png", ACCENT_COLOUR, top) for top in (8, 488))
                 if shown:
                     break
             assert not refused

@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.site.measure_page import SYMBOLS, WORDS, Symbol, definitions, displayed, inline, mathml
+from scorer.board.site.measure_page import SYMBOL_WORDS, SYMBOLS, Symbol, definitions, displayed, inline, mathml
 from scorer.measures import KINDS, Kind
 
 CHILDREN = {
@@ -90,7 +90,7 @@ def test_the_table_has_the_symbols_of_the_measures_on_the_boards() -> None:
     by_name = {kind.name: kind for kind in KINDS}
     terms = [identifiers(term) or {str(term)} for term, _ in definitions([by_name["MARp"], by_name["Rp"]])]
     names = set().union(*terms)
-    assert set(WORDS) <= names
+    assert set(SYMBOL_WORDS) <= names
     assert {"z", "m", "relevant", "first", "Rp@"} <= names
     assert "gain" not in names
     assert {"gain", "DCG@", "IDCG@"} <= set().union(*(identifiers(term) for term, _ in definitions([by_name["nDCG"]])))

@@ -68,22 +68,22 @@ def test_a_forbidden_link_is_refused(text: str) -> None:
     with pytest.raises(
         ScorerError, match=r"^pages/a\.md:\d+: found a link to \".*\"; allowed: http, https, mailto and"
     ):
-        templates.check(f"A text.\n\n{text}", "pages/a.md", 1)
+        templates.check_text(f"A text.\n\n{text}", "pages/a.md", 1)
 
 
 @pytest.mark.parametrize("text", FORBIDDEN_IMAGES)
 def test_a_forbidden_image_is_refused(text: str) -> None:
     """Images are files of the site."""
     with pytest.raises(ScorerError, match=r"^pages/a\.md:3: found an image from \".*\"; allowed: relative paths"):
-        templates.check(f"A text.\n\n{text}", "pages/a.md", 1)
+        templates.check_text(f"A text.\n\n{text}", "pages/a.md", 1)
 
 
 def test_the_message_names_the_line_of_the_block() -> None:
     """Lines are counted from the first line of the text in its file; a text without lines has only its key."""
     with pytest.raises(ScorerError, match=r"^a\.md:14: "):
-        templates.check("one\n\ntwo\n\n[x](javascript:x)", "a.md", 10)
+        templates.check_text("one\n\ntwo\n\n[x](javascript:x)", "a.md", 10)
     with pytest.raises(ScorerError, match=r"^challenge\.toml: description: found a link"):
-        templates.check("[x](javascript:x)", "challenge.toml: description")
+        templates.check_text("[x](javascript:x)", "challenge.toml: description")
 
 
 @pytest.mark.parametrize(
@@ -104,7 +104,7 @@ def test_the_message_names_the_line_of_the_block() -> None:
 )
 def test_other_links_are_allowed(text: str) -> None:
     """Links to http, https and mailto, and relative ones; relative images."""
-    templates.check(text, "a.md")
+    templates.check_text(text, "a.md")
     assert re.search(r"<(a href|img src)=", templates.to_html(text))
 
 

@@ -16,7 +16,7 @@ from PIL import Image
 from scorer.board.board import Board
 from scorer.board.site import preview as module
 from scorer.board.site.pages import SiteContent, site_files
-from scorer.board.site.preview import ACCENT, preview
+from scorer.board.site.preview import ACCENT_COLOUR, preview
 from scorer.settings.tracks import LIGHT, Branding, Challenge
 from tests.boards import HOSTILE, board, board_of, challenge, scored_row, team
 from tests.live_challenges import FAIR, PHASES, Live, day
@@ -57,8 +57,8 @@ def image_of(shown: bytes) -> Image.Image:
 
 def marks_of(picture: Image.Image, colour: str) -> set[tuple[int, int]]:
     """Where the pixels of a colour are, right of the names."""
-    wanted = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])
-    near = (abs(np.asarray(picture, dtype=int) - wanted) <= 12).all(axis=2)
+    wanted = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)], dtype=np.int16)
+    near = (abs(np.asarray(picture, dtype=np.int16) - wanted) <= 12).all(axis=2)
     return {(x, y) for y, x in np.argwhere(near).tolist() if x > 600}
 
 
@@ -110,7 +110,7 @@ def test_the_state_has_neither_seconds_nor_grace(monkeypatch: pytest.MonkeyPatch
 
 def test_the_picture_has_dots_where_the_scores_are() -> None:
     """In the accent of the site, on paper, 1200 x 630 pixels."""
-    for accent in (ACCENT, "#7a0a2e"):
+    for accent in (ACCENT_COLOUR, "#7a0a2e"):
         of = declared(accent=accent)
         view = content(of).views[0]
         picture = image_of(preview(of, view, {}))

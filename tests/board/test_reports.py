@@ -17,7 +17,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from scorer.board.reports.scores import DOCUMENTS, ScoreReport, letter, tabulated, trec_name, written
+from scorer.board.reports.scores import DOCUMENTS, ScoreReport, letter, scores_in_form, tabulated, trec_name
 from scorer.measures import KINDS, parse_one, registry
 from scorer.scoring.evaluation import Evaluation, evaluate
 from scorer.scoring.statistics.paired_tests import compare_pairs, rounds_needed
@@ -48,13 +48,13 @@ THREE = {"good": GOOD, "fair": FAIR, "poor": POOR}
 
 def test_a_table_has_a_row_for_each_submission_or_measure() -> None:
     """Scores have four decimals, aligned to the right."""
-    assert written("table", results(THREE)).splitlines() == [
+    assert scores_in_form("table", results(THREE)).splitlines() == [
         "submission      RR     P@2",
         "good        1.0000  1.0000",
         "fair        0.5000  0.5000",
         "poor        0.3333  0.0000",
     ]
-    assert written("table", results(THREE, side_by_side=True)).splitlines() == [
+    assert scores_in_form("table", results(THREE, side_by_side=True)).splitlines() == [
         "measure    good    fair    poor",
         "RR       1.0000  0.5000  0.3333",
         "P@2      1.0000  0.5000  0.0000",
@@ -65,7 +65,7 @@ def test_a_table_has_a_row_for_each_submission_or_measure() -> None:
 def test_every_form_of_a_table_prints_the_same_values(form: str, side_by_side: bool) -> None:
     """Also the scores of each query; the test compares only numbers, rounded as they are printed."""
     asked = results(THREE, per_query=True, side_by_side=side_by_side)
-    found = re.findall(r"(?<![\w.])\d\.\d+", written(form, asked))
+    found = re.findall(r"(?<![\w.])\d\.\d+", scores_in_form(form, asked))
     expected = [
         f"{cell.value:.4f}" for cells in tabulated(asked).rows for cell in cells if isinstance(cell.value, float)
     ]
@@ -78,15 +78,15 @@ def test_counts_are_whole_numbers_and_never_the_best() -> None:
     """A number of items is not a score."""
     asked = results(THREE, ("NumRet", "P@2"))
 
-    assert written("table", asked).splitlines()[1].split() == ["good", "36", "1.0000"]
-    assert r"& 36 & \textbf{1.0000}" in written("latex", asked)
+    assert scores_in_form("table", asked).splitlines()[1].split() == ["good", "36", "1.0000"]
+    assert r"& 36 & \textbf{1.0000}" in scores_in_form("latex", asked)
 
 
 def test_csv_has_all_digits_and_no_formula() -> None:
     """Text that a spreadsheet would compute begins with a '."""
     asked = results({"=cmd()": POOR, "-1": GOOD}, ("RR",))
 
-    assert list(csv.reader(StringIO(written("csv", asked)))) == [
+    assert list(csv.reader(StringIO(scores_in_form("csv", asked)))) == [
         ["submission", "RR"],
         ["'=cmd()", str(sum([1 / 3] * QUERIES) / QUERIES)],
         ["'-1", "1.0"],
@@ -95,7 +95,7 @@ def test_csv_has_all_digits_and_no_formula() -> None:
 
 def test_latex_has_the_rules_of_booktabs_and_the_best_in_bold() -> None:
     """All equal printed scores are the best; one submission is not, and Markdown is as GitHub has it."""
-    lines = written("latex", results({"a": GOOD, "b": FAIR, "c": GOOD}, ("RR", "P@3"))).splitlines()
+    lines = scores_in_form("latex", results({"a": GOOD, "b": FAIR, "c": GOOD}, ("RR", "P@3"))).splitlines()
 
     assert lines[0].startswith("%")
     assert lines[1:] == [
@@ -110,10 +110,10 @@ def test_latex_has_the_rules_of_booktabs_and_the_best_in_bold() -> None:
         r"\end{tabular}",
     ]
 
-    assert "textbf" not in written("latex", results({"a": GOOD}))
-    assert "**" not in written("markdown", results({"a": GOOD}))
+    assert "textbf" not in scores_in_form("latex", results({"a": GOOD}))
+    assert "**" not in scores_in_form("markdown", results({"a": GOOD}))
 
-    assert written("markdown", results({"a": GOOD, "b": FAIR}, ("RR",))).splitlines() == [
+    assert scores_in_form("markdown", results({"a": GOOD, "b": FAIR}, ("RR",))).splitlines() == [
         "| submission | RR |",
         "| :--- | ---: |",
         "| a | **1.0000** |",
@@ -126,16 +126,16 @@ def test_hostile_text_stays_text_in_every_form() -> None:
     asked = results({HOSTILE: GOOD}, ("RR",))
     shown = HOSTILE.replace("\u202e\n", r"\u202e\n")
 
-    table_row = written("table", asked).splitlines()[1]
-    markdown_row = written("markdown", asked).splitlines()[2]
-    latex_row = written("latex", asked).splitlines()[5]
+    table_row = scores_in_form("table", asked).splitlines()[1]
+    markdown_row = scores_in_form("markdown", asked).splitlines()[2]
+    latex_row = scores_in_form("latex", asked).splitlines()[5]
     assert table_row == f"{shown}  1.0000"
     assert len(re.findall(r"(?<!\\)\|", markdown_row)) == 3
     assert "<script>" not in markdown_row
     assert "[x](" not in markdown_row
     assert re.sub(r"\\text[a-z]+\{\}|\\[{}$&#%_]", "", latex_row) == r"=abcdscript[x](y)*`u202en & 1.0000 \\"
-    assert next(csv.reader(StringIO(written("csv", asked).partition("\n")[2])))[0] == "'" + HOSTILE
-    assert json.loads(written("json", asked))["submissions"][0]["submission"] == HOSTILE
+    assert next(csv.reader(StringIO(scores_in_form("csv", asked).partition("\n")[2])))[0] == "'" + HOSTILE
+    assert json.loads(scores_in_form("json", asked))["submissions"][0]["submission"] == HOSTILE
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ def test_no_delimiter_makes_a_formula_of_text(delimiter: str, rows: list[tuple[s
 def test_trec_has_three_columns() -> None:
     """Queries first if requested, means last; a path is above the scores of each of several submissions."""
     asked = results({"a": GOOD}, ("RR", "nDCG@10", "NumRet"), per_query=True)
-    lines = written("trec", asked).splitlines()
+    lines = scores_in_form("trec", asked).splitlines()
 
     assert lines[:3] == [
         "recip_rank            \tq0\t1.0000",
@@ -184,7 +184,7 @@ def test_trec_has_three_columns() -> None:
     assert lines[-1] == "num_ret               \tall\t36"
     assert len(lines) == 3 * (QUERIES + 1)
 
-    assert written("trec", results({"a": GOOD, "b": FAIR}, ("RR", "AP(rel=9)"))).splitlines() == [
+    assert scores_in_form("trec", results({"a": GOOD, "b": FAIR}, ("RR", "AP(rel=9)"))).splitlines() == [
         "runid                 \tall\ta",
         "recip_rank            \tall\t1.0000",
         "runid                 \tall\tb",
@@ -254,7 +254,7 @@ def test_json_has_counts_and_notes(terminal: Terminal, files: Path) -> None:
 
 def test_letters_mark_what_is_significantly_higher() -> None:
     """A score has the letters of submissions with significantly lower scores; decimal points stay in one column."""
-    lines = written("latex", results(THREE, ("RR",), significance=0.05)).splitlines()
+    lines = scores_in_form("latex", results(THREE, ("RR",), significance=0.05)).splitlines()
 
     assert lines[6:9] == [
         r"(a) good & \textbf{1.0000}\textsuperscript{bc} \\",
@@ -262,9 +262,9 @@ def test_letters_mark_what_is_significantly_higher() -> None:
         r"(c) poor & 0.3333 \\",
     ]
     assert "level 0.05; two-sided paired randomisation test over the queries (10,000 rounds), Holm's" in lines[1]
-    assert "**1.0000**<sup>bc</sup>" in written("markdown", results(THREE, ("RR",), significance=0.05))
+    assert "**1.0000**<sup>bc</sup>" in scores_in_form("markdown", results(THREE, ("RR",), significance=0.05))
 
-    lines = written("table", results(THREE, ("RR",), significance=0.05)).splitlines()
+    lines = scores_in_form("table", results(THREE, ("RR",), significance=0.05)).splitlines()
     assert [line.index(".") for line in lines[1:4]] == [13, 13, 13]
     assert lines[1].endswith("1.0000 bc")
     assert lines[-1].startswith("letters: significantly higher")
@@ -275,12 +275,12 @@ def test_equal_submissions_do_not_differ_significantly() -> None:
     few = {query: (GOOD if number < 3 else FAIR)[query] for number, query in enumerate(SOLUTION)}
 
     for others in ({"a": FAIR, "b": FAIR}, {"a": FAIR, "b": few}):
-        assert "textsuperscript" not in written("latex", results(others, ("RR",), significance=0.05))
+        assert "textsuperscript" not in scores_in_form("latex", results(others, ("RR",), significance=0.05))
 
 
 def test_json_has_every_comparison() -> None:
     """Also those that are not significant, each with its p-value."""
-    found = json.loads(written("json", results(THREE, ("RR", "NumRet"), significance=0.05)))["significance"]
+    found = json.loads(scores_in_form("json", results(THREE, ("RR", "NumRet"), significance=0.05)))["significance"]
 
     assert (found["level"], found["rounds"]) == (0.05, 10_000)
     assert [(each["submission"], each["other"], each["measure"]) for each in found["comparisons"]] == [
@@ -303,12 +303,12 @@ def test_letters_go_on_after_z() -> None:
 def test_letters_after_z_are_explained(form: str) -> None:
     """The note says what follows z, if there are so many submissions; marks have no separators."""
     many = {f"poor{number}": POOR for number in range(27)} | {"good": GOOD}
-    text = written(form, results(many, ("RR",), significance=0.5))
+    text = scores_in_form(form, results(many, ("RR",), significance=0.5))
 
     assert "abcdefghijklmnopqrstuvwxyza2" in text
     assert "(b2) good" in text
     assert "letters (after z come a2, b2, ...): significantly higher" in text
-    assert "after z" not in written(form, results(THREE, ("RR",), significance=0.05))
+    assert "after z" not in scores_in_form(form, results(THREE, ("RR",), significance=0.05))
 
 
 # The comparisons behind the letters

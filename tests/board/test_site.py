@@ -12,12 +12,12 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.charts.over_time import TimedScore, timeline
-from scorer.board.site.pages import ASSETS
+from scorer.board.charts.over_time import TimedScore, scores_over_time
+from scorer.board.site.pages import SITE_ASSETS
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Track
-from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
+from tests.boards import ERRORS, HOSTILE, START, board, board_of, challenge, scored_row, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
 from tests.commands import Terminal
@@ -138,7 +138,10 @@ def test_the_name_of_a_track_is_no_id() -> None:
     declared = challenge()
     first = declared.tracks[0]
     tracks = tuple(first.model_copy(update={"name": name, "title": name}) for name in ("main", "board", "a-1", "a"))
-    site = pages(declared.model_copy(update={"tracks": tracks}), [board(track) for track in tracks])
+    site = pages(
+        declared.model_copy(update={"tracks": tracks}),
+        [board_of(track, scored_row("solo", 0.3, 0.2, 5)) for track in tracks],
+    )
     test_ids_are_unique(site)
     test_every_link_has_a_target(site)
 
@@ -185,7 +188,7 @@ def test_an_organisers_template_comes_first(tmp_path: Path) -> None:
     (tmp_path / "templates" / "style.css").write_bytes(b"p { color: {{ red }} }")
     assert render()["style.css"] == "p { color: {{ red }} }"
     names = {path.name for path in shipped_templates().iterdir()}
-    assert {*ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
+    assert {*SITE_ASSETS, "layout.html", "index.html", "board.html", "team.html", "measures.html"} <= names
 
 
 @pytest.mark.parametrize(
@@ -214,7 +217,7 @@ def points(*scores: float, label: str = "") -> list[TimedScore]:
 
 def drawn(points: Sequence[TimedScore], title: str) -> ET.Element:
     """The picture of scores over time."""
-    return ET.fromstring(said("pictures.html", "timeline", timeline(points, 2), title, 2))
+    return ET.fromstring(said("pictures.html", "timeline", scores_over_time(points, 2), title, 2))
 
 
 def test_a_timeline_draws_its_scores() -> None:

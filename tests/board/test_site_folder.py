@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 
 from scorer.board.site import folder as site_folder
-from scorer.board.site.folder import LOCK, MANIFEST, write
-from scorer.board.site.pages import ASSETS
+from scorer.board.site.folder import LOCK, SITE_MANIFEST, write
+from scorer.board.site.pages import SITE_ASSETS
 from scorer.errors import ScorerError
 from scorer.files.writing import locked
 from tests.boards import board, board_of, challenge
@@ -47,7 +47,7 @@ def test_only_changes_are_written(tmp_path: Path) -> None:
     assert (tmp_path / "teams/a.html").stat().st_ino == unchanged.st_ino
     assert write(AFTER, tmp_path) == []
     found = tree(tmp_path)
-    assert {path: text for path, text in found.items() if text is not None and path != MANIFEST} == AFTER
+    assert {path: text for path, text in found.items() if text is not None and path != SITE_MANIFEST} == AFTER
     assert [path for path, text in found.items() if text is None] == ["new", "teams"]
 
 
@@ -114,8 +114,8 @@ def test_files_are_written_in_order(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     changed = replaced_files(monkeypatch, tmp_path, lambda: None)
     write({**after, "board.js": "2"}, tmp_path)
     assert changed == [
-        MANIFEST, "board.js", "style.css", "teams/x.html", "z/data.csv", "a/index.html", "index.html",
-        "- teams/old.html", MANIFEST,
+        SITE_MANIFEST, "board.js", "style.css", "teams/x.html", "z/data.csv", "a/index.html", "index.html",
+        "- teams/old.html", SITE_MANIFEST,
     ]  # fmt: skip
 
 
@@ -166,7 +166,7 @@ def test_a_snapshot_is_rendered_again_and_an_older_one_is_not(tmp_path: Path) ->
 def test_a_new_database_may_be_rendered(new_challenge: Path, terminal: Terminal) -> None:
     """It has fewer changes than the site shows. The manifest does not count them, as a freeze hides them."""
     assert terminal.run("run", new_challenge).code == 0
-    document = json.loads((new_challenge / "site" / MANIFEST).read_text())
+    document = json.loads((new_challenge / "site" / SITE_MANIFEST).read_text())
     assert document.keys() == {"written by scorer", "snapshot"}
     assert re.fullmatch("[0-9a-f]{64}", document["snapshot"])
     assert terminal.run("run", new_challenge).code == 0
@@ -178,9 +178,9 @@ def test_a_new_database_may_be_rendered(new_challenge: Path, terminal: Terminal)
 def test_a_manifest_of_an_earlier_version_is_accepted(tmp_path: Path) -> None:
     """Renders of version 0.1 recorded no snapshot, those of version 0.2 a number."""
     for values in ({}, {"snapshot": 7, "database": "x"}):
-        (tmp_path / MANIFEST).write_text(json.dumps({"written by scorer": [], **values}))
+        (tmp_path / SITE_MANIFEST).write_text(json.dumps({"written by scorer": [], **values}))
         assert write(BEFORE, tmp_path)
-        assert json.loads((tmp_path / MANIFEST).read_text()) == {"written by scorer": sorted(BEFORE)}
+        assert json.loads((tmp_path / SITE_MANIFEST).read_text()) == {"written by scorer": sorted(BEFORE)}
         assert write({}, tmp_path)
 
 
@@ -241,7 +241,9 @@ def test_a_killed_render_is_completed_by_the_next(tmp_path: Path, is_first: bool
                 break
         half_done = {path: text for path, text in tree(folder).items() if not path.endswith(".part")}
         assert all(
-            text in (None, BEFORE.get(path), AFTER.get(path)) for path, text in half_done.items() if path != MANIFEST
+            text in (None, BEFORE.get(path), AFTER.get(path))
+            for path, text in half_done.items()
+            if path != SITE_MANIFEST
         )
         write(AFTER, folder)
         assert tree(folder) == wanted, moment
@@ -276,7 +278,7 @@ def test_a_render_waits_for_another(
     tmp_path: Path, other_render: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A render writes nothing while another process holds the lock, and goes on once that process is killed."""
-    monkeypatch.setattr(site_folder, "WAIT", 0.2)
+    monkeypatch.setattr(site_folder, "_WAIT", 0.2)
     with pytest.raises(ScorerError, match=r"\.lock: another process has held the lock for 0\.2 seconds; wait"):
         write(AFTER, tmp_path)
     assert tree(tmp_path) == {}
@@ -305,7 +307,7 @@ def test_a_manifest_with_a_path_outside_the_folder_is_refused(tmp_path: Path, cl
     precious.write_text("mine")
     (tmp_path / "site").mkdir()
     listed = ["../precious.txt" if climbs else str(precious)]
-    (tmp_path / "site" / MANIFEST).write_text(json.dumps({"written by scorer": listed}))
+    (tmp_path / "site" / SITE_MANIFEST).write_text(json.dumps({"written by scorer": listed}))
     with pytest.raises(ScorerError, match="is outside of"):
         write(AFTER, tmp_path / "site")
     assert precious.read_text() == "mine"
@@ -314,7 +316,7 @@ def test_a_manifest_with_a_path_outside_the_folder_is_refused(tmp_path: Path, cl
 @pytest.mark.parametrize("content", ["", "[]", "{", '{"written by scorer": 1}', "\0"])
 def test_a_broken_manifest_is_refused(tmp_path: Path, content: str) -> None:
     """The message says what to do."""
-    (tmp_path / MANIFEST).write_text(content)
+    (tmp_path / SITE_MANIFEST).write_text(content)
     with pytest.raises(ScorerError, match=r"manifest\.json: not a manifest .* render again"):
         write(AFTER, tmp_path)
 
@@ -346,4 +348,4 @@ def test_a_full_disk_leaves_no_partial_page(tmp_path: Path, monkeypatch: pytest.
 
 def test_assets_are_known_by_their_suffixes() -> None:
     """Every asset of the site is written before the pages."""
-    assert all(asset.endswith(site_folder.ASSET_SUFFIXES) for asset in ASSETS)
+    assert all(asset.endswith(site_folder.ASSET_SUFFIXES) for asset in SITE_ASSETS)

@@ -11,12 +11,11 @@ from pathlib import Path
 import pytest
 from markupsafe import Markup
 
-from scorer.board.board import BINS, Board, Certainty, Pair, QueryScores, Row, RowCertainty, Tier
+from scorer.board.board import BINS, Board, Certainty, QueryScores, Row, RowCertainty, RowPair, Tier
 from scorer.board.site.folder import write
 from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
 from scorer.board.site.team_pages import summary
-from scorer.errors import LONGEST, Problem
-from scorer.errors import SHOWN as MOST_SHOWN
+from scorer.errors import LONGEST, MOST_SHOWN, Problem
 from scorer.lists import Counts
 from scorer.live.entry import State
 from scorer.live.teams import Team
@@ -47,7 +46,7 @@ def row_of(name: str, score: float) -> Row:
     return scored_row(name, score, round(score - 0.01, 4), COLUMNS)
 
 
-def pair(row: int, other: int, difference: float, **changes: object) -> Pair:
+def pair(row: int, other: int, difference: float, **changes: object) -> RowPair:
     """A pair of rows that is not separable, with these changes."""
     values: dict[str, object] = {
         "interval": (difference - 0.02, difference + 0.03),
@@ -58,10 +57,10 @@ def pair(row: int, other: int, difference: float, **changes: object) -> Pair:
         "losses": 2,
         "queries_needed": None,
     }
-    return Pair(row, other, difference, **{**values, **changes})  # type: ignore[arg-type]
+    return RowPair(row, other, difference, **{**values, **changes})  # type: ignore[arg-type]
 
 
-def certain(board: Board, *pairs: Pair, histogram: tuple[int, ...] = HISTOGRAM) -> Board:
+def certain(board: Board, *pairs: RowPair, histogram: tuple[int, ...] = HISTOGRAM) -> Board:
     """The board with these pairs and with one tier of all ranked teams."""
     ranked = [position for position, row in enumerate(board.rows) if row.rank is not None]
     certainty = Certainty(484, (Tier(tuple(ranked), 0.05),), 0, 0.04)

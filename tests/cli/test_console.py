@@ -40,7 +40,7 @@ def test_nothing_is_shown_unless_standard_error_is_a_terminal(capsys: pytest.Cap
 SLOWLY = """
 from scorer.cli import output
 from scorer.cli import main
-output.INTERVAL = 0
+output._INTERVAL = 0
 main()
 """
 
@@ -94,7 +94,7 @@ def test_the_line_fits_into_the_terminal(monkeypatch: pytest.MonkeyPatch, capsys
     monkeypatch.setattr(os, "get_terminal_size", lambda _: os.terminal_size((20, 5)))
     monkeypatch.setattr(sys.stderr, "fileno", lambda: 2)
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
-    monkeypatch.setattr(output, "INTERVAL", 0)
+    monkeypatch.setattr(output, "_INTERVAL", 0)
 
     list(with_progress(iter("ab"), 2, "a\x1b[31m track with a long name"))
 

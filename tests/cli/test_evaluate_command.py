@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from scorer.cli.evaluate import DEFAULT
+from scorer.cli.evaluate import DEFAULT_MEASURES_TEXT
 from scorer.lists.detection import TAG_BYTES, roles, run_tag
-from scorer.measures import DEFAULT as DEFAULT_MEASURES
+from scorer.measures import DEFAULT_MEASURES
 from tests.commands import Terminal, process
 
 QRELS = "q1 0 a 1\nq2 0 b 1\n"
@@ -40,9 +40,9 @@ def rows(text: str) -> list[str]:
 
 def test_a_few_measures_are_the_default(folder: Path, terminal: Terminal) -> None:
     """Those of the library; the help names them."""
-    assert ",".join(DEFAULT_MEASURES) == DEFAULT
+    assert ",".join(DEFAULT_MEASURES) == DEFAULT_MEASURES_TEXT
     assert terminal.run("evaluate", "qrels.txt", "low.txt").out.splitlines()[0].split()[1:] == list(DEFAULT_MEASURES)
-    assert DEFAULT in terminal.run("evaluate", "--help").out
+    assert DEFAULT_MEASURES_TEXT in terminal.run("evaluate", "--help").out
 
 
 # Names

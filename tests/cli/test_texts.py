@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.errors import LONGEST, SHOWN, Findings, Problem, SubmissionError
+from scorer.errors import LONGEST, MOST_SHOWN, Findings, Problem, SubmissionError
 from scorer.live.teams import slugs
 from scorer.wording import iso_time, letters, printable_name, utc_time
 from tests.commands import Terminal
@@ -30,12 +30,12 @@ def test_the_text_of_a_problem_is_cut(text: str) -> None:
 def test_the_problems_of_a_file_are_bounded() -> None:
     """At most 20 are shown, in any way of adding them; the message of the error is bounded as well."""
     findings = Findings([Problem.of_form(line, "é" * 10_000) for line in range(1, 100)], 99)
-    assert len(findings.shown) == SHOWN == 20
+    assert len(findings.shown) == MOST_SHOWN == 20
     findings.add(0, "x" * 10_000)
     findings.add_each(range(5), lambda at: str(at) * 10_000)
     findings.extend(Findings([Problem.of_form(0, "y")] * 50, 50))
 
-    assert (len(findings.shown), findings.count) == (SHOWN, 155)
+    assert (len(findings.shown), findings.count) == (MOST_SHOWN, 155)
     assert len(str(SubmissionError("file.txt", findings))) < 21 * (LONGEST + 30)
 
 

@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from scorer.errors import LONGEST, SHOWN, Findings, SolutionError
+from scorer.errors import LONGEST, MOST_SHOWN, Findings, SolutionError
 from scorer.limits import Limits
 from scorer.lists.detection import opened
 from scorer.lists.reading import memory
@@ -27,7 +27,7 @@ from scorer.lists.reading.blocks import (
     ZSTD,
     LimitError,
     UnreadableError,
-    checked,
+    checked_utf8,
     open_bytes,
 )
 from scorer.lists.reading.tables import DECIDE
@@ -109,7 +109,7 @@ class Readings:
         must(allowed, "a solution that can be read can be used", lambda: repr(outcome))
 
     def _findings(self, findings: Findings) -> Found:
-        must(len(findings.shown) <= SHOWN, "findings are bounded", lambda: f"{len(findings.shown)} are shown")
+        must(len(findings.shown) <= MOST_SHOWN, "findings are bounded", lambda: f"{len(findings.shown)} are shown")
         for problem in findings:
             shown = repr(problem)[:1000]
             must(0 <= problem.line <= self.lines, "lines are in the file", lambda: f"{shown} of {self.lines} lines")  # noqa: B023
@@ -165,7 +165,7 @@ def check(case: Case, folder: Path) -> dict[str, str]:
 def solution_of(model: Model) -> Solution:
     """Return the solution of a model, without a file."""
     findings = Findings()
-    made = Solution.of([memory.graded(model.grades, findings)], findings)
+    made = Solution.of([memory.graded_of(model.grades, findings)], findings)
     assert not findings
     return made
 
@@ -324,7 +324,7 @@ def _detected(readings: Readings) -> str | None:
 def _is_sound(content: bytes) -> bool:
     """Whether the bytes are text."""
     try:
-        checked(content, 1)
+        checked_utf8(content, 1)
     except UnreadableError:
         return False
     return True

@@ -20,13 +20,14 @@ def colliding_ids(count: int) -> tuple[str, ...]:
 
     The hash is n ^ swap(FIRST * last) ^ swap(SECOND * first), where `swap` reverses the order of the bytes. The lowest
     bytes of a product depend on the lowest bytes of its factors only. So both halves grow by a byte at a time: for each
-    byte of the first half, one byte of the last half gives the hash; those that print are kept.
+    byte of the first half, one byte of the last half gives the hash; those that print are kept, about 16 for each pair.
     """
     plain = np.zeros(256, dtype=bool)
     plain[LETTERS] = True
     first = last = np.zeros(1, dtype=np.uint64)
     inverse = np.uint64(pow(FIRST, -1, 256))
     for shift in map(np.uint64, range(0, 64, 8)):
+        first, last = first[: count // 8 + 64], last[: count // 8 + 64]
         first = (first[:, np.newaxis] | LETTERS.astype(np.uint64) << shift).reshape(-1)
         last = np.repeat(last, LETTERS.size)
         lacking = ((np.uint64(SECOND) * first ^ TARGET) - np.uint64(FIRST) * last) >> shift

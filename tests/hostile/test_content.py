@@ -35,9 +35,9 @@ AGAIN = colliding_ids(1)[0].encode()
 
 ATTACKS: dict[str, Attack] = {
     # Compressed
-    "gzip-bomb": Attack(lambda: gzip.compress(bombs.BOMB), "rejected", "limits.expansion"),
-    "xz-bomb": Attack(lambda: lzma.compress(bombs.BOMB, preset=0), "rejected", "limits.expansion"),
-    "zstd-bomb": Attack(lambda: bombs.zstd(bombs.BOMB), "rejected", "limits.expansion"),
+    "gzip-bomb": Attack(lambda: gzip.compress(bombs.bomb()), "rejected", "limits.expansion"),
+    "xz-bomb": Attack(lambda: lzma.compress(bombs.bomb(), preset=0), "rejected", "limits.expansion"),
+    "zstd-bomb": Attack(lambda: bombs.zstd(bombs.bomb()), "rejected", "limits.expansion"),
     "gzip-in-gzip": Attack(lambda: gzip.compress(gzip.compress(GOOD)), "scored"),
     "gzip-in-xz-in-zstd": Attack(lambda: bombs.zstd(lzma.compress(gzip.compress(GOOD))), "scored"),
     "gzip-with-100,000-empty-members": Attack(lambda: gzip.compress(b"") * 100_000, "rejected", "empty"),
@@ -197,6 +197,7 @@ def siege(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Siege]:
     """All of these files, scored by one run."""
     siege = Siege(tmp_path_factory.mktemp("siege") / "challenge", LIMITS)
     siege.place(ATTACKS)
+    colliding_ids.cache_clear()
     siege.answer, siege.memory = measured("run", siege.folder, environment={"TMPDIR": str(siege.temporary)})
     yield siege
     siege.restore()

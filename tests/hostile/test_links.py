@@ -16,6 +16,7 @@ import pytest
 from scorer.files import BY_DESCRIPTOR, FileBelow
 from scorer.scoring.executors.base import Processes
 from tests.hostile.sieges import HONEST, LISTS, Attack, Siege, assert_printable
+from tests.strategies import some
 
 pytestmark = pytest.mark.skipif(not BY_DESCRIPTOR, reason="needs files that are opened relative to a folder")
 
@@ -225,7 +226,7 @@ REPLACEMENTS: dict[str, Make] = {
 }
 
 
-@pytest.mark.parametrize("case", REPLACEMENTS)
+@pytest.mark.parametrize("case", some(REPLACEMENTS, "hard-link-to-another-team", "link-to-the-solution", "named-pipe"))
 def test_a_recorded_file_that_is_replaced(case: str, alone: Siege) -> None:
     """What replaces it is refused, however often a run looks at it."""
     path = submit(alone)
@@ -254,7 +255,9 @@ SWAPS: dict[str, Make] = REPLACEMENTS | {
 }
 
 
-@pytest.mark.parametrize("case", SWAPS)
+@pytest.mark.parametrize(
+    "case", some(SWAPS, "hard-link-to-the-solution", "link-to-another-team", "other-bytes", "nothing")
+)
 def test_a_swap_between_intake_and_scoring(case: str, alone: Siege, monkeypatch: pytest.MonkeyPatch) -> None:
     """The bytes that were recorded are scored, or none: it has failed, and costs no attempt."""
     path = alone.main / "evil.txt"

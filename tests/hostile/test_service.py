@@ -43,7 +43,7 @@ pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs si
 
 SHORT = f"""
 import scorer.service.uploads, scorer.service.uploads
-scorer.service.uploads.SILENCE = scorer.service.uploads.SILENCE = 1.0
+scorer.service.uploads._SILENCE = scorer.service.uploads._SILENCE = 1.0
 {RUN}
 """
 """The command with a time-out of one second."""

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import Findings
-from scorer.lists.conversion import Kind, compressed, converted, format_of
+from scorer.lists.conversion import FileKind, compressed, converted, format_by_suffix
 from scorer.lists.detection import FORMATS, format_named, opened
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
 from scorer.lists.reading.blocks import UnreadableError
@@ -26,7 +26,7 @@ from tests.commands import Terminal, command
 Whole = SolutionContent | SubmissionContent
 
 
-def read(content: bytes, path: Path, kind: Kind, name: str | None) -> Whole:
+def read(content: bytes, path: Path, kind: FileKind, name: str | None) -> Whole:
     """Return the content as the format reads it. Raises UnreadableError with all findings."""
     path.write_bytes(content)
     findings = Findings()
@@ -101,7 +101,7 @@ def order(whole: Whole) -> object:
 
 @settings(deadline=None)
 @given(st.data(), st.sampled_from(["solution", "submission"]))
-def test_what_is_written_is_read_back_or_refused(place: Path, data: st.DataObject, kind: Kind) -> None:
+def test_what_is_written_is_read_back_or_refused(place: Path, data: st.DataObject, kind: FileKind) -> None:
     """Content with any ids is read back the same in every format, or cannot be written."""
     whole: Whole = data.draw(solutions(IDS, FINITE, 0)) if kind == "solution" else data.draw(submissions(IDS, 0))
     for name in FORMATS:
@@ -117,7 +117,7 @@ def test_what_is_written_is_read_back_or_refused(place: Path, data: st.DataObjec
 
 @settings(deadline=None)
 @given(st.data(), st.sampled_from(["solution", "submission"]))
-def test_a_detected_format_is_correct_or_refused(place: Path, data: st.DataObject, kind: Kind) -> None:
+def test_a_detected_format_is_correct_or_refused(place: Path, data: st.DataObject, kind: FileKind) -> None:
     """A file whose format is not named is never read with another meaning."""
     whole: Whole = data.draw(solutions(IDS, FINITE, 1)) if kind == "solution" else data.draw(submissions(IDS, 1))
     for name in FORMATS:
@@ -268,7 +268,7 @@ def test_the_suffix_decides_the_format() -> None:
     found = {
         path: form and form.format.NAME
         for path in ("a/b.jsonl.zst", "B.CSV", "x.tsv", "y.txt", "-", "json")
-        if [form := format_of(path)]
+        if [form := format_by_suffix(path)]
     }
 
     assert found == {

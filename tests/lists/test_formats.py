@@ -19,7 +19,7 @@ import pytest
 from pyarrow import parquet
 
 import scorer
-from scorer.errors import SHOWN, Findings, SolutionError
+from scorer.errors import MOST_SHOWN, Findings, SolutionError
 from scorer.lists.detection import FORMATS, opened
 from scorer.lists.reading.blocks import InaccessibleError, UnreadableError
 from scorer.lists.solution import Solution
@@ -172,7 +172,7 @@ def test_the_first_errors_of_a_file_are_shown(tmp_path: Path) -> None:
     """Errors of all kinds are shown in the order of the lines."""
     _, problems = rows("q:a,,b\n" * 15 + "no colon\n" * 15 + "r:a,,b\n" * 15, tmp_path, name="vlnet")
 
-    assert [problem.partition(":")[0] for problem in problems] == [*map(str, range(1, SHOWN + 1)), "and 25 more"]
+    assert [problem.partition(":")[0] for problem in problems] == [*map(str, range(1, MOST_SHOWN + 1)), "and 25 more"]
 
 
 ODD_BLOCKS = {
@@ -194,7 +194,7 @@ def test_nearly_regular_columns_are_read_the_same(
 ) -> None:
     """The fast reader refuses a block that it would read differently."""
     found = rows(content, tmp_path, name="trec")
-    monkeypatch.setattr("scorer.lists.reading.tables.columns", lambda *_, **__: None)
+    monkeypatch.setattr("scorer.lists.reading.tables.split_columns", lambda *_, **__: None)
     monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
 
     assert rows(content, tmp_path, name="trec") == found
@@ -450,7 +450,7 @@ def test_all_errors_are_counted(tmp_path: Path) -> None:
     """A thousand errors give twenty lines, and one with the number of the others."""
     _, problems = rows("q0:a\n" * 1500 + "q1;\n" * 1000, tmp_path)
 
-    assert len(problems) == SHOWN + 1
+    assert len(problems) == MOST_SHOWN + 1
     assert problems[0].startswith("1501: ")
     assert problems[-1] == "and 980 more"
 

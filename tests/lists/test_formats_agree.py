@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.lists.reading.blocks import UnreadableError, checked
+from scorer.lists.reading.blocks import UnreadableError, checked_utf8
 from tests.readers import agree
 from tests.strategies import examples
 
@@ -122,7 +122,7 @@ def test_fast_and_slow_readers_agree(name: str) -> None:
     @given(FILES[name])
     def check(content: bytes) -> None:
         try:
-            checked(content, 1)
+            checked_utf8(content, 1)
         except UnreadableError:
             return
         if content.strip():

@@ -78,13 +78,13 @@ def with_fault(target: str, wrong: Callable[..., Any], case: Case, folder: Path)
 
 def reads_other_numbers(case: Case, folder: Path) -> Mapping[str, str]:
     """The fast reader of columns adds to each number its position."""
-    read = tables.columns
+    read = tables.split_columns
 
     def wrong(*arguments: Any, **options: Any) -> Any:
         found = read(*arguments, **options)
         return None if found is None else (found[0], found[1] + 9 * np.arange(found[1].size))
 
-    return with_fault("scorer.lists.reading.tables.columns", wrong, case, folder)
+    return with_fault("scorer.lists.reading.tables.split_columns", wrong, case, folder)
 
 
 def loses_bytes(case: Case, folder: Path) -> Mapping[str, str]:

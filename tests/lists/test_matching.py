@@ -41,12 +41,12 @@ def matched_lists(
 
 def read(solution: Mapping[str, Mapping[str, float]], *, listed_is_relevant: bool = False) -> Solution:
     """A solution in memory, which may have no relevant item."""
-    return Solution.of([memory.graded(solution, Findings())], Findings(), listed_is_relevant=listed_is_relevant)
+    return Solution.of([memory.graded_of(solution, Findings())], Findings(), listed_is_relevant=listed_is_relevant)
 
 
 def lists(submission: Mapping[str, Sequence[str]]) -> Ranked:
     """The lists as one batch without run scores."""
-    return memory.ranked(submission, Findings())
+    return memory.ranked_of(submission, Findings())
 
 
 def rows(submission: Mapping[str, Sequence[str]], order: Sequence[int]) -> Iterator[Ranked]:

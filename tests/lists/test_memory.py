@@ -60,7 +60,7 @@ def rules() -> st.SearchStrategy[Rules]:
 def solution_of(grades: strategies.Solution) -> Solution:
     """Return the solution with these grades, and with two items whose ids are not ASCII."""
     whole = {**grades, "q1": {"c": 2.0, "é": 1.0, "?": 1.0, **grades.get("q1", {})}}
-    return Solution.of([memory.graded(whole, Findings())], Findings())
+    return Solution.of([memory.graded_of(whole, Findings())], Findings())
 
 
 def described(solution: Solution, source: object, rules: Rules) -> object:

@@ -64,8 +64,8 @@ def frame(run: Run) -> pd.DataFrame:
 
 def matched_run(grades: Grades, run: Run, ties: Ties, *, length: int | None = None, bounds: bool = False) -> Matched:
     """The run, matched under a rule for ties; a run without items is a query without a list."""
-    solution = Solution.of([memory.graded({"q": dict(grades)}, Findings())], Findings())
-    batches = [[memory.ranked(frame(run), Findings())]] if run else []
+    solution = Solution.of([memory.graded_of({"q": dict(grades)}, Findings())], Findings())
+    batches = [[memory.ranked_of(frame(run), Findings())]] if run else []
     matched, _ = match(
         solution, batches, problems=Findings(), notes=Findings(), ties=ties, list_length=length, tie_bounds=bounds
     )
@@ -410,7 +410,7 @@ def test_rules_of_a_track_may_have_any_rule_for_ties(tmp_path: Path) -> None:
     """Also for a list that is cut within a tie."""
     path = tmp_path / "run.txt"
     path.write_text("q Q0 a 1 1 x\nq Q0 b 2 1 x\nq Q0 c 3 1 x\n")
-    solution = Solution.of([memory.graded({"q": {"a": 1.0}}, Findings())], Findings())
+    solution = Solution.of([memory.graded_of({"q": {"a": 1.0}}, Findings())], Findings())
     means = {}
     for rule in ("trec", "order", "expected", "best", "worst"):
         outcome = score(solution, path, Rules(scorer.parse("R@3"), list_length=2, ties=rule))

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from itertools import product
 from pathlib import Path
 from typing import cast
 
@@ -29,6 +30,7 @@ from scorer.store.schema import result_table
 from tests.databases import connected, seal, site_content
 from tests.live_challenges import ANNOUNCED, END, ONE, SECOND_END, SECOND_START, START, Live, lists, phase, ranking
 from tests.oracles import preliminary_queries
+from tests.strategies import rest, some
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -174,9 +176,7 @@ def store_as_texts(place: str) -> None:
     seal(place, result_table)
 
 
-@pytest.mark.parametrize(
-    "shows", [*SHOWN[2:], *(pytest.param(shows, marks=pytest.mark.endurance) for shows in SHOWN[:2])]
-)
+@pytest.mark.parametrize("shows", some(SHOWN, SHOWN[3]))
 def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, tmp_path: Path) -> None:
     """A team sends a file of one item for each of 24 candidates, and some with more notes than a page lists. Until
     final scores are shown, every file of the site is the same for two hidden parts with other items. Then the page of
@@ -205,17 +205,9 @@ def test_the_site_does_not_tell_which_items_the_hidden_solution_has(shows: str, 
 
 
 LISTED = 'queries = "queries.txt"'
-LISTS = dict(zip(SHOWN, ("", LISTED, LISTED, ""), strict=True))
-"""For each way to show scores, one of two settings; `make endurance` has the other one, too."""
 
 
-@pytest.mark.parametrize(
-    ("shows", "queries"),
-    [
-        *LISTS.items(),
-        *(pytest.param(shows, "" if LISTS[shows] else LISTED, marks=pytest.mark.endurance) for shows in SHOWN),
-    ],
-)
+@pytest.mark.parametrize(("shows", "queries"), some(product(SHOWN, ("", LISTED)), (SHOWN[2], LISTED), (SHOWN[3], "")))
 def test_the_site_does_not_tell_which_queries_the_hidden_solution_has(shows: str, queries: str, tmp_path: Path) -> None:
     """Files that lack lists, repeat items or list items that are no candidates for queries that may be in the solution,
     whether the public list has more queries, or the track has no list.
@@ -317,7 +309,7 @@ def test_the_site_does_not_depend_on_what_happens_during_a_freeze(tmp_path: Path
     assert later[0] != later[1]
 
 
-@pytest.mark.parametrize("shows", ["score", "ladder"])
+@pytest.mark.parametrize("shows", ["score", *rest(["ladder"])])
 def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tmp_path: Path) -> None:
     """Also of entries that were given up, of an earlier phase, by rules that an erratum replaces, and of those that are
     forgotten twice. After the freeze, the scores are those of the new rules.
@@ -355,7 +347,7 @@ def test_a_freeze_keeps_the_outcomes_that_are_forgotten_during_it(shows: str, tm
     live.run(frozen)
     assert_same_bytes(public(), before)
     live.write_solution(chosen_solution("aaabaaaaaa", 5))
-    live.do(frozen, lambda challenge, store: errata.preview(challenge, store, live.track))
+    live.do(frozen, lambda challenge, store: errata.preview_erratum(challenge, store, live.track))
     live.do(frozen, lambda challenge, store: errata.apply(challenge, store, live.track, "An item was wrong."))
     forget("a/1", "b/1", "b/1")
     live.run(frozen)
@@ -461,9 +453,7 @@ def in_other_words(text: str) -> str:
     )
 
 
-@pytest.mark.parametrize(
-    "settings", ["", 'missing = "reject"', pytest.param('queries = "queries.txt"', marks=pytest.mark.endurance)]
-)
+@pytest.mark.parametrize("settings", ["", *rest([LISTED, 'missing = "reject"'])])
 def test_no_decision_uses_the_words_of_a_finding(
     settings: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -489,7 +479,7 @@ def test_no_decision_uses_the_words_of_a_finding(
     assert any(b"SENTENCE" in page for page in sites[0].values())
 
 
-@pytest.mark.parametrize("settings", ["", 'queries = "queries.txt"', 'missing = "reject"'])
+@pytest.mark.parametrize("settings", ["", *rest([LISTED, 'missing = "reject"'])])
 def test_findings_that_release_1_0_stored_are_shown_to_the_same_people(settings: str, tmp_path: Path) -> None:
     """Also without the advice that only the organiser can follow."""
     undetected = {"undetected/a": "one\n"}

@@ -24,7 +24,7 @@ from scorer.organising.picks import amend, amend_metadata, forget, pick
 from scorer.organising.public import export_public
 from scorer.settings.loading import TeamSettings, read_challenge
 from scorer.store.events import BODIES, WITH_STATE, Body, ChangesBody, Names
-from scorer.store.log import KINDS, encoded
+from scorer.store.log import EVENT_KINDS, encoded
 from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
 from scorer.store.transfer import record_problems
@@ -108,7 +108,7 @@ def test_no_public_byte_has_a_key_that_the_record_does_not_know(tmp_path: Path) 
     live.preview(day(13, 14))
     live.apply(day(13, 15))
     events = live.events()
-    assert {event.kind for event in events} == KINDS[2] - {"reveal", "return", "cancellation", "log", "restored"}
+    assert {event.kind for event in events} == EVENT_KINDS[2] - {"reveal", "return", "cancellation", "log", "restored"}
     bodies = {event.index: with_unknown_keys(dict(event.values)) for event in events}
     with live.store(day(13, 16)) as store:
         for event in events:

@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.board.board import Board, Pair
+from scorer.board.board import Board, RowPair
 from scorer.board.reports.leaderboard import entry_values, export_columns, to_csv, to_json
 from scorer.board.statistics import SHARE_DECIMALS
 from scorer.errors import ChallengeError, ScorerError
 from scorer.live import ladder
 from scorer.live.entry import key_of, rounded, submissions
 from scorer.live.phases import Phases
-from scorer.organising.errata import apply, preview
+from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.picks import forget_outcome, pick
 from scorer.organising.render import (
     archived_boards,
@@ -337,7 +337,7 @@ def test_an_erratum_releases_all_scores_again(tmp_path: Path) -> None:
     live.write_solution(changed)
     live.now = START + 2 * HOUR
     with live.store() as store:
-        preview(live.challenge, store, live.track, executor_named("serial"))
+        preview_erratum(live.challenge, store, live.track, executor_named("serial"))
         _, changes = apply(live.challenge, store, live.track, "three were wrong", executor_named("serial"))
 
     assert [(each.before.score, each.after.score) for each in changes.teams] == [(0.7, 0.1)]
@@ -558,7 +558,7 @@ def test_the_pair_of_a_rounded_board_is_still_a_decision(tmp_path: Path) -> None
             live.put(f"{mark}/1", some(60, 0.2 + 0.3 * minute, mark), START + minute * MINUTE)
         live.run(START + HOUR)
         with live.store() as store:
-            pairs: tuple[Pair, ...] = store.read(lambda view: boards(view, [live.track], view.cache()))[0].pairs  # noqa: B023
+            pairs: tuple[RowPair, ...] = store.read(lambda view: boards(view, [live.track], view.cache()))[0].pairs  # noqa: B023
         decisions.append([pair.is_separable for pair in pairs])
 
     assert decisions[0] == decisions[1]

@@ -17,7 +17,7 @@ from scorer.lists.solution import Solution
 from scorer.live.entries import quota_line
 from scorer.live.phases import Phases
 from scorer.live.quotas import Claim, Cost, Left, UsedQuota, admissions, quota_rules
-from scorer.organising.errata import apply, preview
+from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.picks import amend, retry
 from scorer.organising.run import carry_out, plan
 from scorer.organising.teams import record_teams
@@ -456,7 +456,7 @@ def test_a_withdrawn_entry_keeps_its_place_after_an_erratum(tmp_path: Path) -> N
     live.write_solution(solution().replace("q9:0:a|1", "q9:0:z|1"))
     live.now = START + 3 * HOUR
     with live.store() as store:
-        preview(live.challenge, store, live.track, Serial())
+        preview_erratum(live.challenge, store, live.track, Serial())
         apply(live.challenge, store, live.track, "q9 was wrong", Serial())
     live.run(START + 4 * HOUR)
 

@@ -27,7 +27,7 @@ from scorer.live.now import Now
 from scorer.organising.rules import settings
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_key
+from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_split_key
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot
@@ -35,6 +35,7 @@ from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.databases import rows, site_content, without_log
 from tests.oracles import preliminary_queries
+from tests.strategies import rest
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
 HASH, OTHER_HASH = (hashlib.sha256(key).hexdigest() for key in (KEY, OTHER_KEY))
@@ -210,7 +211,7 @@ def test_a_key_file_has_64_digits_and_is_private(tmp_path: Path) -> None:
         os.umask(before)
 
     assert file.read_text(encoding="ascii") == key.hex() + "\n"
-    assert (len(key), read_key(file)) == (32, key)
+    assert (len(key), read_split_key(file)) == (32, key)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert make_key(tmp_path / "other.key") != key
 
@@ -244,7 +245,7 @@ def test_a_key_that_an_editor_saved_is_the_same(tmp_path: Path, content: str) ->
     """Without the newline, with the line end of Windows, or in upper case."""
     (tmp_path / "split.key").write_bytes(content.encode())
 
-    assert read_key(tmp_path / "split.key") == KEY
+    assert read_split_key(tmp_path / "split.key") == KEY
 
 
 @pytest.mark.parametrize(
@@ -263,7 +264,7 @@ def test_a_file_without_a_key_is_reported_without_its_content(tmp_path: Path, co
     (tmp_path / "split.key").write_text(content, encoding="ascii")
 
     with pytest.raises(ChallengeError) as caught:
-        read_key(tmp_path / "split.key")
+        read_split_key(tmp_path / "split.key")
     assert (
         f"split.key: expected the key of a split, 64 hexadecimal digits and a newline; found {found}; restore"
         in str(caught.value)
@@ -274,9 +275,9 @@ def test_a_file_without_a_key_is_reported_without_its_content(tmp_path: Path, co
 def test_a_missing_key_file_is_reported_with_what_to_do(tmp_path: Path) -> None:
     """A folder in its place, too."""
     with pytest.raises(ChallengeError, match=r"split\.key: there is no such file, .*; restore it .* `scorer split`"):
-        read_key(tmp_path / "split.key")
+        read_split_key(tmp_path / "split.key")
     with pytest.raises(ChallengeError, match="cannot be read: Is a directory; make it readable"):
-        read_key(tmp_path)
+        read_split_key(tmp_path)
 
 
 # A challenge whose solution is TREC qrels
@@ -375,8 +376,8 @@ def test_qrels_have_preliminary_scores_by_a_key(split_challenge: Path, terminal:
     assert scores(split_challenge, terminal, "preliminary P@1") == expected(preliminary())
 
     edit(split_challenge, "split =", 'final = "rest"\nsplit =')
-    rest = [query for query in QUERIES if query not in preliminary()]
-    assert scores(split_challenge, terminal, "P@1") == expected(rest)
+    others = [query for query in QUERIES if query not in preliminary()]
+    assert scores(split_challenge, terminal, "P@1") == expected(others)
 
 
 def test_results_are_stored_with_the_means_of_the_split(
@@ -406,7 +407,7 @@ def test_another_key_gives_other_means(run_challenge: Path, terminal: Terminal) 
     assert rows(str(run_challenge / "scores.db"), f"SELECT count(*) FROM mean WHERE mask = '{mask}'") == [(len(HITS),)]
 
 
-@pytest.mark.parametrize("final", ["all", "rest"])
+@pytest.mark.parametrize("final", ["rest", *rest(["all"])])
 def test_cached_statistics_are_not_those_of_another_key(split_challenge: Path, terminal: Terminal, final: str) -> None:
     """The whole site is that of a new database, without the files that list events or count them."""
     edit(split_challenge, '"preliminary"', f'"final"\nfinal = "{final}"')
@@ -581,14 +582,14 @@ def test_split_makes_missing_keys_and_says_what_they_select(split_challenge: Pat
     new = split_challenge / "keys/new.key"
     assert (first.code, made) == (0, f"made {new}: keep it secret, and keep a copy of it until the key is revealed")
     assert second.out.splitlines() == lines
-    key = read_key(new)
+    key = read_split_key(new)
     keys = {"fourth": key, "third": key, "second": KEY, "main": KEY}
     for track, each in keys.items():
         count = len(preliminary_queries(each, "0.3", track, QUERIES))
         assert f"{track}: the key has the SHA-256 {hashlib.sha256(each).hexdigest()}" in lines
         assert f"{track}: {count} of 40 queries are preliminary" in lines
     assert len(lines) == 2 * len(keys)
-    assert read_key(split_challenge / "split.key") == KEY
+    assert read_split_key(split_challenge / "split.key") == KEY
     assert key.hex() not in first.out + first.err
 
 
@@ -642,7 +643,7 @@ def reveals(content: bytes) -> list[str]:
     return [name for name, secret in secrets.items() if secret.encode() in content] + ["raw"] * (KEY in content)
 
 
-@pytest.mark.parametrize("per_query", ["hidden", "public"])
+@pytest.mark.parametrize("per_query", ["public", *rest(["hidden"])])
 @pytest.mark.parametrize("stage", ["preliminary", "final"])
 def test_no_public_byte_has_the_key_or_a_query_before_it_is_revealed(
     split_challenge: Path, terminal: Terminal, stage: str, per_query: str

@@ -12,15 +12,15 @@ from typing import Any
 
 import pytest
 
-from scorer.board.build import ranked
+from scorer.board.build import in_order
 from scorer.board.site.folder import write
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import MergedTeam, Team, TeamChange, merges, set_teams, shown_names, teams
+from scorer.live.teams import MergedTeam, Team, TeamChange, merges, set_teams, team_names, teams
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
-from scorer.settings.loading import TEAMS_FILE, compared, read_challenge, read_teams
+from scorer.settings.loading import TEAMS_FILE, comparable_name, read_challenge, read_teams
 from scorer.settings.tracks import Challenge
 from scorer.store.events import Event
 from scorer.store.store import Store
@@ -309,7 +309,7 @@ def test_shown_names_differ_even_if_a_folder_imitates_a_display_name() -> None:
     """The display name then has the folder after it; folders keep their names."""
     states = {"a": Team(name="Best"), "b": Team(name="BEST"), "c": Team(name="ｃｏｐｙ")}
 
-    names = shown_names(("a", "b", "c", "copy", "x\udcff", "d", "BEST (b)"), states)
+    names = team_names(("a", "b", "c", "copy", "x\udcff", "d", "BEST (b)"), states)
 
     assert names == {
         "a": "Best",
@@ -320,7 +320,7 @@ def test_shown_names_differ_even_if_a_folder_imitates_a_display_name() -> None:
         "d": "d",
         "BEST (b)": "BEST (b)",
     }
-    assert len(set(map(compared, names.values()))) == len(names)
+    assert len(set(map(comparable_name, names.values()))) == len(names)
 
 
 # The commands, the record and the board
@@ -701,7 +701,7 @@ def test_an_excluded_row_is_last_even_without_a_score() -> None:
     out = replace(rows[0], team=replace(rows[0].team, status="withdrawn"))
     unscored = replace(rows[2], entry=None)
 
-    order = ranked([out, unscored, rows[1]], TrackInForce.of(declared.tracks[0]))
+    order = in_order([out, unscored, rows[1]], TrackInForce.of(declared.tracks[0]))
 
     assert [(row.team.name, row.rank, row.preliminary_rank) for row in order] == [
         ("b", 1, 1),

@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Callable
 from contextlib import closing
 from datetime import datetime, timedelta
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,7 @@ from scorer.files import FileBelow
 from scorer.organising import run
 from scorer.organising import scan as organising_scan
 from scorer.organising.bundles import export, import_bundle
-from scorer.organising.errata import apply, preview
+from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend
 from scorer.organising.run import plan
@@ -38,6 +39,7 @@ from tests.live_challenges import (
     ranking,
     stop_clock,
 )
+from tests.strategies import rest, some
 
 HOUR = timedelta(hours=1)
 MINUTE = timedelta(minutes=1)
@@ -124,7 +126,7 @@ def test_the_phase_of_the_last_look_decides(tmp_path: Path, look: datetime, stat
         ("quota = {per_day = 1}\ntrusted_times = true", "scored"),
     ],
 )
-@pytest.mark.parametrize("tables", [(), (ONE,)])
+@pytest.mark.parametrize("tables", [(ONE,), *rest([((),)])])
 def test_the_day_of_the_quota_counts_where_a_limit_is_by_day(
     tmp_path: Path, tables: tuple[str, ...], settings: str, state: str
 ) -> None:
@@ -149,7 +151,7 @@ def test_an_erratum_puts_trusted_times_into_force(tmp_path: Path) -> None:
     assert live.states()[BY_NAME] == "misdated"
 
     with live.store(END + 3 * HOUR) as store:
-        preview(live.challenge, store, live.track, executor_named("serial"))
+        preview_erratum(live.challenge, store, live.track, executor_named("serial"))
         apply(live.challenge, store, live.track, "Our server writes the names.", executor_named("serial"))
     live.run(END + 4 * HOUR)
     assert live.states()[BY_NAME] == "scored"
@@ -213,8 +215,13 @@ def beyond(live: Live) -> Callable[[], object]:
     return lambda: toml.write_text(text)
 
 
-@pytest.mark.parametrize("arrive", [hidden, under_another_name, linked, too_large, beyond])
-@pytest.mark.parametrize("before", [True, False])
+UNREADABLE = (hidden, under_another_name, linked, too_large, beyond)
+
+
+@pytest.mark.parametrize(
+    ("arrive", "before"),
+    some(product(UNREADABLE, (True, False)), *((each, True) for each in UNREADABLE), (hidden, False)),
+)
 def test_what_was_listed_before_the_close_keeps_its_time(
     tmp_path: Path, arrive: Callable[[Live], Callable[[], object]], before: bool
 ) -> None:

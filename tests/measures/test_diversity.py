@@ -63,7 +63,7 @@ def qrels(rows: Rows) -> str:
 
 def read(rows: Rows) -> Solution:
     """The rows as a solution."""
-    return Solution.of([memory.graded(judgements(rows), Findings())], Findings())
+    return Solution.of([memory.graded_of(judgements(rows), Findings())], Findings())
 
 
 def frame(rows: Rows) -> pd.DataFrame:
@@ -351,7 +351,7 @@ def test_an_iteration_that_does_not_vary_is_no_subtopic(iteration: str, tmp_path
     """The solution is the same as without, to the last byte that is stored, and scores are of one subtopic."""
     rows = [("q1", iteration, "a", 1), ("q1", iteration, "b", 2), ("q2", iteration, "a", 1)]
     (tmp_path / "x.qrels").write_text(qrels(rows))
-    plain = Solution.of([memory.graded({"q1": {"a": 1, "b": 2}, "q2": {"a": 1}}, Findings())], Findings())
+    plain = Solution.of([memory.graded_of({"q1": {"a": 1, "b": 2}, "q2": {"a": 1}}, Findings())], Findings())
 
     for solution in (Solution.read(tmp_path / "x.qrels"), read(rows)):
         assert solution.ideal.subtopics is None

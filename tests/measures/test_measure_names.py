@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import scorer.measures
 from scorer.errors import MeasureError, ScorerError
 from scorer.measures import KINDS, Kind, Measure, earlier, parse, parse_one, registry
-from scorer.measures.matched import Given
+from scorer.measures.matched import GivenValue
 from scorer.measures.names import in_version_1_0
 from tests.strategies import examples, matched, measures
 
@@ -196,7 +196,7 @@ def test_a_name_with_two_meanings_is_refused_also_in_a_track_with_cutoffs() -> N
 
 def test_a_map_of_gains_can_be_given_from_python() -> None:
     """As a mapping or as pairs, in any order; its name is read as the same measure."""
-    every: list[Given] = [{2: 9, 1: 3.5}, ((1.0, 3.5), (2.0, 9.0))]
+    every: list[GivenValue] = [{2: 9, 1: 3.5}, ((1.0, 3.5), (2.0, 9.0))]
     for gains in every:
         measure = registry.kind("nDCG").measure(10, {"gains": gains})
         assert str(measure) == "nDCG(gain={1:3.5,2:9})@10"

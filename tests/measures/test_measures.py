@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, Value, parse_one
+from scorer.measures import KINDS, Cutoff, Kind, Measure, Parameter, ParameterValue, parse_one
 from scorer.measures.graded import Whisker, relevance_curves
 from scorer.measures.matched import Floats, JudgedItems, Matched
 from tests import oracles
@@ -103,7 +103,7 @@ lists = examples(30)
 over_all_variants = examples(15)
 
 
-def values_tried(parameter: Parameter) -> tuple[Value, ...]:
+def values_tried(parameter: Parameter) -> tuple[ParameterValue, ...]:
     """All words that a parameter takes, two numbers if it takes numbers, and a map of gains if it takes one."""
     least, most = parameter.about.least, parameter.about.most
     numbers = (max(0.5, least), max(min(2.0, most), least)) if parameter.numeric else ()
@@ -114,7 +114,7 @@ def values_tried(parameter: Parameter) -> tuple[Value, ...]:
 MOST_COMBINATIONS = 12
 
 
-def combinations(kind: Kind) -> Iterator[tuple[Value, ...]]:
+def combinations(kind: Kind) -> Iterator[tuple[ParameterValue, ...]]:
     """All combinations of the parameters' values, or a selection of them if they are many."""
     every = list(product(*map(values_tried, kind.parameters)))
     usual = [parameter.default for parameter in kind.parameters]
@@ -142,7 +142,7 @@ AT_CUTOFF = {
 }
 
 
-def parameters_of(measure: Measure) -> dict[str, Value]:
+def parameters_of(measure: Measure) -> dict[str, ParameterValue]:
     """The parameters by name."""
     return dict(zip((each.name for each in measure.kind.parameters), measure.parameters, strict=True))
 
@@ -205,14 +205,14 @@ def test_a_measure_equals_its_oracle(kind: Kind, solution: Solution | Divided, s
     assert not differing(measures, scores_of(measures, matched(solution, submission)), expected)
 
 
-GAIN_MAPS: tuple[Value, ...] = (
+GAIN_MAPS: tuple[ParameterValue, ...] = (
     *(((0.0, 1.0), (1.0, 4.0)), ((0.0, 5.0),), ((-1.0, 2.0), (1.0, 4.0)), ((-1.0, 2.0), (0.0, 1.0))),
     ((-1.0, 0.0), (2.0, 0.0)),
 )
 """With gains for grades that are not positive."""
 
 
-def at_any_grade(parameter: Parameter) -> st.SearchStrategy[Value]:
+def at_any_grade(parameter: Parameter) -> st.SearchStrategy[ParameterValue]:
     """The values of a parameter that distinguish positive grades, 0, negative ones and unjudged items."""
     numbers = [-2.0, -1.0, 0.0, 0.3, 1.0, 5.0, parameter.about.least, parameter.about.most] if parameter.numeric else []
     allowed = [

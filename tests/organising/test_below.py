@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.files import BY_DESCRIPTOR, FileBelow, RefusedError, digest, files_in, is_regular
+from scorer.files import BY_DESCRIPTOR, FileBelow, UnsafePathError, digest, files_in, is_regular
 
 pytestmark = pytest.mark.skipif(not BY_DESCRIPTOR, reason="needs files that are opened relative to a folder")
 
@@ -56,7 +56,7 @@ def test_a_link_is_refused(case: str, root: Path) -> None:
     """Wherever it leads."""
     parts, make = LINKS[case]
     make(root)
-    with pytest.raises(RefusedError, match="a link; links are not followed"):
+    with pytest.raises(UnsafePathError, match="a link; links are not followed"):
         FileBelow(root, parts).open()
 
 
@@ -70,13 +70,13 @@ def listen(path: Path) -> None:
 def test_what_is_no_regular_file_is_refused(make: Callable[[Path], object], root: Path) -> None:
     """At once: opening a named pipe does not wait for a writer."""
     make(root / "odd")
-    with pytest.raises(RefusedError, match="not a regular file"):
+    with pytest.raises(UnsafePathError, match="not a regular file"):
         FileBelow(root, ("odd",)).open()
 
 
 def test_a_device_is_refused() -> None:
     """It is opened, which does nothing, and closed."""
-    with pytest.raises(RefusedError, match="not a regular file"):
+    with pytest.raises(UnsafePathError, match="not a regular file"):
         FileBelow(Path("/dev"), ("zero",)).open()
 
 
@@ -92,7 +92,7 @@ def test_a_folder_is_listed_without_following_links(root: Path) -> None:
     assert len(names) == 4
     assert {os.fsencode(name) for name in names} == {b"team", b"evil", b"caf\xe9", b"caf\\udce9"}
     (root / "folder").symlink_to(root / "team")
-    with pytest.raises(RefusedError, match="a link"):
+    with pytest.raises(UnsafePathError, match="a link"):
         list(FileBelow(root, ("folder",)).list())
 
 

@@ -15,7 +15,7 @@ from sqlalchemy import NullPool, create_engine, inspect
 
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle, write_bundle
-from scorer.verification.bundle import COMMENT_BYTES, DIRECTORY, EVENTS, MANIFEST, is_safe, opened_bundle
+from scorer.verification.bundle import COMMENT_BYTES, DIRECTORY, EVENT_ROWS, MANIFEST, is_safe, opened_bundle
 from tests.bundles import archive, edited, exported, members, parts, rich_challenge, sealed, with_manifest
 from tests.commands import Terminal
 from tests.live_challenges import day
@@ -259,13 +259,13 @@ SETTINGS = "challenge/challenge.toml"
 @pytest.mark.parametrize(
     ("name", "change", "message"),
     [
-        (EVENTS, lambda rows: rows.pop(2), "event 3 is missing"),
-        (EVENTS, lambda rows: rows.append(dict(rows[-1])), "this event is repeated"),
-        (EVENTS, lambda rows: rows.pop(), "found 12 events"),
-        (EVENTS, lambda rows: rows[0].update(track="other"), "its head is"),
-        (EVENTS, lambda rows: rows[0].update(body="{"), "line 1: not an event"),
-        (EVENTS, lambda rows: rows[0].pop("body"), "line 1: not an event"),
-        (EVENTS, lambda rows: rows[0].update(index="1"), "line 1: not an event"),
+        (EVENT_ROWS, lambda rows: rows.pop(2), "event 3 is missing"),
+        (EVENT_ROWS, lambda rows: rows.append(dict(rows[-1])), "this event is repeated"),
+        (EVENT_ROWS, lambda rows: rows.pop(), "found 12 events"),
+        (EVENT_ROWS, lambda rows: rows[0].update(track="other"), "its head is"),
+        (EVENT_ROWS, lambda rows: rows[0].update(body="{"), "line 1: not an event"),
+        (EVENT_ROWS, lambda rows: rows[0].pop("body"), "line 1: not an event"),
+        (EVENT_ROWS, lambda rows: rows[0].update(index="1"), "line 1: not an event"),
         ("tables/scorer_schema.jsonl", lambda rows: rows[0].update(salt="z"), "does not have the salt of one database"),
         ("tables/scorer_schema.jsonl", lambda rows: rows.clear(), "does not have the salt of one database"),
         ("tables/scorer_schema.jsonl", lambda rows: rows[0].update(revision=2**70), "revision is"),

@@ -18,14 +18,14 @@ from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
 from scorer.store.events import INVALID, body_of
 from scorer.store.schema import SCHEMA_VERSION
-from scorer.store.transfer import TABLES
-from scorer.verification.bundle import EVENTS, INDEX
+from scorer.store.transfer import BUNDLED_TABLES
+from scorer.verification.bundle import EVENT_ROWS, INDEX
 from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
 from tests.public_archives import END
 from tests.store import schema_5
 from tests.strategies import examples
 
-MEMBERS = (*(f"tables/{name}.jsonl" for name in TABLES), INDEX)
+MEMBERS = (*(f"tables/{name}.jsonl" for name in BUNDLED_TABLES), INDEX)
 
 VALUES: tuple[Any, ...] = (
     *(None, True, -1, 0, 1, 2**31, 2**63, 10**400, 0.5, float("nan"), float("inf")),
@@ -79,8 +79,8 @@ LOOKS = [
     for track in ("main", "lists")
 ]
 BUNDLE = Path(schema_5.__file__).parent / "challenge.zip"
-RECORDED = [{**json.loads(line), "log": None} for line in members(BUNDLE)[EVENTS].splitlines()]
-ADDED = {"tables/folder_look.jsonl": lines_of(LOOKS), EVENTS: lines_of(RECORDED)}
+RECORDED = [{**json.loads(line), "log": None} for line in members(BUNDLE)[EVENT_ROWS].splitlines()]
+ADDED = {"tables/folder_look.jsonl": lines_of(LOOKS), EVENT_ROWS: lines_of(RECORDED)}
 CONTENT = with_manifest({**members(BUNDLE), **ADDED}, schema=SCHEMA_VERSION)
 """Of the bundle of release 1.0.0, with a column that it did not have, and other looks."""
 
@@ -105,7 +105,7 @@ def check(draw: st.DataObject) -> None:
     name = draw.draw(st.sampled_from([name for name in MEMBERS if CONTENT[name]]), label="member")
     edit = partial(change, draw=draw)
     try:
-        bundle = rerecorded(CONTENT, edit) if name == EVENTS else edited(CONTENT, name, edit)
+        bundle = rerecorded(CONTENT, edit) if name == EVENT_ROWS else edited(CONTENT, name, edit)
     except (ValueError, LookupError, TypeError, AttributeError, OverflowError):
         return  # what the log of cannot be computed
     message = outcome(bundle)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.board.site.folder import MANIFEST
+from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.organising.run import plan
 from scorer.store.events import Event
@@ -120,7 +120,7 @@ def test_an_imported_challenge_goes_on_as_the_original_does(tmp_path: Path, new_
         run(live, day(28, 14))
         live.apply(day(28, 15))
         live.render(day(28, 16))
-        sites.append({name: text for name, text in tree(live.folder / "site").items() if name != MANIFEST})
+        sites.append({name: text for name, text in tree(live.folder / "site").items() if name != SITE_MANIFEST})
 
     assert record(original) == record(copy)
     assert log(original) == log(copy)

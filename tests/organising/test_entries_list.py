@@ -14,7 +14,7 @@ from typing import Any, get_args
 import pytest
 
 from scorer.board.reports.leaderboard import entry_values
-from scorer.live.entry import Admission, Outcome, Presence
+from scorer.live.entry import Admission, EntryOutcome, Presence
 from scorer.organising.render import listed_entries
 from scorer.organising.teams import record_teams
 from tests.commands import Terminal
@@ -63,7 +63,7 @@ def test_json_has_the_documented_structure(live: Live, terminal: Terminal) -> No
     assert [each["id"] for each in found] == sorted(each["id"] for each in found)
     for each in found:
         assert list(each) == KEYS
-        assert each["outcome"] in get_args(Outcome)
+        assert each["outcome"] in get_args(EntryOutcome)
         assert each["admission"] in get_args(Admission)
         assert each["presence"] in get_args(Presence)
         assert isinstance(each["counts"], bool)

@@ -25,7 +25,7 @@ import pytest
 
 from scorer.files import digest
 from scorer.scoring.executors import isolation
-from scorer.store.sidecar import SUBMISSIONS, Archive
+from scorer.store.sidecar import KEPT_SUBMISSIONS, Archive
 from tests.commands import Terminal, here, process
 from tests.databases import content, removed, unsalted
 from tests.hostile.test_machine import write_scattered
@@ -130,7 +130,7 @@ def assert_same(found: State, wanted: State, when: str) -> None:
 def assert_clean(folder: Path, temporary: Path) -> None:
     """Fail if a temporary file is left, or a copy of the solution or of a submission that is not complete."""
     assert list(temporary.iterdir()) == []
-    kept = Archive(folder / f"scores.db{SUBMISSIONS}", is_compressed=True)
+    kept = Archive(folder / f"scores.db{KEPT_SUBMISSIONS}", is_compressed=True)
     assert len(list(kept.folder.iterdir())) == len(kept.digests())
     assert [digest(kept.file(each)) for each in kept.digests()] == kept.digests()
     assert all(path.is_file() and len(path.name) == 64 for path in (folder / "scores.db.solutions").iterdir())

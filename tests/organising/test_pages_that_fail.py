@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from scorer.board.site import pages
-from scorer.board.site.folder import MANIFEST
+from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ScorerError
 from scorer.organising.run import update
 from scorer.organising.watch import RunLoop
@@ -85,7 +85,7 @@ def test_an_error_in_a_template_stops_only_the_page(live: Live) -> None:
     for path in ("main/embed.html", "main/index.html", "other/index.html", "index.html", "other/leaderboard.csv"):
         assert after[path] != before[path]
     assert b"birch" in after["other/index.html"]
-    assert "other/embed.html" in (live.folder / "site" / MANIFEST).read_text()
+    assert "other/embed.html" in (live.folder / "site" / SITE_MANIFEST).read_text()
     with pytest.raises(ScorerError, match=r"^other/embed\.html: "):  # also where nothing else has changed
         live.do(day(12, 13), update)
 

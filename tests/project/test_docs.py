@@ -15,7 +15,7 @@ import scorer
 from docs.examples import EXAMPLES
 from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
-from scorer.cli import COMMANDS, GROUPS
+from scorer.cli import COMMAND_GROUPS, COMMANDS
 from scorer.cli.evaluate import remarks
 from scorer.lists.reading.tables import COLUMNS
 from scorer.measures import KINDS, Kind, parse, parse_one
@@ -202,7 +202,7 @@ def test_every_command_is_documented() -> None:
     """The table of commands lists each command, in its group, and no other."""
     rows = re.findall(r"^\| (?:`scorer ([a-z_]+)|\*\*(.+?)\*\* \|)", page("commands.md"), re.MULTILINE)
 
-    expected = [part for title, commands in GROUPS.items() for part in (title, *commands)]
+    expected = [part for title, commands in COMMAND_GROUPS.items() for part in (title, *commands)]
     assert [command or group for command, group in rows] == expected
 
 
@@ -213,7 +213,7 @@ def test_the_help_and_the_sections_have_the_order_of_the_commands(terminal: Term
     sections = re.findall(r"^## ([a-z_]+)", page("commands.md"), re.MULTILINE)
 
     assert [command or group for command, group in listed] == [
-        part for title, commands in GROUPS.items() for part in (title, *commands)
+        part for title, commands in COMMAND_GROUPS.items() for part in (title, *commands)
     ]
     assert sections == [name for name in COMMANDS if name in sections]
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import scorer
 from scorer.cli import COMMANDS
-from scorer.store.log import KINDS
+from scorer.store.log import EVENT_KINDS
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.verification import bundle, log
 from tests.paths import ROOT
@@ -62,15 +62,15 @@ def surface() -> dict[str, Any]:
         "versions": {
             "leaderboard.json": read["properties"]["version"]["const"],
             "schema": SCHEMA_VERSION,
-            "bundle": bundle.VERSION,
-            "documents": log.VERSION,
+            "bundle": bundle.BUNDLE_VERSION,
+            "documents": log.READ_VERSION,
         },
         "names": {name: "class" if isinstance(value, type) else signature(value) for name, value in values.items()},
         "extras": sorted(project["optional-dependencies"]),
         "commands": {name: arguments(name) for name in COMMANDS},
         "exit codes": {name: list(command.exit_codes) for name, command in COMMANDS.items()},
         "leaderboard.json": sorted(set(keys(read))),
-        "events": sorted(KINDS[1] | KINDS[2]),
+        "events": sorted(EVENT_KINDS[1] | EVENT_KINDS[2]),
         "blocks": {name: sorted(set(found)) for name, found in blocks.items() if found},
     }
 

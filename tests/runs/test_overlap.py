@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 import scorer
-from scorer.cli.runs import DEFAULT as DEFAULT_IN_HELP
-from scorer.runs.overlap import DEFAULT, SIMILARITIES, Overlaps, lower_before, registry
+from scorer.cli.runs import DEFAULT_SIMILARITIES_TEXT as DEFAULT_IN_HELP
+from scorer.runs.overlap import DEFAULT_SIMILARITIES, SIMILARITIES, Overlaps, lower_before, similarity_registry
 from tests.commands import Terminal
 from tests.oracles_overlap import ORACLES
 from tests.paths import REAL_DATA
@@ -38,7 +38,7 @@ runs = st.dictionaries(st.sampled_from(["q1", "q2", "q3"]), lists, min_size=1).f
 
 def expected(name: str, first: Sequence[str], second: Sequence[str]) -> float:
     """The value of the oracle for two lists."""
-    measure = registry.parse_one(name)
+    measure = similarity_registry.parse_one(name)
     parameters = {each.name: value for each, value in zip(measure.kind.parameters, measure.parameters, strict=True)}
     k = measure.cutoff
     assert k is None or isinstance(k, int)
@@ -69,7 +69,7 @@ def test_every_measure_has_its_oracle() -> None:
     kinds = {kind.name for kind in SIMILARITIES}
 
     assert set(ORACLES) == kinds
-    assert {registry.parse_one(name).kind.name for name in NAMES} == kinds
+    assert {similarity_registry.parse_one(name).kind.name for name in NAMES} == kinds
 
 
 @examples(60)
@@ -210,7 +210,7 @@ def test_the_pair_must_exist() -> None:
     """A pair is named in the order of the runs."""
     found = scorer.overlap({"a": {"1": ["x"]}, "b": {"1": ["x"]}})
 
-    assert tuple(found["a", "b"].means) == DEFAULT == tuple(DEFAULT_IN_HELP.split(","))
+    assert tuple(found["a", "b"].means) == DEFAULT_SIMILARITIES == tuple(DEFAULT_IN_HELP.split(","))
     with pytest.raises(KeyError):
         found["b", "a"]
 

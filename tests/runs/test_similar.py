@@ -19,7 +19,7 @@ from scorer.board.reports.comparisons import similar_text
 from scorer.lists.solution import Solution
 from scorer.options import LEVEL
 from scorer.runs.aligned import Run
-from scorer.runs.similar import MOST_SAMPLED, RARITY, WIDTH, Alike, Shared, shared, similar, sketch
+from scorer.runs.similar import MOST_SAMPLED, RARITY, SKETCH_WIDTH, Alike, Shared, shared, similar, sketch
 from studies.copies import copies
 from tests.commands import here
 from tests.paths import REAL_DATA
@@ -108,7 +108,7 @@ def test_a_copy_is_found_among_unrelated_teams() -> None:
     without = similar(sketches(*map(run_of, (1, 2, 3, 1))), ["a", "b", "c", "d"])
     assert without[0].same_lists
     assert all(math.isnan(pair.p_value) for pair in without)
-    assert similar(np.zeros((0, WIDTH)), []) == []
+    assert similar(np.zeros((0, SKETCH_WIDTH)), []) == []
 
 
 @pytest.mark.parametrize("depth", [10, 100, 1000])

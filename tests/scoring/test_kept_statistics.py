@@ -25,7 +25,7 @@ from scorer.scoring.analysis.scores import TaskScores
 from scorer.scoring.statistics import all_pairs
 from scorer.scoring.statistics.all_pairs import Change, LargestOfAll, LargestOfEach, inverse_of
 from scorer.scoring.statistics.resampling import Sums
-from scorer.store.sidecar import STATISTICS, Sidecar
+from scorer.store.sidecar import KEPT_STATISTICS, Sidecar
 from tests.commands import here
 from tests.databases import changed
 from tests.live_challenges import START, stop_clock
@@ -220,7 +220,7 @@ def site_of(folder: Path) -> dict[str, bytes]:
 def from_nothing(folder: Path, copy: Path) -> dict[str, bytes]:
     """The site of a copy of a challenge without anything that is kept."""
     shutil.copytree(folder, copy)
-    shutil.rmtree(copy / f"scores.db{STATISTICS}", ignore_errors=True)
+    shutil.rmtree(copy / f"scores.db{KEPT_STATISTICS}", ignore_errors=True)
     changed(str(copy / "scores.db"), "DELETE FROM cached")
     assert here("render", copy).code == 0
     return site_of(copy)
@@ -304,7 +304,7 @@ def test_a_board_after_any_change_equals_one_from_nothing(folder: Path, tmp_path
 
 def test_the_sidecar_has_what_the_present_board_needs(folder: Path) -> None:
     """What is no longer used is deleted, also the parts that a killed process left; a render keeps the others."""
-    kept = folder / f"scores.db{STATISTICS}"
+    kept = folder / f"scores.db{KEPT_STATISTICS}"
     before = {path.name for path in kept.iterdir()}
     here("render", folder)  # which computes nothing, because all statistics are cached
     assert {path.name for path in kept.iterdir()} == before
@@ -326,21 +326,20 @@ def test_the_sidecar_has_what_the_present_board_needs(folder: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda stored: stored[:0],
-        lambda stored: stored[:20],
-        lambda stored: stored[:-8],
-        lambda stored: stored[:-1],
-        lambda stored: stored[:50] + bytes([stored[50] ^ 1]) + stored[51:],
-        lambda stored: b"\0" * len(stored),
+        pytest.param(lambda stored: stored[:0], id="empty"),
+        pytest.param(lambda stored: stored[:20], id="short", marks=pytest.mark.endurance),
+        pytest.param(lambda stored: stored[:-8], id="cut", marks=pytest.mark.endurance),
+        pytest.param(lambda stored: stored[:-1], id="cut within a number"),
+        pytest.param(lambda stored: stored[:50] + bytes([stored[50] ^ 1]) + stored[51:], id="another bit"),
+        pytest.param(lambda stored: b"\0" * len(stored), id="zeros", marks=pytest.mark.endurance),
     ],
-    ids=["empty", "short", "cut", "cut within a number", "another bit", "zeros"],
 )
 def test_a_damaged_sidecar_changes_nothing(
     damage: Callable[[bytes], bytes], folder: Path, with_a_new_team: dict[str, bytes]
 ) -> None:
     """Each file is damaged; the site is that of an undamaged one."""
     add(folder)
-    for path in (folder / f"scores.db{STATISTICS}").iterdir():
+    for path in (folder / f"scores.db{KEPT_STATISTICS}").iterdir():
         path.write_bytes(damage(path.read_bytes()))
 
     answer = here("run", folder)
@@ -352,7 +351,7 @@ def test_a_damaged_sidecar_changes_nothing(
 def test_a_foreign_sidecar_changes_nothing(folder: Path, with_a_new_team: dict[str, bytes], tmp_path: Path) -> None:
     """The files of another challenge, of another key, and a file in place of the folder."""
     add(folder)
-    kept = folder / f"scores.db{STATISTICS}"
+    kept = folder / f"scores.db{KEPT_STATISTICS}"
     names = sorted(path.name for path in kept.iterdir())
     contents = [(kept / name).read_bytes() for name in names]
     for name, content in zip(names, contents[1:] + contents[:1], strict=True):
@@ -372,7 +371,7 @@ def test_a_foreign_sidecar_changes_nothing(folder: Path, with_a_new_team: dict[s
 
 def test_a_sidecar_returns_what_it_stored(tmp_path: Path) -> None:
     """Under its key only."""
-    sidecar = Sidecar(tmp_path / f"scores.db{STATISTICS}")
+    sidecar = Sidecar(tmp_path / f"scores.db{KEPT_STATISTICS}")
     assert sidecar.load("a") is None
     sidecar.save("a", np.arange(3.0))
     sidecar.save("b", np.zeros(0))

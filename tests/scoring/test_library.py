@@ -27,8 +27,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
-from scorer.lists.reading.memory import Table
-from scorer.measures import DEFAULT
+from scorer.lists.reading.memory import PyarrowTable
+from scorer.measures import DEFAULT_MEASURES
 from scorer.scoring.evaluation import several
 from tests.commands import command, here
 from tests.seeded_challenge import SETTINGS, write_challenge
@@ -200,14 +200,14 @@ def test_types_distinguish_one_submission_and_several(file: Path) -> None:
     assert_type(scorer.evaluate(SOLUTION, {"a": str(file)}), scorer.Evaluations)
     assert_type(scorer.evaluate(SOLUTION, {"a": LISTS, "b": by_query}), scorer.Evaluations)
     assert_type(scorer.evaluate(SOLUTION, {"a": frame(), "b": file}), scorer.Evaluations)
-    assert_type(scorer.fuse([SCORES, SCORES]), Table)
+    assert_type(scorer.fuse([SCORES, SCORES]), PyarrowTable)
     assert_type(scorer.Solution.read(SOLUTION), scorer.Solution)
 
 
 def test_default_measures_are_computed_if_none_is_named() -> None:
     """For one submission and for several."""
-    assert tuple(scorer.evaluate(SOLUTION, LISTS)) == DEFAULT
-    assert tuple(scorer.evaluate(SOLUTION, {"a": LISTS})["a"]) == DEFAULT
+    assert tuple(scorer.evaluate(SOLUTION, LISTS)) == DEFAULT_MEASURES
+    assert tuple(scorer.evaluate(SOLUTION, {"a": LISTS})["a"]) == DEFAULT_MEASURES
 
 
 # Spellings

@@ -282,6 +282,7 @@ def test_an_end_allows_for_scores_that_a_sample_lacks() -> None:
 
 
 @pytest.mark.skipif(not REAL_DATA.exists(), reason=f"real data not found: {REAL_DATA} (SCORER_REAL_DATA names it)")
+@pytest.mark.endurance
 def test_intervals_of_real_runs_are_hardly_wider_than_without_that_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of AP on TREC 2003 Robust and on OHSUMED, over all queries: by at most 10 % on average."""
     robust, ohsumed = REAL_DATA / "trec2003_robust", Ohsumed.read(REAL_DATA / "ohsumed_letor")
@@ -295,9 +296,9 @@ def test_intervals_of_real_runs_are_hardly_wider_than_without_that_bound(monkeyp
     ]
     for of_collection in results:
         scores = np.array([list(each.per_query["AP"]) for each in of_collection if each.per_query is not None])
-        monkeypatch.setattr(resampling, "RARE", 0.05)
+        monkeypatch.setattr(resampling, "_RARE", 0.05)
         low, high = mean_intervals(scores).T
-        monkeypatch.setattr(resampling, "RARE", -1.0)
+        monkeypatch.setattr(resampling, "_RARE", -1.0)
         before, after = mean_intervals(scores).T
         assert 1 <= ((high - low) / (after - before)).mean() < 1.1
 

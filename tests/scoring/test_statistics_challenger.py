@@ -1,4 +1,7 @@
-"""The statistics equal the numbers of R's challengeR, base R and boot, on challengeR's own example and on TREC runs."""
+"""The bootstrap equals that of R's challengeR and boot from the same draws.
+
+tests/board/test_report.py compares the rankings, the tests of pairs and the agreement of rules with R.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,18 @@ import pytest
 
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics.all_pairs import ExactSums
-from scorer.scoring.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
 from scorer.scoring.statistics.rankings import (
-    RULES,
-    Ranking,
-    consensus,
-    footrule,
+    RANKING_RULES,
     rank_frequencies,
     rank_quantiles,
-    ranked,
+    ranks_of,
     resampled_taus,
-    tau_b,
 )
 from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means
 from tests import challenger
-from tests.challenger import ALGORITHMS, TASKS, drawn, listed, matrix, reference, table
+from tests.challenger import ALGORITHMS, drawn, listed, reference, table
 
 pytestmark = [challenger.needs_challenger, pytest.mark.real_data]
-
-
-@cache
-def ranking(task: str, rule: str) -> Ranking:
-    """The ranking of a task of the example."""
-    return RULES[rule](table(task)[1])
 
 
 def counts(draws: Ints, cases: int) -> Floats:
@@ -49,122 +41,16 @@ def with_missing(value: float) -> tuple[list[str], Floats]:
     return algorithms, scores
 
 
-# Rankings
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("task", TASKS)
-def test_rankings_are_those_of_challenger(task: str, rule: str) -> None:
-    """By every rule; the worst case has five means that are equal, which sums in another order would separate."""
-    expected = reference()["D1"]["rules"][challenger.RULES[rule]][task]
-
-    assert ranking(task, rule).ranks.tolist() == listed(expected["rank"], ALGORITHMS)
-    assert ranking(task, rule).values == pytest.approx(listed(expected["value"], ALGORITHMS), rel=1e-14)
-
-
-@pytest.mark.parametrize("rule", ["mean", "median"])
-def test_rankings_of_trec_runs_are_those_of_challenger(rule: str) -> None:
-    """17 runs and 100 topics."""
-    algorithms, scores = table("robust2003", "d2.csv")
-    expected = reference()["D2"]["rules"][challenger.RULES[rule]]["robust2003"]
-
-    found = RULES[rule](scores)
-
-    assert found.ranks.tolist() == listed(expected["rank"], algorithms)
-    assert found.values == pytest.approx(listed(expected["value"], algorithms), rel=1e-14)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize(("treatment", "value"), [("na_treat_0", 0.0), ("na_treat_na.rm", np.nan)])
-def test_a_missing_value_is_replaced_or_left_out_as_by_challenger(treatment: str, value: float, rule: str) -> None:
-    """NaN is left out, as with na.rm."""
-    algorithms, scores = with_missing(value)
-    expected = reference()["D1_NA"][treatment]["rules"][challenger.RULES[rule]]["c_random"]
-
-    found = RULES[rule](scores)
-
-    assert found.ranks.tolist() == listed(expected["rank"], algorithms)
-    assert found.values == pytest.approx(listed(expected["value"], algorithms), rel=1e-14)
-
-
 def test_missing_values_rank_last_as_in_challenger() -> None:
     """One rank after the last one that a value has."""
     examples = [each for each in reference()["D1_NA"]["rankNA2_examples"] if each["ties"] == "min"]
 
     assert len(examples) == 3
     for each in examples:
-        assert ranked(np.array(each["x"], dtype=np.float64)).tolist() == each["rank"]
+        assert ranks_of(np.array(each["x"], dtype=np.float64)).tolist() == each["rank"]
     expected = reference()["D1_NA"]["no_na_treat"]["rankThenMean"]["c_random"]
     algorithms, scores = with_missing(np.nan)
-    assert ranked(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
-
-
-# Tests of pairs
-
-
-@pytest.mark.parametrize(
-    ("data", "task", "file"), [*(("D1", task, "d1.csv") for task in TASKS), ("D2", "robust2003", "d2.csv")]
-)
-def test_wilcoxon_matrices_are_those_of_r(data: str, task: str, file: str) -> None:
-    """One-sided, with the normal approximation and the correction for continuity, and Holm's correction."""
-    algorithms, scores = table(task, file)
-    expected = reference()[data]["pairwise_tests"][task]["wilcoxon_one_sided"]
-
-    found = wilcoxon_greater(scores)
-
-    np.testing.assert_allclose(found, matrix(expected["p"], algorithms), rtol=1e-12)
-    adjusted = matrix(expected["p_holm_all_ordered_pairs"], algorithms)
-    np.testing.assert_allclose(holm_matrix(found, ordered=True), adjusted, rtol=1e-12)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_t_matrices_are_those_of_r(task: str) -> None:
-    """Two-sided, and Holm's correction over unordered pairs."""
-    algorithms, scores = table(task)
-    expected = reference()["D1"]["pairwise_tests"][task]["t_test_two_sided"]
-
-    found = t_test(scores)
-
-    np.testing.assert_allclose(found, matrix(expected["p"], algorithms), rtol=1e-12)
-    adjusted = matrix(expected["p_holm_unordered_pairs"], algorithms)
-    np.testing.assert_allclose(holm_matrix(found, ordered=False), adjusted, rtol=1e-12)
-
-
-def test_pairs_with_a_missing_value_are_tested_over_the_cases_of_both() -> None:
-    """As R does with na.rm."""
-    algorithms, scores = with_missing(np.nan)
-    expected = reference()["D1_NA"]["na_treat_na.rm"]["pairwise_tests"]["c_random"]
-
-    wilcoxon = matrix(expected["wilcoxon_one_sided"]["p"], algorithms)
-    np.testing.assert_allclose(wilcoxon_greater(scores), wilcoxon, rtol=1e-12)
-    np.testing.assert_allclose(t_test(scores), matrix(expected["t_test_two_sided"]["p"], algorithms), rtol=1e-12)
-
-
-# Agreement
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_agreement_of_rules_is_that_of_challenger(task: str) -> None:
-    """Kendall's tau-b, undefined for a ranking with only ties, and Spearman's footrule."""
-    expected = reference()["D1"]["rule_agreement"][task]
-
-    for one, its in challenger.RULES.items():
-        for other, others in challenger.RULES.items():
-            ranks = ranking(task, one).ranks, ranking(task, other).ranks
-            tau = expected["kendall_tau_b"][its][others]
-            assert tau_b(*ranks) == pytest.approx(np.nan if tau is None else tau, abs=1e-14, nan_ok=True)
-            assert footrule(*ranks) == expected["spearman_footrule"][its][others]
-
-
-@pytest.mark.parametrize("rule", RULES)
-def test_consensus_is_that_of_challenger(rule: str) -> None:
-    """The mean of the ranks of the three tasks, where equal ranks count as their mean."""
-    expected = reference()["D1"]["consensus_euclidean"][challenger.RULES[rule]]
-
-    found = consensus(np.array([ranking(task, rule).ranks for task in TASKS]))
-
-    assert found == pytest.approx(listed(expected["value"], ALGORITHMS), rel=1e-14)
-    assert ranked(-found).tolist() == listed(expected["rank_min_of_value"], ALGORITHMS)
+    assert ranks_of(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
 
 
 # Bootstrap, with R's own draws
@@ -176,7 +62,7 @@ def replayed(task: str) -> tuple[Floats, Ints]:
     scores = table(task)[1]
     draws = drawn(f"challengeR_d1_{task}_seed1") - 1
     means = ExactSums(scores, most=scores.shape[1]).means(counts(draws, scores.shape[1]))
-    return means, ranked(means)
+    return means, ranks_of(means)
 
 
 def test_ranks_of_the_means_of_resamples_are_those_of_challenger() -> None:
@@ -204,8 +90,8 @@ def resampled_by(rule: str, cases: Ints, values: Floats) -> Ints:
     """Ranks by a rule in a resample, as challengeR computes them."""
     if rule.startswith("wins"):
         # Its tests see each case that is drawn once.
-        return RULES[rule](values[:, np.unique(cases)]).ranks
-    return RULES[rule](values[:, cases]).ranks
+        return RANKING_RULES[rule](values[:, np.unique(cases)]).ranks
+    return RANKING_RULES[rule](values[:, cases]).ranks
 
 
 @pytest.mark.parametrize(("rule", "resamples"), [("median", 1000), ("wins", 60), ("wins-holm", 60)])
@@ -242,7 +128,7 @@ def test_summaries_of_resampled_ranks_are_those_of_challenger(task: str) -> None
     quantiles = [[each["q025"], each["median"], each["q975"]] for each in summaries]
     assert rank_quantiles(ranks).tolist() == quantiles
     assert rank_frequencies(ranks)[:, 0] == pytest.approx([each["freq_rank1"] for each in summaries], abs=0.0021)
-    taus = resampled_taus(ranks, RULES["mean"](table(task)[1]).ranks)
+    taus = resampled_taus(ranks, RANKING_RULES["mean"](table(task)[1]).ranks)
     summary = expected["kendall_tau_b_with_whole"]
     assert np.isnan(taus).sum() == summary["n_undefined"]
     if summary["n_undefined"] < len(taus):
@@ -254,7 +140,7 @@ def test_our_resamples_give_the_rank_frequencies_of_challenger() -> None:
     """Within four standard errors of both."""
     expected = reference()["bootstrap_ranks"]["D1"]["meanThenRank"]["c_random"]["challengeR_10000"]["algorithms"]
 
-    found = rank_frequencies(ranked(resampled_means(table("c_random")[1])))
+    found = rank_frequencies(ranks_of(resampled_means(table("c_random")[1])))
 
     for at, algorithm in enumerate(ALGORITHMS):
         error = 4 * 2**0.5 * (0.25 / 10_000) ** 0.5

@@ -34,8 +34,8 @@ OF_SUBMISSIONS: dict[str, Callable[[Floats], Floats]] = {
         np.clip(rankings.means(scores), 0, 1)[None], resampling.mean_intervals(np.clip(scores, 0, 1))[None], np.ones(1)
     ),
     "means": rankings.means,
-    "mean": lambda scores: rankings.RULES["mean"](scores).values,
-    "median": lambda scores: rankings.RULES["median"](scores).values,
+    "mean": lambda scores: rankings.RANKING_RULES["mean"](scores).values,
+    "median": lambda scores: rankings.RANKING_RULES["median"](scores).values,
 }
 """Numbers about one submission, [submission, ...]."""
 
@@ -70,24 +70,24 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "holm": lambda scores: paired_tests.holm(scores.ravel()),
     "holm_matrix": lambda scores: paired_tests.holm_matrix(paired_tests.t_test(scores), ordered=False),
     "randomised_tukey": lambda scores: paired_tests.randomised_tukey(scores, 40),
-    "mean rank": rankings.RULES["mean-rank"],
-    "median rank": rankings.RULES["median-rank"],
+    "mean rank": rankings.RANKING_RULES["mean-rank"],
+    "median rank": rankings.RANKING_RULES["median-rank"],
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
-    "ranked": rankings.ranked,
+    "ranked": rankings.ranks_of,
     "values_of_track": lambda scores: [rankings.values_of_track(scores.T, rule) for rule in get_args(OverallRule)],
-    "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranked(scores.T)),
-    "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranked(resampling.resampled_means(scores, 9))),
+    "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranks_of(scores.T)),
+    "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranks_of(resampling.resampled_means(scores, 9))),
     "resampled_taus": lambda scores: rankings.resampled_taus(
-        rankings.ranked(resampling.resampled_means(scores, 9)), rankings.RULES["mean"](scores).ranks
+        rankings.ranks_of(resampling.resampled_means(scores, 9)), rankings.RANKING_RULES["mean"](scores).ranks
     ),
     "tau_b": lambda scores: rankings.tau_b(
-        rankings.RULES["mean"](scores).ranks, rankings.RULES["median"](scores).ranks
+        rankings.RANKING_RULES["mean"](scores).ranks, rankings.RANKING_RULES["median"](scores).ranks
     ),
     "footrule": lambda scores: rankings.footrule(
-        rankings.RULES["mean"](scores).ranks, rankings.RULES["median"](scores).ranks
+        rankings.RANKING_RULES["mean"](scores).ranks, rankings.RANKING_RULES["median"](scores).ranks
     ),
-    "consensus": lambda scores: rankings.consensus(rankings.ranked(scores.T)),
+    "consensus": lambda scores: rankings.consensus(rankings.ranks_of(scores.T)),
     "mean_moves": lambda scores: rankings.mean_moves(
         rankings.split_means(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9)
     ),
@@ -196,8 +196,11 @@ def test_a_submission_without_scores_decides_nothing_and_changes_nothing(scores:
     assert (ours.marginal[-1] == 1).all()
     assert ours.simultaneous[:-1, :-1].tolist() == other.simultaneous.tolist()
     assert ours.critical == other.critical
-    assert rankings.RULES["mean"](added).ranks[:-1].tolist() == rankings.RULES["mean"](scores).ranks.tolist()
-    assert rankings.RULES["mean"](added).ranks[-1] == rankings.RULES["mean"](added).ranks.max()
+    assert (
+        rankings.RANKING_RULES["mean"](added).ranks[:-1].tolist()
+        == rankings.RANKING_RULES["mean"](scores).ranks.tolist()
+    )
+    assert rankings.RANKING_RULES["mean"](added).ranks[-1] == rankings.RANKING_RULES["mean"](added).ranks.max()
     assert np.isnan(paired_tests.randomised_tukey(added, 40)[-1]).all()
 
 
@@ -211,7 +214,7 @@ def test_queries_without_any_score_change_no_decision(scores: Floats, data: st.D
     for name in ("wilcoxon_greater", "t_test", "effect_sizes", "outcomes"):
         # An effect that is 0 may be computed as one rounding error.
         np.testing.assert_allclose(OF_PAIRS[name](added), OF_PAIRS[name](scores), rtol=1e-12, atol=1e-12)
-    for rule, by_rule in rankings.RULES.items():
+    for rule, by_rule in rankings.RANKING_RULES.items():
         assert by_rule(added).ranks.tolist() == by_rule(scores).ranks.tolist(), rule
 
 

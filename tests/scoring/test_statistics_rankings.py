@@ -13,7 +13,7 @@ from scipy import stats
 
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.scoring.statistics.rankings import (
-    RULES,
+    RANKING_RULES,
     by_wins,
     consensus,
     footrule,
@@ -22,8 +22,8 @@ from scorer.scoring.statistics.rankings import (
     rank_frequencies,
     rank_quantiles,
     rank_ranges,
-    ranked,
     ranking,
+    ranks_of,
     resampled_taus,
     separable_from_leaders,
     split_means,
@@ -63,13 +63,13 @@ rankings_of_five = st.lists(st.integers(1, 5), min_size=5, max_size=5).map(np.ar
 )
 def test_the_highest_value_has_rank_1(values: list[float], ranks: list[int]) -> None:
     """Equal values share the best rank, also if they differ by rounding; NaN is one after the last."""
-    assert ranked(np.array(values, dtype=np.float64)).tolist() == ranks
+    assert ranks_of(np.array(values, dtype=np.float64)).tolist() == ranks
 
 
 @given(score_tables())
 def test_ranks_are_those_of_each_row(scores: Floats) -> None:
     """1 plus the number of higher values."""
-    found = ranked(scores)
+    found = ranks_of(scores)
 
     for row, ranks in zip(scores, found, strict=True):
         for value, rank in zip(row, ranks, strict=True):
@@ -92,25 +92,30 @@ def test_frequencies_count_the_ranks_of_resamples() -> None:
 # Rules
 
 
-@given(score_tables(missing=False), st.sampled_from(list(RULES)))
+@given(score_tables(missing=False), st.sampled_from(list(RANKING_RULES)))
 def test_rules_rank_submissions_in_any_order_in_the_same_way(scores: Floats, rule: str) -> None:
     """A ranking of reversed submissions is reversed; ranks follow the values."""
-    found, reversed_ = RULES[rule](scores), RULES[rule](scores[::-1])
+    found, reversed_ = RANKING_RULES[rule](scores), RANKING_RULES[rule](scores[::-1])
 
     assert reversed_.ranks.tolist() == found.ranks[::-1].tolist()
     sign = -1 if rule in ("mean-rank", "median-rank") else 1
-    assert found.ranks.tolist() == ranked(sign * found.values).tolist()
+    assert found.ranks.tolist() == ranks_of(sign * found.values).tolist()
 
 
 def test_rules_rank_by_their_values() -> None:
     """On three queries."""
     scores = np.array([[1.0, 0.1, 0.1], [0.2, 0.2, 0.3], [0.1, 0.2, 0.2]])
 
-    assert RULES["mean"](scores).values == pytest.approx([0.4, 0.7 / 3, 0.5 / 3])
-    assert RULES["median"](scores).values.tolist() == [0.1, 0.2, 0.2]
-    assert RULES["mean-rank"](scores).values == pytest.approx([7 / 3, 4 / 3, 2])
-    assert RULES["median-rank"](scores).values.tolist() == [3, 1, 2]
-    assert [RULES[rule](scores).ranks.tolist() for rule in RULES][:4] == [[1, 2, 3], [3, 1, 1], [3, 1, 2], [3, 1, 2]]
+    assert RANKING_RULES["mean"](scores).values == pytest.approx([0.4, 0.7 / 3, 0.5 / 3])
+    assert RANKING_RULES["median"](scores).values.tolist() == [0.1, 0.2, 0.2]
+    assert RANKING_RULES["mean-rank"](scores).values == pytest.approx([7 / 3, 4 / 3, 2])
+    assert RANKING_RULES["median-rank"](scores).values.tolist() == [3, 1, 2]
+    assert [RANKING_RULES[rule](scores).ranks.tolist() for rule in RANKING_RULES][:4] == [
+        [1, 2, 3],
+        [3, 1, 1],
+        [3, 1, 2],
+        [3, 1, 2],
+    ]
 
 
 def test_wins_are_shares_of_the_other_submissions() -> None:
@@ -118,13 +123,13 @@ def test_wins_are_shares_of_the_other_submissions() -> None:
     scores = ladder(4, 40, 2.0)
 
     for rule in ("wins", "wins-holm"):
-        assert RULES[rule](scores).values == pytest.approx([1, 2 / 3, 1 / 3, 0])
+        assert RANKING_RULES[rule](scores).values == pytest.approx([1, 2 / 3, 1 / 3, 0])
     assert by_wins(np.array([[NAN, 0.05], [0.95, NAN]])).values.tolist() == [1, 0]
 
 
 def test_a_single_submission_has_no_share_of_wins() -> None:
     """NaN; its rank is 1."""
-    found = RULES["wins"](np.ones((1, 5)))
+    found = RANKING_RULES["wins"](np.ones((1, 5)))
 
     assert np.isnan(found.values).all()
     assert found.ranks.tolist() == [1]
@@ -138,7 +143,7 @@ def test_equal_sums_in_another_order_are_equal_means() -> None:
 
     assert len(set(np.cumsum(scores, axis=1)[:, -1].tolist())) > 1
     assert len(set(means(scores).tolist())) == 1
-    assert RULES["mean"](scores).ranks.tolist() == [1] * 6
+    assert RANKING_RULES["mean"](scores).ranks.tolist() == [1] * 6
 
 
 def test_means_that_are_rounded_already_can_be_ranked() -> None:
@@ -204,7 +209,7 @@ def test_a_tier_reaches_down_to_the_last_that_is_not_worse_than_its_leader() -> 
 def test_ranks_ranges_and_tiers_never_contradict(scores: Floats, level: float) -> None:
     """They come from the same decisions, which agree with the order of the means."""
     better = sign_flips(scores, 99, level=level).better()
-    ranges, ranks = rank_ranges(better), RULES["mean"](scores).ranks
+    ranges, ranks = rank_ranges(better), RANKING_RULES["mean"](scores).ranks
     found = tiers(ranks, better)
 
     assert (ranges[:, 0] <= ranks).all()

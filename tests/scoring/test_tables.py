@@ -11,10 +11,10 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from scorer.cli.reports import LARGEST
+from scorer.cli.reports import LARGEST_VALUE
 from scorer.errors import ScorerError, TableError
 from scorer.scoring.analysis.kept import Task, without_missing
-from scorer.scoring.analysis.tables import MISSING, read_table
+from scorer.scoring.analysis.tables import MISSING_VALUES, read_table
 from tests.commands import Terminal
 from tests.values import HEAD, csv, table
 
@@ -69,7 +69,7 @@ def test_a_parquet_file_is_read(tmp_path: Path, kind: str) -> None:
     assert plain(read_table(file)) == EXPECTED
 
 
-@pytest.mark.parametrize("word", MISSING)
+@pytest.mark.parametrize("word", MISSING_VALUES)
 def test_a_missing_value_is_nan(tmp_path: Path, word: str) -> None:
     """Written as R, pandas and databases write it, in upper or lower case."""
     (task,) = read_table(table(tmp_path, [*ROWS, ("t", "a", "3", word.upper()), ("t", "b", "3", "1")]))
@@ -201,6 +201,6 @@ def test_an_algorithm_without_any_value_is_an_error(tmp_path: Path) -> None:
 
 def test_the_limit_of_values_is_the_same_in_the_help(tmp_path: Path) -> None:
     """The number that replaces missing values may be as large as the values of a table."""
-    (task,) = read_table(table(tmp_path, [("t", "a", "1", repr(LARGEST))]))
+    (task,) = read_table(table(tmp_path, [("t", "a", "1", repr(LARGEST_VALUE))]))
 
-    assert task.values.tolist() == [[LARGEST]]
+    assert task.values.tolist() == [[LARGEST_VALUE]]

@@ -82,15 +82,15 @@ class TestTurns:
     def test_jobs_in_processes_are_begun_only_while_it_goes_on(self) -> None:
         """Those that are begun are completed."""
         done: list[int] = []
-        answers = isolated(_twice, 2, list(range(50)), Limits(), count=2, go_on=lambda: len(done) < 5)
+        answers = isolated(_twice, 2, list(range(20)), Limits(), count=2, go_on=lambda: len(done) < 5)
         for _, answer in answers:
             assert isinstance(answer, int)
             done.append(answer)
         assert 5 <= len(done) <= 8
 
     def test_a_new_team_is_scored_before_the_queue_of_another(self, found: Served) -> None:
-        """While the loop runs: the queue has 200 files, and the next slice begins with each team's first one."""
-        for number in range(200):
+        """While the loop runs: the queue has 60 files, and the next slice begins with each team's first one."""
+        for number in range(60):
             found.accept("amber", different(number))
         slow = Slow()
         with looping(found, slow):
@@ -98,7 +98,7 @@ class TestTurns:
             found.accept("brass", POOR)
             until(lambda: any(path.parent.name == "brass" for path in slow.scored))
         teams = [path.parent.name for path in slow.scored]
-        assert teams.index("brass") < 150
+        assert teams.index("brass") < 50
 
     def test_what_failed_before_comes_last(self, found: Served) -> None:
         """It may have taken all the time that a file may take."""
@@ -244,7 +244,7 @@ def test_runs_render_when_the_site_would_change_and_follow_decisions(found: Serv
 def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
     """The next run goes on at once."""
     monkeypatch.setattr("scorer.organising.watch.SLICE_OF_RUN", 0.1)
-    for number in range(40):
+    for number in range(10):
         found.live.put(f"amber/{number}.txt", different(number), found.now)
     done: list[str] = []
     rendered: list[int] = []
@@ -257,11 +257,11 @@ def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: 
     thread = threading.Thread(target=loop)
     thread.start()
     try:
-        until(lambda: len(done) == 40)
+        until(lambda: len(done) == 10)
     finally:
         loop.stopped.set()
         thread.join()
-    assert [count for count in rendered if 0 < count < 40]
+    assert [count for count in rendered if 0 < count < 10]
 
 
 def _amended(found: Served, index: int) -> dict[str, str]:

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import SERVICE
-from scorer.live.teams import sha256_of
+from scorer.live.teams import token_digest
 from scorer.organising.phases import extend
 from scorer.organising.picks import pick, withdraw_entry
 from scorer.service.accepting import RefusedError
@@ -104,7 +104,7 @@ class Deliveries(RuleBasedStateMachine):
     @rule(team=st.sampled_from(TEAMS))
     def revoke_during_an_upload(self, team: str) -> None:
         """The token ends before the file is recorded."""
-        sha256 = sha256_of(self.found.headers(team)["Authorization"].split()[1])
+        sha256 = token_digest(self.found.headers(team)["Authorization"].split()[1])
         self.found.revoke(team)
         del self.found.tokens[team]
         before = len(self.found.live.events("arrival"))

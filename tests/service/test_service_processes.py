@@ -29,6 +29,7 @@ from tests.commands import RUN, command, here, process
 from tests.databases import site_content, without_log
 from tests.live_challenges import GOOD, OTHER, POOR, Live
 from tests.served import at_place
+from tests.strategies import rest, some
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
@@ -66,11 +67,6 @@ STEPS = {
     "when it has its name": "scorer.service.accepting:move:after",
     "before the answer": "scorer.service.app:accepted_document:before",
 }
-
-
-SOME = ("when it is recorded", "before the answer")
-REST = pytest.mark.endurance
-"""Of the other steps."""
 
 
 def challenge(folder: Path, place: str = "scores.db") -> Path:
@@ -178,7 +174,7 @@ def calm(tmp_path_factory: pytest.TempPathFactory) -> list[dict[str, Any]]:
 class TestKilled:
     """`kill -9` of the server at every step of a delivery."""
 
-    @pytest.mark.parametrize("step", [step if step in SOME else pytest.param(step, marks=REST) for step in STEPS])
+    @pytest.mark.parametrize("step", some(STEPS, "when it is recorded"))
     def test_the_same_delivery_again_is_one_entry(
         self, tmp_path: Path, place: str, step: str, calm: list[dict[str, Any]]
     ) -> None:
@@ -200,19 +196,7 @@ class TestKilled:
         assert here("run", folder).code == 0
         assert board(folder) == calm
 
-    def test_the_loops_end_with_a_server_that_is_killed(self, tmp_path: Path) -> None:
-        """However it ends."""
-        folder = challenge(tmp_path / "live")
-        with serving(folder) as server:
-            children = psutil.Process(server.process.pid).children(recursive=True)
-            until(lambda: psutil.Process(server.process.pid).children(recursive=True))
-            time.sleep(2)
-            children = psutil.Process(server.process.pid).children(recursive=True)
-            assert children
-            server.process.kill()
-        until(lambda: not [child for child in children if child.is_running() and child.status() != "zombie"])
-
-    def test_a_loop_that_is_killed_is_started_again(self, tmp_path: Path) -> None:
+    def test_a_loop_that_is_killed_is_started_again_and_ends_with_a_killed_server(self, tmp_path: Path) -> None:
         """What was handed in meanwhile is scored."""
         folder = challenge(tmp_path / "live")
         token, delivery = token_of(folder), str(uuid.uuid4())
@@ -224,28 +208,34 @@ class TestKilled:
             assert server.put(token, delivery, GOOD)[0] == 201
             path = f"/api/v1/tracks/main/entries/{delivery}"
             until(lambda: server.request("GET", path, token)[1]["outcome"] == "scored")
+            children = psutil.Process(server.process.pid).children(recursive=True)
+            assert children
+            server.process.kill()
+        until(lambda: not [child for child in children if child.is_running() and child.status() != "zombie"])
 
 
 def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
-    """By the loops of the service; a file that arrives in the folder is scored, too, and a bad one delays no other."""
-    folder = challenge(tmp_path / "live")
+    """By the loops of the service, of which the first run scores what came before it; a file that arrives in the folder
+    is scored, too, and a bad one delays no other.
+    """
+    folder = Live.graded(tmp_path / "live", phases="", rules='stage = "final"\n').folder
     file, receipt = tmp_path / "lists.txt", tmp_path / "receipt.txt"
     file.write_text(GOOD)
     bad = tmp_path / "bad.txt"
     bad.write_text("q1:a,a\nnot a list\n")
-    with serving(folder) as server:
+    with serving(folder) as server, pytest.MonkeyPatch.context() as patch:
         options = ("--track", "main", "--server", server.address, "--wait")
-        environment = {"SCORER_TOKEN": token_of(folder)}
-        answer = process("submit", file, *options, "--receipt", receipt, environment=environment)
+        patch.setenv("SCORER_TOKEN", token_of(folder))
+        answer = here("submit", file, *options, "--receipt", receipt)
         assert answer.code == 0, answer.err
         assert "final nDCG@3 1.0" in answer.out.splitlines()
         until(lambda: b"amber" in server.request("GET", "/main/index.html")[1])
         worse = tmp_path / "worse.txt"
         worse.write_text(POOR)
-        later = process("submit", worse, *options, "--receipt", receipt.with_name("2.txt"), environment=environment)
+        later = here("submit", worse, *options, "--receipt", receipt.with_name("2.txt"))
         assert later.code == 0, later.err
         assert "; it does not count; it would be rank " in later.err
-        rejected = process("submit", bad, *options, environment=environment)
+        rejected = here("submit", bad, *options)
         assert rejected.code == 1
         assert f"{bad}:2: " in rejected.err
         (folder / "submissions" / "main" / "brass.txt").write_text(POOR)
@@ -254,22 +244,6 @@ def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
     site = folder / "site"
     assert here("verify", "receipt", receipt, "--key", site / "receipts.pem", "--log", site / "log.jsonl").code == 0
     assert without_log(site_content(site))
-
-
-def test_a_file_that_is_handed_in_before_the_first_run_is_scored_by_it(tmp_path: Path) -> None:
-    """Nothing was scored before, so the loop of arrivals leaves it to the run."""
-    Live.graded(tmp_path / "live", phases="", rules='stage = "final"\n')
-    folder = tmp_path / "live"
-    with Store.open(folder / "scores.db") as store:
-        token = issue(store, "amber", "token")
-    delivery = str(uuid.uuid4())
-    with serving(folder) as server:
-        assert server.put(token, delivery, GOOD)[0] == 201
-        path = f"/api/v1/tracks/main/entries/{delivery}"
-        deadline = time.monotonic() + 30
-        while server.request("GET", path, token)[1]["outcome"] != "scored":
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
 
 
 class TestSubmit:
@@ -307,18 +281,22 @@ class TestSubmit:
         assert len(list(tmp_path.glob("*-lists.receipt.txt"))) == 1
         assert not (tmp_path / "lists.txt.delivery").exists()
 
-    @pytest.mark.parametrize("faults", [(200,), (0, 700), pytest.param((2_000, 2_000, 2_000), marks=REST)], ids=str)
+    @pytest.mark.parametrize("faults", [(0, 700), *rest([((200,),), ((2_000, 2_000, 2_000),)])], ids=str)
     def test_connections_that_are_cut_give_one_entry(
         self, folder: Path, tmp_path: Path, faults: tuple[int, ...]
     ) -> None:
         """After so many bytes of both directions; the command goes on with the same delivery."""
         file = tmp_path / "lists.txt"
         file.write_text(GOOD + "".join(f"q{number}:x\n" for number in range(5, 400)))
-        with serving(folder, "--no-runner") as server, cutting(server.port, list(faults)) as port:
-            environment = {"SCORER_TOKEN": token_of(folder)}
+        with (
+            serving(folder, "--no-runner") as server,
+            cutting(server.port, list(faults)) as port,
+            pytest.MonkeyPatch.context() as patch,
+        ):
+            patch.setenv("SCORER_TOKEN", token_of(folder))
             address = f"http://127.0.0.1:{port}"
             call = ("submit", file, "--track", "main", "--server", address, "--no-check", "--again")
-            answer = process(*call, environment=environment)
+            answer = here(*call)
         assert answer.code == 0, answer.err
         assert answer.err.count("trying again") == len(faults)
         assert len(arrivals(folder)) == len(delivered_files(folder)) == 1
@@ -331,7 +309,7 @@ class TestSubmit:
             patch.setenv("SCORER_TOKEN", token_of(folder))
             call = ("submit", file, "--track", "main", "--server", server.address)
             with pytest.MonkeyPatch.context() as cut:
-                cut.setattr("scorer.service.client.ATTEMPTS", 1)
+                cut.setattr("scorer.service.client._ATTEMPTS", 1)
                 cut.setattr("scorer.service.client._document", _lost)
                 assert here(*call, "--again").code == 1
             assert (tmp_path / "lists.txt.delivery").exists()
@@ -378,6 +356,9 @@ def cutting(port: int, faults: list[int]) -> Iterator[int]:
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join()
+        server.close()
+        loop.run_until_complete(server.wait_closed())
+        loop.close()
 
 
 class TestSenders:
@@ -386,18 +367,19 @@ class TestSenders:
     def test_many_slow_senders_cost_little_memory_and_delay_nobody(self, tmp_path: Path) -> None:
         """Each has begun a delivery and sends nothing more."""
         folder = challenge(tmp_path / "live")
-        token = token_of(folder)
+        with opened(folder) as store:
+            token, *others = [issue(store, "amber", "token") for _ in range(201)]
         with serving(folder, "--no-runner") as server:
             memory = psutil.Process(server.process.pid)
             assert server.put(token, str(uuid.uuid4()), POOR)[0] == 201
             before = memory.memory_info().rss
             slow = []
-            for _ in range(200):
+            for each in others:
                 sender = socket.create_connection(("127.0.0.1", server.port))
                 head = (
                     f"PUT /api/v1/tracks/main/entries/{uuid.uuid4()} HTTP/1.1\r\nHost: x\r\nContent-Length: 900000\r\n"
                 )
-                sender.sendall(f"{head}Authorization: Bearer {token_of(folder)}\r\n\r\n".encode() + b"q1:a\n" * 100)
+                sender.sendall(f"{head}Authorization: Bearer {each}\r\n\r\n".encode() + b"q1:a\n" * 100)
                 slow.append(sender)
             status, _ = server.put(token, str(uuid.uuid4()), GOOD)
             assert status == 201
@@ -457,5 +439,5 @@ def test_an_address_in_use_is_one_message(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
-        answer = process("serve", folder, "--port", str(taken.getsockname()[1]), "--no-runner")
+        answer = here("serve", folder, "--port", str(taken.getsockname()[1]), "--no-runner")
     assert (answer.code, "the service cannot start" in answer.err) == (1, True)

@@ -182,14 +182,19 @@ class TestSessions:
             assert "Others see you" not in Visitor(found).page()
 
     def test_an_invitation_gives_a_session_and_its_token_once(self, challenge: Served) -> None:
-        visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "amber", "invitation")
-        assert 'type="text" required autocomplete="off"' in visitor.client.get("/invite").text
+        visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "<b>amber<b>", "invitation")
+        form = visitor.client.get("/invite")
+        assert 'method="post"' in form.text
+        assert 'type="text" required autocomplete="off"' in form.text
+        assert "script-src 'self'" in form.headers["content-security-policy"]
         answer = visitor.post(action="sign-in", key=invitation)
         assert (answer.status_code, visitor.address) == (303, {"show": "token"})
         for _ in range(2):
             (token,) = set(re.findall(r"scorer_[\w-]+", visitor.page(show="token")))
         assert token not in visitor.page()
         assert "Show the new token" in visitor.page()
+        assert "&lt;b&gt;amber" in visitor.page()
+        assert visitor.client.get("/submit").headers["cache-control"] == "no-store"
         assert visitor.client.get("/submit/token").text == f"{token}\n"
         assert visitor.is_signed_in()
         other = Visitor(challenge, signs_in=False)
@@ -796,11 +801,18 @@ NAMES = [
 ]
 
 
-@pytest.mark.parametrize("name", NAMES, ids=range(len(NAMES)))
-def test_a_file_may_have_any_name(challenge: Served, name: str) -> None:
+def test_a_file_may_have_any_name(challenge: Served) -> None:
     """It becomes a plain name in the folder of the team, and text on the page."""
-    visitor = Visitor(challenge)
-    boundary = "b0undary"
+    visitors = {name: Visitor(challenge, f"team-{number}") for number, name in enumerate(NAMES)}
+    accepted = [visitor for name, visitor in visitors.items() if hands_in(challenge, visitor, name)]
+    assert len(accepted) > len(NAMES) - 4
+    challenge.run()
+    assert not any("data-waiting>" in visitor.page() for visitor in accepted)
+
+
+def hands_in(challenge: Served, visitor: Visitor, name: str) -> bool:
+    """Whether a file with this name is accepted."""
+    before, boundary = challenge.files(), "b0undary"
     quoted = name.replace("\\", "\\\\").replace('"', "%22").replace("\r", "%0D").replace("\n", "%0A")
     body = (
         f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="{quoted}"\r\n\r\n{GOOD}\r\n'
@@ -810,18 +822,16 @@ def test_a_file_may_have_any_name(challenge: Served, name: str) -> None:
     answer = visitor.client.post("/submit?track=main", content=body, headers=headers, follow_redirects=False)
     if answer.status_code != 303:  # a header of a part may be too long
         assert answer.status_code == 400
-        assert is_untouched(challenge)
-        return
+        assert challenge.files() == before
+        return False
     visitor.address = dict(parse_qsl(urlsplit(answer.headers["location"]).query))
     page = visitor.page()
     assert "<script>alert" not in page
     assert "\0" not in page
     assert visitor.post(action="hand-in", **visitor.held()).status_code == 303
-    (file,) = [file for file in challenge.files() if file.startswith("amber/2027")]
-    assert re.fullmatch(r"amber/20270111T\d{6}Z-\d{6}(-[\w.-]{1,60}|\.txt)", file, re.ASCII)
-    assert not list(challenge.live.folder.parent.rglob("*passwd*")) or "passwd" in file
-    challenge.run()
-    assert "data-waiting>" not in visitor.page()
+    (file,) = set(challenge.files()) - set(before)
+    assert re.fullmatch(rf"{visitor.team}/20270111T\d{{6}}Z-\d{{6}}(-[\w.-]{{1,60}}|\.txt)", file, re.ASCII)
+    return True
 
 
 def part(name: str, content: str = "", file: str | None = None, *more: str) -> str:

@@ -14,7 +14,7 @@ from scorer.errors import ChallengeError
 from scorer.live.rules import TrackInForce
 from scorer.settings.loading import LimitSettings, read_challenge
 from scorer.settings.rules import NO_QUOTA, KeySplit, MetadataField, Phase, Quota, check_stage
-from scorer.settings.starter import FILES, write_new
+from scorer.settings.starter import FILES, write_challenge
 from scorer.settings.tables import Overall, Visibility
 from scorer.settings.tracks import Branding, Challenge, Track
 from tests.paths import DOCS
@@ -615,7 +615,7 @@ def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:
     """`scorer init` writes a valid challenge, into a folder that it creates."""
     folder = tmp_path / "new" / "challenge"
 
-    written = write_new(folder)
+    written = write_challenge(folder)
 
     (track,) = read_challenge(folder).tracks
     assert [path.relative_to(folder).as_posix() for path in written] == [*FILES, "split.key"]
@@ -638,6 +638,6 @@ def test_a_new_challenge_overwrites_nothing(tmp_path: Path) -> None:
     }
     for folder, message in refused.items():
         with pytest.raises(ChallengeError, match=message):
-            write_new(folder)
+            write_challenge(folder)
 
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]

@@ -23,7 +23,7 @@ from scorer.organising.run import carry_out, plan
 from scorer.scoring.executors.base import Processes
 from scorer.scoring.executors.dask import Dask
 from scorer.scoring.outcomes import Failed
-from scorer.store.sidecar import SUBMISSIONS, Archive
+from scorer.store.sidecar import KEPT_SUBMISSIONS, Archive
 from tests.bundles import exported, imported, members
 from tests.commands import Terminal
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, Live, day, ranks, ranks_after_run
@@ -63,7 +63,7 @@ def vanish(live: Live) -> None:
 
 def kept(live: Live) -> Archive:
     """The bytes that are kept."""
-    return Archive(live.folder / f"scores.db{SUBMISSIONS}", is_compressed=True)
+    return Archive(live.folder / f"scores.db{KEPT_SUBMISSIONS}", is_compressed=True)
 
 
 def sha256(lists: str) -> str:
@@ -221,7 +221,7 @@ def test_kept_bytes_are_scored_as_their_file(pack: Callable[[bytes], bytes], tmp
     """A large file of several blocks, and a compressed one."""
     live = started(tmp_path / "live")
     file = live.put("fir/large.txt", "", day(26))
-    lists = "".join(f"x{number}:{','.join(f'i{item}' for item in range(50))}\n" for number in range(60_000))
+    lists = "".join(f"x{number}:{','.join(f'{item:0100}' for item in range(5))}\n" for number in range(20_000))
     file.write_bytes(pack((OTHER + lists).encode()))
     os.utime(file, (day(26).timestamp(),) * 2)
     live.run(day(26))

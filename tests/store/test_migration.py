@@ -138,12 +138,12 @@ def test_a_changed_file_is_scored_again_after_the_migration(folder: Path, termin
     assert "main: 1 scored, 6 known, 0 rejected" in answer.err
 
 
-def test_many_processes_may_migrate_at_once(folder: Path) -> None:
-    """One of them does, the others wait, and all of them answer."""
+def test_two_processes_may_migrate_at_once(folder: Path) -> None:
+    """One of them does, the other one waits, and both answer."""
     from concurrent.futures import ThreadPoolExecutor
 
-    with ThreadPoolExecutor(3) as pool:
-        answers = list(pool.map(lambda _: process("leaderboard", folder, "--format", "csv"), range(3)))
+    with ThreadPoolExecutor(2) as pool:
+        answers = list(pool.map(lambda _: process("leaderboard", folder, "--format", "csv"), range(2)))
 
     assert {(answer.code, answer.err) for answer in answers} == {(0, "")}
     assert len({answer.out for answer in answers}) == 1

@@ -32,7 +32,7 @@ from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import GENERATIONS, Store
 from tests.databases import NewPlace, changed, content, rows, seal
 from tests.paths import ROOT
-from tests.strategies import matched
+from tests.strategies import matched, rest
 
 QUERIES = tuple(f"q{number}" for number in range(20))
 FLAGGED = np.arange(20) % 5 == 0
@@ -562,11 +562,10 @@ def filling(place: str, *, team: str = "tea-kettle", last: str = "", times: int 
 @pytest.mark.parametrize(
     ("last", "times"),
     [
-        ("PRAGMA journal_mode", 1),
         ("INSERT INTO result", 3),
-        pytest.param("CREATE TABLE mean", 1, marks=pytest.mark.endurance),
-        pytest.param("INSERT INTO event", 2, marks=pytest.mark.endurance),
-        pytest.param("INSERT INTO mean", 5, marks=pytest.mark.endurance),
+        *rest(
+            [("PRAGMA journal_mode", 1), ("CREATE TABLE mean", 1), ("INSERT INTO event", 2), ("INSERT INTO mean", 5)]
+        ),
     ],
 )
 def test_a_killed_writer_leaves_a_valid_database_that_the_next_completes(

@@ -13,7 +13,7 @@ import pytest
 
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
-from scorer.store.log import KINDS
+from scorer.store.log import EVENT_KINDS
 from scorer.verification.commitment import HARMLESS
 from tests.bundles import exported, rich_challenge
 from tests.commands import Answer, failed, here
@@ -231,7 +231,7 @@ def test_a_rule_with_the_name_of_a_file_hides_nothing(held: Path) -> None:
 
 def test_each_kind_of_event_is_accounted_for() -> None:
     """A new kind either changes no rule, or the document must have its events."""
-    assert {"commitment", "erratum", "phases", "extension"} == (KINDS[1] | KINDS[2]) - HARMLESS
+    assert {"commitment", "erratum", "phases", "extension"} == (EVENT_KINDS[1] | EVENT_KINDS[2]) - HARMLESS
 
 
 # Each field

@@ -16,6 +16,7 @@ from scorer.board.board import Steps
 from scorer.board.build import RECALLS
 from scorer.board.charts.panel import (
     ACCENT,
+    CHART_WIDTH,
     DOTTED,
     HAIR,
     INK,
@@ -24,9 +25,8 @@ from scorer.board.charts.panel import (
     PAPER,
     REFERENCE,
     SIZE,
-    SMALL,
+    SMALL_TEXT,
     SOFT,
-    WIDTH,
     Anchor,
     Box,
     Chart,
@@ -40,7 +40,7 @@ from scorer.board.charts.panel import (
     end_labels,
     first_of,
     fitted,
-    number,
+    number_text,
     score_ticks,
     spoken,
     text_width,
@@ -49,10 +49,10 @@ from scorer.board.charts.panel import (
 )
 from scorer.wording import counted, day_and_month, printable
 
-RIGHT, TOP, BOTTOM = 616, 12, 108
+_RIGHT, _TOP, _BOTTOM = 616, 12, 108
 """The edges of the plotting area of a timeline; the scores are printed on its left, the dates below it."""
 
-DIGIT = 12
+_DIGIT = 12
 """Width of a digit at the largest font size of the style sheet."""
 
 
@@ -82,15 +82,15 @@ class OverTime:
     """The left edge."""
 
 
-def timeline(points: Iterable[TimedScore], decimals: int) -> OverTime:
+def scores_over_time(points: Iterable[TimedScore], decimals: int) -> OverTime:
     """Place one or more scores over time, which may be given in any order."""
     points = sorted(points, key=lambda point: point.when)
     low, high = min(point.score for point in points), max(point.score for point in points)
     start, end = points[0].when.timestamp(), points[-1].when.timestamp()
-    left = DIGIT * len(f"{high:.{decimals}f}")
-    across = (scaled(point.when.timestamp(), start, end, left + 8, RIGHT - 8) for point in points)
-    down = (scaled(point.score, low, high, BOTTOM, TOP) for point in points)
-    levels = tuple((score, scaled(score, low, high, BOTTOM, TOP)) for score in sorted({low, high}))
+    left = _DIGIT * len(f"{high:.{decimals}f}")
+    across = (scaled(point.when.timestamp(), start, end, left + 8, _RIGHT - 8) for point in points)
+    down = (scaled(point.score, low, high, _BOTTOM, _TOP) for point in points)
+    levels = tuple((score, scaled(score, low, high, _BOTTOM, _TOP)) for score in sorted({low, high}))
     return OverTime(tuple(points), tuple(zip(across, down, strict=True)), levels, left)
 
 
@@ -111,7 +111,7 @@ TICKS = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
+class TeamLine:
     """The line of a team."""
 
     name: str
@@ -120,7 +120,7 @@ class Curve:
     is_baseline: bool = False
 
 
-def precision_recall(curves: Sequence[Curve]) -> Chart:
+def precision_recall(curves: Sequence[TeamLine]) -> Chart:
     """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
     ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
     return Chart(
@@ -130,7 +130,7 @@ def precision_recall(curves: Sequence[Curve]) -> Chart:
     )
 
 
-def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int]) -> Chart:
+def r_precision_by_cutoff(curves: Sequence[TeamLine], cutoffs: Sequence[int]) -> Chart:
     """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
     step = -(-len(cutoffs) // TICKS)
     ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
@@ -142,7 +142,7 @@ def r_precision_by_cutoff(curves: Sequence[Curve], cutoffs: Sequence[int]) -> Ch
 
 
 def _curves_panel(
-    curves: Sequence[Curve],
+    curves: Sequence[TeamLine],
     across: Sequence[float],
     ticks: Sequence[Tick],
     axis: str,
@@ -159,14 +159,14 @@ def _curves_panel(
     notes, curves = first_of(CURVES, len(teams)), (*teams[:CURVES], *baselines)
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
-    names = column_width([curve.name for curve in curves], WIDTH / 3) + JOIN + 8
+    names = column_width([curve.name for curve in curves], CHART_WIDTH / 3) + JOIN + 8
     numbers = 34.0
     left, right = (names, numbers) if labels_left else (numbers, names)
     ends = (min(across), max(across))
     panel = Panel(
         x=ends if ends[0] < ends[1] else (ends[0] - 1, ends[1] + 1),
         y=(down[0][0], down[-1][0]),
-        width=WIDTH - left - right,
+        width=CHART_WIDTH - left - right,
         height=max(200.0, LINE * len(curves)),
         left=left,
         right=right,
@@ -175,7 +175,7 @@ def _curves_panel(
     )
     panel.grid_down(down, right=labels_left)
     panel.grid_across(ticks, top=False)
-    panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL)
+    panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL_TEXT)
     below(panel, notes)
     first, *others = [points(curve, across) for curve in teams[:CURVES]] or [[]]
     panel.lines([points(curve, across) for curve in baselines], REFERENCE, dash=DOTTED)
@@ -194,20 +194,20 @@ def _curves_panel(
     return panel
 
 
-def points(curve: Curve, across: Sequence[float]) -> list[Point]:
+def points(curve: TeamLine, across: Sequence[float]) -> list[Point]:
     """Return the defined points of a curve."""
     return [(x, y) for x, y in zip(across, curve.values, strict=True) if y is not None]
 
 
-def _curves_description(curves: Sequence[Curve], across: Sequence[float], axis: str) -> str:
+def _curves_description(curves: Sequence[TeamLine], across: Sequence[float], axis: str) -> str:
     """Return the text alternative of curves: the ends of the first one, and which is highest at either end."""
     teams = [(curve, line) for curve in curves if not curve.is_baseline and (line := points(curve, across))]
     if not teams:
         return "No team has a value."
     curve, line = teams[0]
     (start, first), (end, last) = line[0], line[-1]
-    words = f"{spoken(curve.name)} goes from {number(first, 3)} at {axis} {start:g} to "
-    words += f"{number(last, 3)} at {axis} {end:g}."
+    words = f"{spoken(curve.name)} goes from {number_text(first, 3)} at {axis} {start:g} to "
+    words += f"{number_text(last, 3)} at {axis} {end:g}."
     if len(teams) > 1:
         leftmost = max(teams, key=lambda team: team[1][0][1])[0]
         rightmost = max(teams, key=lambda team: team[1][-1][1])[0]
@@ -237,9 +237,9 @@ def front(teams: Sequence[Spent]) -> list[Spent]:
 
 
 def score_by_amount(teams: Sequence[Spent], resource: str, measure: str) -> Chart:
-    """Draw the scores of at most `MOST_LINES` teams against what they state of a resource, and the Pareto front."""
-    names = ", ".join(spoken(team.name) for team in front(teams[:MOST_LINES]))
-    draw = partial(_amounts_panel, teams[:MOST_LINES], len(teams), resource)
+    """Draw the scores of at most `_MOST_LINES` teams against what they state of a resource, and the Pareto front."""
+    names = ", ".join(spoken(team.name) for team in front(teams[:_MOST_LINES]))
+    draw = partial(_amounts_panel, teams[:_MOST_LINES], len(teams), resource)
     words = f"No team scores higher for less than these, from the least to the most: {names}."
     return Chart(draw, f"{measure} against {resource}", words)
 
@@ -251,12 +251,12 @@ def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
     powers = range(math.floor(math.log10(least)), math.ceil(math.log10(most)) + 1) if is_wide else range(0)
     across = [(float(power), f"{10.0**power:,.10g}") for power in powers] or ticks(least, most)
     down = score_ticks(min(team.low for team in teams), max(team.high for team in teams))
-    notes, best = first_of(MOST_LINES, count), front(teams)
+    notes, best = first_of(_MOST_LINES, count), front(teams)
     ends = (across[0][0], across[-1][0]), (down[0][0], down[-1][0])
-    panel = Panel(*ends, WIDTH - 54, 300, 34, 20, 20, 44 + 16 * len(notes))
+    panel = Panel(*ends, CHART_WIDTH - 54, 300, 34, 20, 20, 44 + 16 * len(notes))
     panel.grid_down(down)
     panel.grid_across(across, top=False)
-    panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), resource)], SOFT, "middle", SMALL)
+    panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), resource)], SOFT, "middle", SMALL_TEXT)
     below(panel, notes)
     panel.rules([(place(team.amount), team.low, place(team.amount), team.high) for team in teams], REFERENCE)
     line = [(place(team.amount), team.score) for team in best]
@@ -274,7 +274,7 @@ def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
 WIDE, MEDIUM, NARROW = 1328, 880, 358
 """The widths of the image on a wide page, on a tablet and on a phone, in pixels."""
 
-MOST_LINES, NAMED = 60, 18
+_MOST_LINES, _NAMED = 60, 18
 """The number of teams that a chart has, and that it names, at most."""
 
 BASELINE_LINES = 6
@@ -347,7 +347,7 @@ def leaders_over_time(
     """
     scored = [team for team in teams if any(score is not None for _, score in team.counted)]
     ranked = [team for team in scored if not team.is_baseline]
-    shown = [*ranked[:MOST_LINES], *[team for team in scored if team.is_baseline][:BASELINE_LINES]]
+    shown = [*ranked[:_MOST_LINES], *[team for team in scored if team.is_baseline][:BASELINE_LINES]]
     times = [when for team in scored for when, _ in (*team.counted, *team.entries)]
     has_rings = sum(len(team.entries) for team in shown) <= RINGS
     lines = tuple(
@@ -367,8 +367,8 @@ def leaders_over_time(
     )
     description = leaders_sentence(scored)
     if best and best[-1][1] is not None:
-        description += f" The best {printable(measure)} is {number(best[-1][1], decimals)}."
-    description = " ".join([description, *first_of(MOST_LINES, len(ranked))])
+        description += f" The best {printable(measure)} is {number_text(best[-1][1], decimals)}."
+    description = " ".join([description, *first_of(_MOST_LINES, len(ranked))])
     return Chart(drawing, f"{measure} of each team over time", description)
 
 
@@ -391,7 +391,7 @@ def _leaders_panel(
 ) -> Panel:
     teams = [line for line in lines if not line.is_baseline]
     baselines = [line for line in lines if line.is_baseline]
-    named = [line for line in (*teams[:NAMED], *baselines) if line.counted[-1][1] is not None]
+    named = [line for line in (*teams[:_NAMED], *baselines) if line.counted[-1][1] is not None]
     scores = [score for line in lines for _, score in (*line.counted, *line.entries) if score is not None]
     down = score_ticks(min(scores, default=0.0), max(scores, default=1.0))
     is_wide = width >= BREAK
@@ -414,13 +414,13 @@ def _leaders_panel(
     times = time_ticks(*span, int(panel.width // 70)) if span else []
     top, low, at = panel.y_at(panel.height), panel.y_at(panel.height + 5), panel.y_at(panel.height + 15)
     panel.rules([(x, top, x, low) for x, _ in times], REFERENCE)
-    panel.texts([(x, at, text) for x, text in times], SOFT, "middle", SMALL)
+    panel.texts([(x, at, text) for x, text in times], SOFT, "middle", SMALL_TEXT)
     if count > len(teams):
         panel.bottom += 18
         below(panel, first_of(len(teams), count))
     levels = [score for line in baselines if (score := line.counted[-1][1]) is not None]
     panel.rules([(panel.x[0], y, panel.x[1], y) for y in levels], REFERENCE, 1, DOTTED)
-    for some, stroke in ((teams[NAMED:], HAIR), (teams[:NAMED], REFERENCE)):
+    for some, stroke in ((teams[_NAMED:], HAIR), (teams[:_NAMED], REFERENCE)):
         panel.lines([piece for line in some for piece in _pieces(line.counted, last)], stroke, steps=True)
     rings = [(when.timestamp(), score) for line in teams for when, score in line.entries]
     panel.dots(rings, 2.5, PAPER, SOFT, stroke_width=1)
@@ -429,7 +429,7 @@ def _leaders_panel(
     ends = []
     for line in named:
         score = line.counted[-1][1] or 0.0
-        text = number(score, decimals) if is_wide else ""
+        text = number_text(score, decimals) if is_wide else ""
         ends.append((score, fitted(line.name, right - JOIN - 8 - note, note=text)))
     end_labels(panel, ends, quiet=range(len(named) - len(levels), len(named)))
     return panel
@@ -458,7 +458,7 @@ def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *,
     labels: dict[Anchor, list[tuple[float, float, Label]]] = {"start": [], "end": []}
     for name, lead in [*led[-1:], *longest[:LEADS]]:
         x, y = panel.pixels(lead.since.timestamp(), lead.score)
-        note = number(lead.score, decimals) + (f", {day_and_month(lead.since)}" if is_wide else "")
+        note = number_text(lead.score, decimals) + (f", {day_and_month(lead.since)}" if is_wide else "")
         label = fitted(name, 160 if is_wide else 90, note=note, halo=True)
         wide = 4 + BOLD * text_width(f"{label.shown} {note}")
         anchor: Anchor = "start" if x + wide <= panel.width else "end"
@@ -597,16 +597,16 @@ def _moves_panel(teams: Sequence[Moved], count: int, measure: str) -> Panel:
     axis = ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
     ends = (axis[0][0], axis[-1][0])
     left, right = 40.0, 24.0
-    side = WIDTH - left - right
+    side = CHART_WIDTH - left - right
     notes = first_of(len(teams), count)
     panel = Panel(ends, ends, side, min(side, 400.0), left, right, top=24, bottom=60 if notes else 44)
     panel.grid_down(axis)
     panel.grid_across(axis, top=False)
     panel.rules([(ends[0], ends[0], ends[1], ends[1])], REFERENCE, 1, DOTTED)
     panel.texts(
-        [(panel.x_at(side / 2), panel.y_at(panel.height + 32), f"preliminary {measure}")], SOFT, "middle", SMALL
+        [(panel.x_at(side / 2), panel.y_at(panel.height + 32), f"preliminary {measure}")], SOFT, "middle", SMALL_TEXT
     )
-    panel.texts([(panel.x_at(-left), panel.y_at(-14), f"final {measure}")], SOFT, size=SMALL)
+    panel.texts([(panel.x_at(-left), panel.y_at(-14), f"final {measure}")], SOFT, size=SMALL_TEXT)
     below(panel, notes)
     _name(panel, teams)
     at = {team: (team.preliminary, team.final) for team in teams}

@@ -22,7 +22,7 @@ Tick = tuple[float, str]
 MINUS = "\u2212"
 
 
-def number(value: float, decimals: int) -> str:
+def number_text(value: float, decimals: int) -> str:
     """Return a number as text, with a true minus sign; never a negative zero."""
     text = f"{abs(value):.{decimals}f}"
     return f"{MINUS}{text}" if value < 0 and float(text) else text
@@ -44,7 +44,7 @@ def ticks(low: float, high: float, most: int = 6) -> list[Tick]:
     decimals = max(0, -math.floor(math.log10(step) + 1e-9))
     values = (place * step for place in range(first, last + 1))
     return [
-        (float(f"{value:.{decimals + 2}f}"), number(value, decimals) if float(f"{value:.{decimals}f}") else "0")
+        (float(f"{value:.{decimals + 2}f}"), number_text(value, decimals) if float(f"{value:.{decimals}f}") else "0")
         for value in values
     ]
 
@@ -114,13 +114,13 @@ def _full_day(when: datetime) -> str:
 SIZE = 12
 """The size of text, in pixels."""
 
-SMALL = 11
+SMALL_TEXT = 11
 """The size of the numbers on axes and of notes, in pixels."""
 
 LINE = 14
 """The distance of labels, in pixels."""
 
-NAME = 40
+_NAME = 40
 """The number of characters of a name in a sentence."""
 
 WIDTHS = {
@@ -136,7 +136,7 @@ WIDTHS = {
 """Widths of characters as shares of the size, in the widest of the usual sans-serif fonts; others have `USUAL`."""
 
 USUAL = 0.64
-WIDE = 1.0
+_WIDE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,26 +160,26 @@ def text_width(text: str, size: float = SIZE) -> float:
 def _width(char: str) -> float:
     if combining(char):
         return 0.0
-    return WIDE if east_asian_width(char) in "WF" else WIDTHS.get(char, USUAL)
+    return _WIDE if east_asian_width(char) in "WF" else WIDTHS.get(char, USUAL)
 
 
 def fitted(name: str, width: float, size: float = SIZE, note: str = "", *, halo: bool = False) -> Label:
     """Return the label of a name, shortened to a width in pixels. Characters that do not show are escaped."""
     full = printable(name)
     if text_width(full, size) <= width:
-        return Label(isolated(full), isolated(full), note, halo)
+        return Label(_isolated(full), _isolated(full), note, halo)
     room, end = width - text_width("…", size), 0
     while end < len(full) and (room := room - text_width(full[end], size)) >= 0:
         end += 1
-    return Label(isolated(f"{full[:end].rstrip()}…"), full, note, halo)
+    return Label(_isolated(f"{full[:end].rstrip()}…"), full, note, halo)
 
 
 def spoken(name: str) -> str:
     """Return a name for a sentence: shortened and printable."""
-    return isolated(printable(shortened(name, NAME)))
+    return _isolated(printable(shortened(name, _NAME)))
 
 
-def isolated(text: str) -> str:
+def _isolated(text: str) -> str:
     """Return a text that does not move the words around it if it is written from right to left."""
     return f"\u2068{text}\u2069" if any(bidirectional(char) in ("R", "AL") for char in text) else text
 
@@ -193,7 +193,7 @@ def wrapped(text: str, width: float) -> list[str]:
     """Return the lines of a small text, broken at spaces to a width in pixels; a long word has its own line."""
     lines: list[str] = []
     for word in text.split():
-        if lines and text_width(f"{lines[-1]} {word}", SMALL) <= width:
+        if lines and text_width(f"{lines[-1]} {word}", SMALL_TEXT) <= width:
             lines[-1] += f" {word}"
         else:
             lines.append(word)
@@ -228,7 +228,7 @@ BAND = "var(--band, #e9e3d2)"
 HAIR = "var(--hair, #ddd9ce)"
 """The colours of the page, with those of its light theme for an image that has no page."""
 
-WIDTH = 420
+CHART_WIDTH = 420
 """The width of a chart in pixels: three fit into a wide page, and one is readable on a phone."""
 
 REPORT_WIDTH = 600
@@ -239,13 +239,13 @@ DOTTED = "1,3"
 JOIN = 11
 """The width in pixels of the lines that join labels to the ends of lines."""
 
-ROWS = 60
+PANEL_ROWS = 60
 """The number of rows that a chart with a row for each team has at most."""
 
-ROW = 18
+_ROW = 18
 """The height of such a row in pixels."""
 
-TOP, BOTTOM = 26, 6
+_TOP, _BOTTOM = 26, 6
 """The margins of such a chart."""
 
 Point = tuple[float, float]
@@ -396,13 +396,13 @@ class Panel:
         """Add a hairline from top to bottom at each value of the x axis, with its text above, or below, the area."""
         at = self.y_at(-9 if top else self.height + 12)
         self.rules([(x, self.y[0], x, self.y[1]) for x, _ in ticks], HAIR)
-        self.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL)
+        self.texts([(x, at, text) for x, text in ticks], SOFT, "middle", SMALL_TEXT)
 
     def grid_down(self, ticks: Sequence[Tick], right: bool = False) -> None:
         """Add a hairline from left to right at each value of the y axis, with its text left, or right, of the area."""
         at = self.x_at(self.width + 6 if right else -6)
         self.rules([(self.x[0], y, self.x[1], y) for y, _ in ticks], HAIR)
-        self.texts([(at, y, text) for y, text in ticks], SOFT, "start" if right else "end", SMALL)
+        self.texts([(at, y, text) for y, text in ticks], SOFT, "start" if right else "end", SMALL_TEXT)
 
     def _add(self, paint: Paint, tag: str, **attributes: str) -> Element:
         element = Element(tag, attributes)
@@ -452,15 +452,15 @@ def row_panel(
     *,
     what: str = "teams",
     right: float = 12.0,
-    row: float = ROW,
+    row: float = _ROW,
     ends: tuple[float, float] | None = None,
 ) -> Panel:
     """Return a panel with a row for each name, from the top, at y = 0, 1, 2, ..., and a hairline at each tick.
 
-    The names are on the left, shortened to a third of the width. Only the first `ROWS` have one, as a note below says.
-    The x axis goes from the first to the last tick, or has other ends.
+    The names are on the left, shortened to a third of the width. Only the first `PANEL_ROWS` have one, as a note below
+    says. The x axis goes from the first to the last tick, or has other ends.
     """
-    names, notes = names[:ROWS], first_of(ROWS, len(names), what)
+    names, notes = names[:PANEL_ROWS], first_of(PANEL_ROWS, len(names), what)
     left = column_width(names, REPORT_WIDTH / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),
@@ -469,8 +469,8 @@ def row_panel(
         height=row * max(len(names), 1),
         left=left,
         right=right,
-        top=TOP,
-        bottom=BOTTOM + 18 * len(notes),
+        top=_TOP,
+        bottom=_BOTTOM + 18 * len(notes),
     )
     panel.grid_across(ticks)
     at = panel.x_at(-10)
@@ -485,7 +485,7 @@ def below(panel: Panel, notes: Sequence[str]) -> None:
     panel.texts(
         [(panel.x_at(-panel.left), panel.y_at(first + 18 * line), text) for line, text in enumerate(notes)],
         SOFT,
-        size=SMALL,
+        size=SMALL_TEXT,
         font_style="italic",
     )
 
@@ -495,7 +495,7 @@ def first_of(shown: int, count: int, what: str = "teams") -> list[str]:
     return [f"The first {shown} of {count:,} {what}."] if count > shown else []
 
 
-Cache = MutableMapping[str, str]
+ChartCache = MutableMapping[str, str]
 """Charts by their keys."""
 
 FONT = "var(--sans, Helvetica, Arial, sans-serif)"
@@ -528,7 +528,7 @@ class Chart:
         """The picture that a notebook shows."""
         return self.svg().text
 
-    def svg(self, cache: Cache | None = None) -> Svg:
+    def svg(self, cache: ChartCache | None = None) -> Svg:
         """Draw the chart, or take it from the cache, to which it is then added. Its `text` is the picture."""
         title = printable(self.title)
         key = chart_key(self.draw, title, self.description)

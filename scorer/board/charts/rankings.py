@@ -22,11 +22,11 @@ from scorer.board.charts.panel import (
     INTERVAL,
     JOIN,
     LINE,
+    PANEL_ROWS,
     PAPER,
     REFERENCE,
     REPORT_WIDTH,
-    ROWS,
-    SMALL,
+    SMALL_TEXT,
     SOFT,
     Chart,
     Panel,
@@ -35,7 +35,7 @@ from scorer.board.charts.panel import (
     end_labels,
     first_of,
     fitted,
-    number,
+    number_text,
     rank_ticks,
     row_panel,
     score_ticks,
@@ -68,12 +68,12 @@ def blob_plot(
     shares = np.asarray(shares, dtype=np.float64)
     blobs = [
         (share, place, rank)
-        for place, row in enumerate(shares[:ROWS].tolist())
+        for place, row in enumerate(shares[:PANEL_ROWS].tolist())
         for rank, share in enumerate(row, start=1)
         if share > 0
     ]
     kept = sorted(sorted(blobs, key=lambda blob: (-blob[0], *blob[1:]))[:BLOBS], key=lambda blob: blob[1:])
-    drawing = partial(_blob_panel, names, kept, quantiles[:ROWS], list(ranks[:ROWS]))
+    drawing = partial(_blob_panel, names, kept, quantiles[:PANEL_ROWS], list(ranks[:PANEL_ROWS]))
     return Chart(
         drawing, "Ranks of each team in the resamples", _blob_description(names, [row[0] for row in shares], quantiles)
     )
@@ -95,7 +95,7 @@ def _blob_description(
     words = f"Of the resamples, {', '.join(parts)}."
     if low != high:
         words += f" The rank of {spoken(names[widest])} varies most, from {low} to {high} in 95 % of them."
-    return " ".join([words, *first_of(ROWS, len(names))])
+    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
 
 
 def _percent(share: float) -> str:
@@ -126,7 +126,7 @@ def _blob_panel(
     return panel
 
 
-DOTS = 600
+_DOTS = 600
 """The number of dots that a chart has at most."""
 
 BOX_ROW = 24
@@ -136,7 +136,7 @@ GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class _Summary:
     """The distribution of the scores of a team."""
 
     low: float
@@ -156,15 +156,15 @@ def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str)
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
     within 1.5 interquartile ranges. The height of a dot in its row has no meaning. Scores may be NaN.
     """
-    room = DOTS // max(1, min(len(names), ROWS))
-    summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:ROWS]]
-    most = max((int((~np.isnan(row)).sum()) for row in scores[:ROWS]), default=0)
+    room = _DOTS // max(1, min(len(names), PANEL_ROWS))
+    summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:PANEL_ROWS]]
+    most = max((int((~np.isnan(row)).sum()) for row in scores[:PANEL_ROWS]), default=0)
     drawing = partial(_box_panel, names, summaries, most > room)
     description = _box_description(names, summaries, scores)
     return Chart(drawing, f"{measure} of each query, for each team", description)
 
 
-def _summary(scores: NDArray[np.float64], room: int) -> Summary | None:
+def _summary(scores: NDArray[np.float64], room: int) -> _Summary | None:
     if not scores.size:
         return None
     ordered = np.sort(scores)
@@ -175,24 +175,25 @@ def _summary(scores: NDArray[np.float64], room: int) -> Summary | None:
     if ordered.size > room:
         places = ((np.arange(room) + 0.5) * ordered.size / room).astype(np.int64)
     dots = tuple(ordered[places].tolist())
-    return Summary(float(inside[0]), first, median, third, float(inside[-1]), float(ordered.mean()), dots)
+    return _Summary(float(inside[0]), first, median, third, float(inside[-1]), float(ordered.mean()), dots)
 
 
-def _box_description(names: Sequence[str], summaries: Sequence[Summary | None], scores: NDArray[np.float64]) -> str:
+def _box_description(names: Sequence[str], summaries: Sequence[_Summary | None], scores: NDArray[np.float64]) -> str:
     summarised = [(name, summary) for name, summary in zip(names, summaries, strict=False) if summary is not None]
     if not summarised:
         return "No query has a score."
     name, best = summarised[0]
     words = (
         f"Over {counted(scores.shape[1], 'query', 'queries')}, half of the scores of {spoken(name)} are from "
-        f"{number(best.first, 3)} to {number(best.third, 3)}, with the median at {number(best.median, 3)}."
+        f"{number_text(best.first, 3)} to {number_text(best.third, 3)}, "
+        f"with the median at {number_text(best.median, 3)}."
     )
     zeros = np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores))
     words += f" Of all scores of all teams, {100 * zeros:.0f} % are 0."
-    return " ".join([words, *first_of(ROWS, len(names))])
+    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
 
 
-def _box_panel(names: Sequence[str], summaries: Sequence[Summary | None], is_sampled: bool) -> Panel:
+def _box_panel(names: Sequence[str], summaries: Sequence[_Summary | None], is_sampled: bool) -> Panel:
     boxes = [(float(place), box) for place, box in enumerate(summaries) if box is not None]
     values = [value for _, box in boxes for value in (box.dots[0], box.low, box.high, box.dots[-1])]
     ticks = score_ticks(min(values, default=0.0), max(values, default=1.0))
@@ -201,7 +202,7 @@ def _box_panel(names: Sequence[str], summaries: Sequence[Summary | None], is_sam
         panel.bottom += 18
         note = "The dots of a team are quantiles of its scores."
         at = panel.height + panel.bottom - 10
-        panel.texts([(panel.x_at(-panel.left), panel.y_at(at), note)], SOFT, size=SMALL)
+        panel.texts([(panel.x_at(-panel.left), panel.y_at(at), note)], SOFT, size=SMALL_TEXT)
     dots = [
         (value, place + 0.7 * ((GOLDEN * (order + 1)) % 1 - 0.5))
         for place, box in boxes
@@ -226,7 +227,7 @@ def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> C
     Lines of teams whose rank changes are darker.
     """
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
-    drawing = partial(_rules_panel, names, tuple(ranks), lines[:ROWS])
+    drawing = partial(_rules_panel, names, tuple(ranks), lines[:PANEL_ROWS])
     return Chart(drawing, "Rank of each team under each ranking rule", _rules_description(names, tuple(ranks), lines))
 
 
@@ -247,11 +248,11 @@ def _rules_description(names: Sequence[str], rules: Sequence[str], lines: Sequen
     if _changes(lines[widest]):
         ends = f"from {min(lines[widest])} to {max(lines[widest])}"
         words += f" The rank of {spoken(names[widest])} changes most, {ends}."
-    return " ".join([words, *first_of(ROWS, len(names))])
+    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
 
 
 def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Sequence[int]]) -> Panel:
-    names, count = names[:ROWS], len(names)
+    names, count = names[:PANEL_ROWS], len(names)
     last = max((rank for line in lines for rank in line), default=1)
     left, right = column_width(names, REPORT_WIDTH / 3) + JOIN + 32, 30.0
     columns = max(1, len(rules) - 1)
@@ -261,7 +262,7 @@ def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
         x=(-0.25, columns + 0.25),
         y=(last + 0.5, 0.5),
         width=REPORT_WIDTH - left - right,
-        height=max(RANK_ROW * min(last, 2 * ROWS), LINE * len(names), 2 * RANK_ROW),
+        height=max(RANK_ROW * min(last, 2 * PANEL_ROWS), LINE * len(names), 2 * RANK_ROW),
         left=left,
         right=right,
         top=14 + 13 * max(map(len, heads), default=1),
@@ -276,10 +277,10 @@ def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
         ],
         SOFT,
         "middle",
-        SMALL,
+        SMALL_TEXT,
     )
     at = panel.x_at(-4)
-    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * ROWS)], SOFT, "end", SMALL)
+    panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * PANEL_ROWS)], SOFT, "end", SMALL_TEXT)
     points = [[(float(x), float(rank)) for x, rank in enumerate(line)] for line in lines]
     moved = [place for place, line in enumerate(lines) if _changes(line)]
     for places, stroke in (([place for place in range(len(lines)) if place not in moved], REFERENCE), (moved, INK)):
@@ -306,7 +307,7 @@ def scores_with_intervals(
     The ends of an interval are NaN where it is undefined.
     """
     return Chart(
-        partial(_intervals_panel, names, means[:ROWS], intervals[:ROWS], decimals),
+        partial(_intervals_panel, names, means[:PANEL_ROWS], intervals[:PANEL_ROWS], decimals),
         f"{measure} of each team with its 95 % interval",
         _intervals_description(names, means, intervals, decimals),
     )
@@ -316,14 +317,14 @@ def _intervals_description(names: Sequence[str], means: Sequence[float], interva
     if not names:
         return "No team has a score."
     scores = [
-        f"{spoken(name)} with {number(mean, decimals)}"
-        + ("" if math.isnan(low) else f" ({number(low, decimals)} to {number(high, decimals)})")
+        f"{spoken(name)} with {number_text(mean, decimals)}"
+        + ("" if math.isnan(low) else f" ({number_text(low, decimals)} to {number_text(high, decimals)})")
         for name, mean, (low, high) in zip(names, means, intervals, strict=True)
     ]
     words = f"First in the order of the board: {scores[0]}"
     words += f"; then {scores[1]}" if len(scores) > 2 else ""
     words += f"; last: {scores[-1]}" if len(scores) > 1 else ""
-    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(ROWS, len(names), "rows")])
+    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(PANEL_ROWS, len(names), "rows")])
 
 
 def _intervals_panel(names: Sequence[str], means: Sequence[float], intervals: Intervals, decimals: int) -> Panel:
@@ -334,11 +335,11 @@ def _intervals_panel(names: Sequence[str], means: Sequence[float], intervals: In
     panel.rules(bars, INTERVAL, 6)
     panel.dots([(mean, float(place)) for place, mean in enumerate(means)], 5, ACCENT, PAPER, stroke_width=1.5)
     at = panel.x_at(panel.width + panel.right)
-    panel.texts([(at, float(place), number(mean, decimals)) for place, mean in enumerate(means)], INK, "end")
+    panel.texts([(at, float(place), number_text(mean, decimals)) for place, mean in enumerate(means)], INK, "end")
     return panel
 
 
-NUMBERS = 9.0
+_NUMBERS = 9.0
 """The width of a cell from which each column has its number."""
 
 
@@ -349,8 +350,8 @@ def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "te
     have a line. Columns are numbered as the rows. `what` is the kind of the names: team or algorithm.
     """
     rows = np.asarray(better, dtype=bool)
-    shown = rows[:ROWS].tolist()
-    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in runs_of(row[:ROWS])]
+    shown = rows[:PANEL_ROWS].tolist()
+    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in runs_of(row[:PANEL_ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
     drawing = partial(_significance_panel, names, filled, what)
     return Chart(drawing, title, _significance_description(names, rows, what))
@@ -375,11 +376,11 @@ def _significance_description(names: Sequence[str], better: Bools, what: str) ->
     words = f"{decided:,} of {counted(pairs, 'pair')} {'is' if decided == 1 else 'are'} significantly different."
     wins = int(better[0].sum())
     words += f" {spoken(names[0])} is better than {wins} of {counted(count - 1, 'other')}."
-    return " ".join([words, *first_of(ROWS, count, f"{what}s")])
+    return " ".join([words, *first_of(PANEL_ROWS, count, f"{what}s")])
 
 
 def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, int]], what: str) -> Panel:
-    names, count = names[:ROWS], len(names)
+    names, count = names[:PANEL_ROWS], len(names)
     shown = max(1, len(names))
     numbers = 24.0
     left = column_width(names, REPORT_WIDTH / 3) + numbers + 8
@@ -404,14 +405,14 @@ def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, i
     panel.boxes([(place - 0.5, place - 0.5, place + 0.5, place + 0.5) for place in range(len(names))], BAND)
     panel.rules([(-0.5, -0.5, shown - 0.5, shown - 0.5)], SOFT)
     size = min(12.0, height - 0.5)
-    step = 1 if cell >= NUMBERS else 5
+    step = 1 if cell >= _NUMBERS else 5
     at, top = panel.x_at(-6), panel.y_at(-9)
-    panel.texts([(at, place, str(place + 1)) for place in range(len(names))], SOFT, "end", min(SMALL, size))
+    panel.texts([(at, place, str(place + 1)) for place in range(len(names))], SOFT, "end", min(SMALL_TEXT, size))
     panel.texts(
         [(place, top, str(place + 1)) for place in range(len(names)) if place == 0 or (place + 1) % step == 0],
         SOFT,
         "middle",
-        min(SMALL, max(8.0, cell - 2)),
+        min(SMALL_TEXT, max(8.0, cell - 2)),
     )
     at = panel.x_at(-numbers)
     panel.texts(

@@ -8,34 +8,33 @@ from dataclasses import replace
 
 from scorer.board.reports.scores import MEAN
 from scorer.measures.matched import Floats
-from scorer.runs.overlap import Overlaps
-from scorer.runs.overlap import Pair as RunPair
+from scorer.runs.overlap import Overlaps, RunPair
 from scorer.runs.similar import Alike
 from scorer.scoring.analysis.analysis import TaskAnalysis, defined, json_text
 from scorer.scoring.analysis.compare import Comparison, Pair
 from scorer.wording import TABLES, Cell, CellValue, Table, counted, joined, printable, shortened, table_of
 
-NAME = 60
+_NAME = 60
 """The characters of a name that a sentence has."""
 
-LISTED = 6
+_LISTED = 6
 """The names that a sentence has at most; others are counted."""
 
 
 def name(text: str) -> str:
     """Return a name from the data for a sentence."""
-    return shortened(printable(text), NAME)
+    return shortened(printable(text), _NAME)
 
 
 def names(texts: Sequence[str], singular: str, plural: str) -> str:
     """Return names for a sentence, as `joined`; of many, the number of those that are left out."""
-    if len(texts) <= LISTED:
+    if len(texts) <= _LISTED:
         return joined([name(text) for text in texts])
-    more = counted(len(texts) - LISTED + 1, f"other {singular}", f"other {plural}")
-    return joined([*(name(text) for text in texts[: LISTED - 1]), more])
+    more = counted(len(texts) - _LISTED + 1, f"other {singular}", f"other {plural}")
+    return joined([*(name(text) for text in texts[: _LISTED - 1]), more])
 
 
-def share(value: float) -> str:
+def percentage(value: float) -> str:
     """Return a share in percent: ``83 %``. A share that is not 0 or 1 is not printed as one."""
     if 0 < value < 0.005:
         return "less than 1 %"
@@ -59,7 +58,7 @@ def decimals_of(analysis: TaskAnalysis) -> int:
     return min(max(3 - math.floor(math.log10(largest)), 0), 12) if largest else 4
 
 
-def number(value: float, decimals: int) -> str:
+def decimal_text(value: float, decimals: int) -> str:
     """Return a number with so many decimals; zero has no sign."""
     return f"{round(value, decimals) + 0.0:.{decimals}f}"
 
@@ -67,7 +66,7 @@ def number(value: float, decimals: int) -> str:
 def interval(ends: Floats, decimals: int) -> str:
     """Return the ends of an interval: ``0.7914 to 0.8279``; ``undefined``."""
     low, high = ends.tolist()
-    return "undefined" if math.isnan(low) else f"{number(low, decimals)} to {number(high, decimals)}"
+    return "undefined" if math.isnan(low) else f"{decimal_text(low, decimals)} to {decimal_text(high, decimals)}"
 
 
 DETAILED = 3
@@ -119,7 +118,9 @@ def _heading(comparison: Comparison) -> str:
     words, analysis = comparison.analysis.task.words, comparison.analysis
     decimals = decimals_of(analysis)
     lines = [f"{printable(comparison.measure)} over {counted(len(analysis.task.cases), words.case, words.cases)}:"]
-    lines += [f"  {number(value, decimals)}  {printable(submission)}" for submission, value in comparison.means.items()]
+    lines += [
+        f"  {decimal_text(value, decimals)}  {printable(submission)}" for submission, value in comparison.means.items()
+    ]
     return "\n".join(lines)
 
 
@@ -143,8 +144,8 @@ def _decisive(comparison: Comparison, pair: Pair) -> str:
     for case in pair.decisive if len(comparison.pairs) <= DETAILED else ():
         better = pair.first if case.difference > 0 else pair.second
         lines.append(
-            f"  {number(case.difference, decimals):>{decimals + 4}}  {task.words.case} {printable(case.case)}: "
-            f"{number(case.first, decimals)} against {number(case.second, decimals)}, for {name(better)}"
+            f"  {decimal_text(case.difference, decimals):>{decimals + 4}}  {task.words.case} {printable(case.case)}: "
+            f"{decimal_text(case.first, decimals)} against {decimal_text(case.second, decimals)}, for {name(better)}"
         )
     return "\n".join(lines)
 

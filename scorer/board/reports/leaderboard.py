@@ -13,7 +13,7 @@ from typing import Any
 
 from scorer.board.board import CERTAINTY, Board, Row, RowCertainty, SliceRow, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
-from scorer.live.metadata import value_text
+from scorer.live.metadata import field_text
 from scorer.live.phases import FIRST_RECEIPT
 from scorer.live.teams import Team
 from scorer.options import LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
@@ -157,7 +157,7 @@ def entries_table(tracks: Sequence[TrackEntries]) -> Table:
         [
             [
                 *(Cell(values[head], decimals(head, values["track"])) for head in heads),
-                *(Cell(value_text(values["metadata"].get(name)) or None) for name in fields),
+                *(Cell(field_text(values["metadata"].get(name)) or None) for name in fields),
             ]
             for values in entry_values(tracks)
         ],
@@ -274,7 +274,7 @@ def board_table(board: Board) -> Table:
     ]
     texts = [f"{_METADATA}{each.name}" for each in board.metadata_fields if each.type != "number"]
     rows = [
-        {name: value_text(value) or None if name.startswith(_METADATA) else value for name, value in row.items()}
+        {name: field_text(value) or None if name.startswith(_METADATA) else value for name, value in row.items()}
         for row in export_rows(board)
     ]
     return table_of(columns, (map(Cell, row.values(), decimals) for row in rows), (*_TEXTS, *texts))

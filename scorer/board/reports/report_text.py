@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.board.reports.comparisons import decimals_of, interval, name, names, number, p_value, share
+from scorer.board.reports.comparisons import decimal_text, decimals_of, interval, name, names, p_value, percentage
 from scorer.options import LEVEL
 from scorer.scoring.analysis.analysis import Report, TaskAnalysis
 from scorer.scoring.analysis.scores import MOST_ALGORITHMS, ONE_SIDED, can_be_significant, sign_flips_for
@@ -48,7 +48,7 @@ class Figure:
     """States the finding."""
 
 
-Block = str | Captioned | Figure
+_Block = str | Captioned | Figure
 """A paragraph, a table or a chart. A paragraph is plain text that does not begin with a name from the data."""
 
 
@@ -57,7 +57,7 @@ class Section:
     """A part of a document."""
 
     title: str
-    blocks: Sequence[Block]
+    blocks: Sequence[_Block]
 
 
 def task_sections(analysis: TaskAnalysis) -> list[Section]:
@@ -74,7 +74,7 @@ def task_sections(analysis: TaskAnalysis) -> list[Section]:
     return [*sections, Section("Undefined results", undefined)] if undefined else sections
 
 
-def _ranking(analysis: TaskAnalysis) -> Iterator[Block]:
+def _ranking(analysis: TaskAnalysis) -> Iterator[_Block]:
     task, words = analysis.task, analysis.task.words
     algorithms = counted(len(analysis.names), words.algorithm, words.algorithms)
     cases = counted(len(task.cases), words.case, words.cases)
@@ -105,7 +105,7 @@ def _leader(analysis: TaskAnalysis) -> str:
     """Who is first, and how far ahead."""
     decimals = decimals_of(analysis)
     leaders, words = _leaders(analysis), analysis.task.words
-    mean = number(float(analysis.means[0]), decimals)
+    mean = decimal_text(float(analysis.means[0]), decimals)
     if len(leaders) == len(analysis.names) > 1:
         return f"All {words.algorithms} have the same mean, {mean}, and share the first rank."
     listed = names([analysis.names[at] for at in leaders], words.algorithm, words.algorithms)
@@ -113,7 +113,7 @@ def _leader(analysis: TaskAnalysis) -> str:
         return f"The first rank is shared by {listed}, with a mean of {mean}."
     if len(analysis.names) == 1:
         return f"The only {words.algorithm}, {listed}, has a mean of {mean}."
-    ahead = number(abs(float(analysis.means[0] - analysis.means[1])), decimals)
+    ahead = decimal_text(abs(float(analysis.means[0] - analysis.means[1])), decimals)
     side = "above" if analysis.task.larger_is_better else "below"
     return f"First is {listed} with a mean of {mean}, {ahead} {side} {name(analysis.names[1])}."
 
@@ -130,7 +130,7 @@ def _table(analysis: TaskAnalysis) -> Table:
             algorithm,
             Cell(float(analysis.means[at]), decimals),
             interval(analysis.resampling.intervals[at], decimals),
-            "undefined" if math.isnan(first) else share(first),
+            "undefined" if math.isnan(first) else percentage(first),
         )
         for at, (algorithm, first) in enumerate(zip(analysis.names, analysis.resampling.first.tolist(), strict=True))
     ]
@@ -155,7 +155,7 @@ def _certainty_sentence(analysis: TaskAnalysis) -> str:
     return f"{count:,} {words.algorithms} are in {len(analysis.tiers):,} tiers; {neighbours} separable."
 
 
-def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
+def _certainty(analysis: TaskAnalysis) -> Iterator[_Block]:
     task, words = analysis.task, analysis.task.words
     yield _certainty_sentence(analysis)
     if len(analysis.names) == 1:
@@ -179,7 +179,7 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
             f"more: {joined([name(each) for each in apart])}."
         )
     if math.isfinite(analysis.smallest_difference):
-        smallest = number(analysis.smallest_difference, decimals_of(analysis))
+        smallest = decimal_text(analysis.smallest_difference, decimals_of(analysis))
         yield (
             f"With these {counted(len(task.cases), words.case, words.cases)}, a difference between two means is "
             f"significant from about {smallest} (the median over all pairs)."
@@ -189,7 +189,7 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[Block]:
     yield Figure("significance", f"Of {pairs}, {separable:,} {verb} separable, all pairs tested at once.")
 
 
-def _stability(analysis: TaskAnalysis) -> Iterator[Block]:
+def _stability(analysis: TaskAnalysis) -> Iterator[_Block]:
     task, resampling = analysis.task, analysis.resampling
     if len(task.cases) < 2:
         yield f"Nothing is known about the stability, because there is one {task.words.case} only."
@@ -234,14 +234,14 @@ def first_sentence(analysis: TaskAnalysis) -> str:
     leaders = _leaders(analysis)
     often = int(np.argmax(analysis.resampling.first))
     listed = name(analysis.names[often])
-    sentence = f"In {share(float(analysis.resampling.first[often]))} of the resamples, {listed} has the best mean"
+    sentence = f"In {percentage(float(analysis.resampling.first[often]))} of the resamples, {listed} has the best mean"
     if often in leaders:
         return f"{sentence}."
     first = name(analysis.names[leaders[0]])
     return f"{sentence}, more often than {first}, which is first on all {analysis.task.words.cases}."
 
 
-def _undefined(analysis: TaskAnalysis) -> Iterator[Block]:
+def _undefined(analysis: TaskAnalysis) -> Iterator[_Block]:
     """A sentence for each kind of result that is undefined, with the reason."""
     words, count = analysis.task.words, len(analysis.names)
     if len(analysis.task.cases) < 2:
@@ -277,7 +277,7 @@ MOST_COLUMNS = 20
 """A table with a row and a column for each algorithm has at most so many."""
 
 
-def rules_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
+def rules_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield how far the ranking rules agree."""
     words = analysis.task.words
     defined = {rule: ranking for rule, ranking in analysis.rules.items() if ranking.is_defined}
@@ -335,7 +335,7 @@ def _agreement_sentence(same: list[str], differ: list[str], analysis: TaskAnalys
     return f"{begin}{joined(parts)}."
 
 
-def pairs_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
+def pairs_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield what the tests of pairs find."""
     yield from tests_sentences(analysis)
     if len(analysis.names) <= MOST_COLUMNS:
@@ -393,7 +393,7 @@ def _p_values(analysis: TaskAnalysis) -> Table:
     )
 
 
-def values_blocks(analysis: TaskAnalysis) -> Iterator[Block]:
+def values_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     """Yield how the values on the cases are distributed."""
     task, words = analysis.task, analysis.task.words
     scores = task.scores
@@ -415,10 +415,10 @@ def _medians_sentence(analysis: TaskAnalysis) -> str:
     medians, decimals = analysis.rules["median"].values, decimals_of(analysis)
     low, high = int(np.argmin(medians)), int(np.argmax(medians))
     if medians[low] == medians[high]:
-        return f"All medians are {number(float(medians[low]), decimals)}."
+        return f"All medians are {decimal_text(float(medians[low]), decimals)}."
     return (
-        f"Medians go from {number(float(medians[low]), decimals)} ({name(analysis.names[low])}) to "
-        f"{number(float(medians[high]), decimals)} ({name(analysis.names[high])})."
+        f"Medians go from {decimal_text(float(medians[low]), decimals)} ({name(analysis.names[low])}) to "
+        f"{decimal_text(float(medians[high]), decimals)} ({name(analysis.names[high])})."
     )
 
 
@@ -435,7 +435,7 @@ def task_title(analysis: TaskAnalysis) -> str:
 def introduction(report: Report) -> Section:
     """Return what is analysed, and how."""
     count, words = len(report.tasks), report.tasks[0].task.words
-    blocks: list[Block] = [f"The report is about {counted(count, words.task, words.tasks)}.", *report.notes]
+    blocks: list[_Block] = [f"The report is about {counted(count, words.task, words.tasks)}.", *report.notes]
     if count > 1:
         blocks.append(
             Captioned(
@@ -458,14 +458,14 @@ def _first(task: TaskAnalysis) -> str:
     return names(leaders, task.task.words.algorithm, task.task.words.algorithms)
 
 
-def consensus(report: Report) -> Section | None:
+def consensus_section(report: Report) -> Section | None:
     """Return the ranking over all tasks; None for one task."""
     if len(report.tasks) < 2:
         return None
     return Section("Consensus", list(_consensus(report)))
 
 
-def _consensus(report: Report) -> Iterator[Block]:
+def _consensus(report: Report) -> Iterator[_Block]:
     words = report.tasks[0].task.words
     by_mean = report.consensus["mean"]
     if by_mean is None:
@@ -528,7 +528,7 @@ def report_markdown(report: Report) -> str:
     for task in report.tasks:
         sections.append((2, Section(task_title(task), [])))
         sections += [(3, section) for section in task_sections(task)]
-    if over_all := consensus(report):
+    if over_all := consensus_section(report):
         sections.append((2, over_all))
     parts = [f"# {escape_markdown(title(report))}"]
     for level, section in [*sections, (2, methods(report))]:

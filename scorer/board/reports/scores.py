@@ -17,14 +17,14 @@ from scorer.measures.matched import Ints
 from scorer.options import UNJUDGED_ENDS, JudgedBounds
 from scorer.scoring.evaluation import Evaluation
 from scorer.scoring.outcomes import Scored, aggregated
-from scorer.wording import DECIMALS, TABLES, Cell, Column, Table, printable
+from scorer.wording import SCORE_DECIMALS, TABLES, Cell, Column, Table, printable
 
 if TYPE_CHECKING:
     from scorer.lists.slices import Slice
     from scorer.lists.solution import Solution
     from scorer.measures import Measure
     from scorer.measures.trec_eval import Printed
-    from scorer.scoring.statistics.paired_tests import Comparison
+    from scorer.scoring.statistics.paired_tests import PairedComparison
 
 
 MEAN = "all"
@@ -69,11 +69,11 @@ def is_count(measure: Measure) -> bool:
     return measure.kind.aggregation == "sum"
 
 
-Comparisons = Mapping[str, tuple["Comparison", ...]]
+Comparisons = Mapping[str, tuple["PairedComparison", ...]]
 """The comparisons of all pairs of submissions, by measure."""
 
 
-def written(form: str, report: ScoreReport) -> str:
+def scores_in_form(form: str, report: ScoreReport) -> str:
     """Return the report in a form of `TABLES` or `DOCUMENTS`, without a final line end."""
     return TABLES[form](tabulated(report)) if form in TABLES else DOCUMENTS[form](report)
 
@@ -103,14 +103,14 @@ def tabulated(report: ScoreReport) -> Table:
         heads, numbers = ("measure",), tuple(names)
         rows = [
             [Cell(text) for text in (measure, *query)]
-            + [submission[row][1].get(measure, NO_SCORE) for submission in scores]
+            + [submission[row][1].get(measure, _NO_SCORE) for submission in scores]
             for measure in measures
             for row, (query, _) in enumerate(scores[0] if scores else ())
         ]
     else:
         heads, numbers = ("submission",), measures
         rows = [
-            [Cell(text) for text in (name, *query)] + [cells.get(measure, NO_SCORE) for measure in measures]
+            [Cell(text) for text in (name, *query)] + [cells.get(measure, _NO_SCORE) for measure in measures]
             for name, submission in zip(names, scores, strict=True)
             for query, cells in submission
         ]
@@ -120,13 +120,13 @@ def tabulated(report: ScoreReport) -> Table:
     return Table(columns, rows, blank="-", all_digits=True, note=_note(report))
 
 
-NO_SCORE = Cell(None)
+_NO_SCORE = Cell(None)
 
 
 def _scores(report: ScoreReport, index: int, comparisons: Comparisons) -> list[tuple[tuple[str, ...], dict[str, Cell]]]:
     """Return the rows of one submission, the means last: what is in the query's column, and the cells by measure."""
     _, evaluation = report.submissions[index]
-    decimals = {name: 0 if is_count(measure) else DECIMALS for name, measure in report.measures.items()}
+    decimals = {name: 0 if is_count(measure) else SCORE_DECIMALS for name, measure in report.measures.items()}
     bounds = evaluation.bounds() or {}
     unjudged = evaluation.unjudged_bounds(report.judged_bounds) if report.judged_bounds else {}
     means: dict[str, Cell] = {}
@@ -159,11 +159,11 @@ def _is_best(report: ScoreReport, index: int, measure: str) -> bool:
     """Whether the printed mean is the highest of several; a count never is, and NaN never is."""
     if is_count(report.measures[measure]):
         return False
-    printed = [round(evaluation[measure], DECIMALS) for _, evaluation in report.submissions]
+    printed = [round(evaluation[measure], SCORE_DECIMALS) for _, evaluation in report.submissions]
     return len(printed) > 1 and printed[index] == max((mean for mean in printed if not math.isnan(mean)), default=None)
 
 
-def _letters_below(comparisons: tuple[Comparison, ...], index: int) -> str:
+def _letters_below(comparisons: tuple[PairedComparison, ...], index: int) -> str:
     """Return the letters of the submissions whose scores are significantly lower than those of submission `index`."""
     significant = [pair for pair in comparisons if pair.significant]
     below = [pair.second for pair in significant if pair.first == index and pair.difference > 0]

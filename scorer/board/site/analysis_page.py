@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from scorer.board.charts.panel import ROWS, Cache, rank_ticks
+from scorer.board.charts.panel import PANEL_ROWS, ChartCache, rank_ticks
 from scorer.board.charts.rankings import runs_of
-from scorer.board.reports.comparisons import name, number, p_value, share
+from scorer.board.reports.comparisons import decimal_text, name, p_value, percentage
 from scorer.board.reports.report_text import (
     MOST_COLUMNS,
     first_by_rules,
@@ -113,13 +113,13 @@ class AnalysisView:
     """How the scores of the first team are distributed."""
 
 
-RARE = 0.005
+_RARE = 0.005
 """The share of resamples below which a rank has no dot."""
 
-LARGEST = 9.0
+_LARGEST = 9.0
 """The radius of the dot of a rank that a team has in all resamples, in pixels."""
 
-LISTED = 2
+_LISTED = 2
 """How many pairs on which two tests differ are named."""
 
 
@@ -129,7 +129,7 @@ def analysis_view(analysis: TaskAnalysis) -> AnalysisView:
     quantiles = np.nanquantile(analysis.task.values, (0.1, 0.25, 0.5, 0.75, 0.9), axis=1).T
     axis = axis_for([*quantiles.ravel().tolist(), *analysis.means.tolist()])
     ticks = rank_ticks(count)
-    low, high = (number(float(end), 2) for end in quantiles[0, [1, 3]])
+    low, high = (decimal_text(float(end), 2) for end in quantiles[0, [1, 3]])
     best = np.count_nonzero(analysis.task.values == np.nanmax(analysis.task.values, axis=0), axis=1).tolist()
     by_mean = analysis.ranking.ranks.tolist()
     ranks = [ranking.ranks.tolist() if ranking.is_defined else [None] * count for ranking in analysis.rules.values()]
@@ -168,13 +168,13 @@ def _ranks(analysis: TaskAnalysis, at: int) -> RankMarks | None:
         return None
     count, frequencies = len(analysis.names), analysis.resampling.frequencies[at].tolist()
     dots = [
-        (_rank_at(rank, count), round(LARGEST * math.sqrt(often), 1))
+        (_rank_at(rank, count), round(_LARGEST * math.sqrt(often), 1))
         for rank, often in enumerate(frequencies, start=1)
-        if often >= RARE and count <= ROWS
+        if often >= _RARE and count <= PANEL_ROWS
     ]
     middle = range_of_ranks(round(low), round(high)) if low == round(low) and high == round(high) else ""
     return RankMarks(
-        first=share(frequencies[0]),
+        first=percentage(frequencies[0]),
         median=f"{median:g}",
         middle=middle or f"{low:g} to {high:g}",
         line=(_rank_at(low, count), _rank_at(high, count)),
@@ -184,7 +184,7 @@ def _ranks(analysis: TaskAnalysis, at: int) -> RankMarks | None:
 
 def _pairs(analysis: TaskAnalysis, at: int) -> PairMarks | None:
     count = len(analysis.names)
-    shown = min(count, ROWS)
+    shown = min(count, PANEL_ROWS)
     if at >= shown:
         return None
     better = analysis.better[at, :shown].tolist()
@@ -202,7 +202,7 @@ def _scores(analysis: TaskAnalysis, at: int, quantiles: Floats, best: int, axis:
     places = [axis.position(value) for value in quantiles.tolist()]
     low, first, median, third, high = places
     return ScoreMarks(
-        zeros=share(float(np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores)))),
+        zeros=percentage(float(np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores)))),
         best=best,
         middle_80=(svg_percent(low), svg_percent(high - low)),
         middle_half=(svg_percent(first), svg_percent(third - first)),
@@ -225,12 +225,12 @@ def _certainty(analysis: TaskAnalysis) -> Iterator[str]:
     alone, together = (test <= LEVEL) | (test.T <= LEVEL), analysis.better | analysis.better.T
     pairs = np.argwhere(np.triu(analysis.tested & (alone != together), 1)).tolist()
     if pairs:
-        which = [f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs[:LISTED]]
-        listed = f": {'; '.join(which)}" if len(pairs) <= LISTED else ""
+        which = [f"{name(analysis.names[one])} and {name(analysis.names[other])}" for one, other in pairs[:_LISTED]]
+        listed = f": {'; '.join(which)}" if len(pairs) <= _LISTED else ""
         yield f"The map and the tests of single pairs differ on {counted(len(pairs), 'pair')}{listed}."
 
 
-def analysis_page(view: BoardView, analysis: AnalysisView, cache: Cache | None) -> Page:
+def analysis_page(view: BoardView, analysis: AnalysisView, cache: ChartCache | None) -> Page:
     """The page of the analysis of a track by its primary measure."""
     board = view.board
     of_team = {row.row.name: row for row in view.rows}

@@ -22,7 +22,7 @@ def track_status(board: Board) -> Markup:
         return Markup()
     phase = plan.shown_phase(board.now) or plan.all[0]
     state = plan.state(board.now)
-    closes = moment(phase.end) + with_grace(phase)
+    closes = _moment(phase.end) + with_grace(phase)
     if state == "open":
         lead = _state(f"Phase {phase.name} is open", phase.closes, f"Phase {phase.name} was open")
         return lead + Markup(" until {}").format(closes)
@@ -33,10 +33,10 @@ def track_status(board: Board) -> Markup:
         return Markup("<b>The track is over</b>: phase {} closed {}").format(phase.name, closes)
     lead = _state("Between phases" if state == "between phases" else "Not started", phase.start, "Started")
     left = Markup('<span class="left" data-until="{}"></span>').format(iso_time(phase.start))
-    return lead + Markup(": phase {}, from {}{}").format(phase.name, moment(phase.start), left)
+    return lead + Markup(": phase {}, from {}{}").format(phase.name, _moment(phase.start), left)
 
 
-def moment(when: datetime) -> Markup:
+def _moment(when: datetime) -> Markup:
     """A time as HTML, as in ``8 July 2027, 12:00 UTC``."""
     return Markup('<time datetime="{}">{}</time>').format(iso_time(when), exact_time(when))
 

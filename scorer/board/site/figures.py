@@ -15,10 +15,10 @@ from scorer.board.charts.over_time import (
     MEDIUM,
     NARROW,
     WIDE,
-    Curve,
     History,
     Moved,
     Spent,
+    TeamLine,
     leaders_over_time,
     leaders_sentence,
     precision_recall,
@@ -27,7 +27,7 @@ from scorer.board.charts.over_time import (
     scaled,
     score_by_amount,
 )
-from scorer.board.charts.panel import Cache, Svg, coordinate
+from scorer.board.charts.panel import ChartCache, Svg, coordinate
 from scorer.live.entry import ColumnScores
 from scorer.settings.rules import MetadataField
 from scorer.wording import counted, in_words
@@ -41,7 +41,7 @@ LONG_ROWS = 100
 NEARLY = 0.01
 """Values that differ by a smaller share of the highest one are nearly equal."""
 
-STEPS = (1, 2, 5, 10)
+_STEPS = (1, 2, 5, 10)
 """Steps between the ticks of an axis, times a power of ten."""
 
 
@@ -96,12 +96,12 @@ def axis_for(values: Iterable[float], *, near: bool = False) -> Axis:
     rough = (high - low) / MOST_STEPS
     power = 10.0 ** math.floor(math.log10(rough))
     # 1e-9 lets a value that equals a tick, but for rounding, be the last one.
-    for factor in STEPS:
+    for factor in _STEPS:
         step = factor * power
         first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
         if last - first <= MOST_STEPS:
             return Axis(step, first, last)
-    return Axis(10 * STEPS[-1] * power, -1, 1)
+    return Axis(10 * _STEPS[-1] * power, -1, 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ class Place:
     closes: bool
 
 
-def places(board: Board) -> tuple[Place, ...]:
+def places_of_rows(board: Board) -> tuple[Place, ...]:
     """The place of each row. A baseline between two teams of one tier is in that tier; other rows are single."""
     tiers = [row.primary_certainty.tier if row.primary_certainty else None for row in board.rows]
     around = [_around(tiers, position) if row.baseline else tiers[position] for position, row in enumerate(board.rows)]
@@ -230,10 +230,10 @@ def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
 SPARK_WIDTH, SPARK_HEIGHT = 64, 16
-MARGIN = 2
+_MARGIN = 2
 """The distance of a sparkline from the edges of its picture."""
 
-RIGHT = SPARK_WIDTH - MARGIN
+_RIGHT = SPARK_WIDTH - _MARGIN
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,8 +303,8 @@ def _sparkline(
     start, end, low, high = ends
     steps = [
         (
-            scaled(when.timestamp(), start, end, MARGIN, RIGHT, single=1.0),
-            scaled(score, low, high, SPARK_HEIGHT - MARGIN, MARGIN, single=1.0),
+            scaled(when.timestamp(), start, end, _MARGIN, _RIGHT, single=1.0),
+            scaled(score, low, high, SPARK_HEIGHT - _MARGIN, _MARGIN, single=1.0),
         )
         for when, score in records
     ]
@@ -313,11 +313,11 @@ def _sparkline(
     path += "".join(f"H{coordinate(right)}V{coordinate(below)}" for right, below in others)
     scores = [f"{score:.{decimals}f}" for _, score in records]
     label = f"{scores[0]} at first" if len(scores) == 1 else f"{scores[0]} at first, {scores[-1]} at last"
-    return Mark(f"{path}H{coordinate(RIGHT)}", label, records[-1][0].timestamp(), (RIGHT, steps[-1][1]))
+    return Mark(f"{path}H{coordinate(_RIGHT)}", label, records[-1][0].timestamp(), (_RIGHT, steps[-1][1]))
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class CaptionedChart:
     """A chart with its caption."""
 
     svg: Svg
@@ -328,7 +328,7 @@ class Figure:
     """The same chart for a phone; None: it is the same."""
 
 
-def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+def board_figures(board: Board, cache: ChartCache | None = None) -> tuple[CaptionedChart, ...]:
     """The charts below the table of a board: who led, and since when. None without two scored entries."""
     teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
@@ -343,29 +343,29 @@ def board_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...
         f"{board.track.shown_stage.capitalize()} {board.track.primary_measure.kind.name} of the entry that counted at "
         f"each time; a ring is {ring}{baselines}."
     )
-    return (Figure(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
+    return (CaptionedChart(wide, f"{leaders_sentence(teams)} {shown}", medium, narrow),)
 
 
-def analysis_figures(board: Board, cache: Cache | None = None) -> tuple[Figure, ...]:
+def analysis_figures(board: Board, cache: ChartCache | None = None) -> tuple[CaptionedChart, ...]:
     """The charts of a board that need more than the scores on the primary measure."""
     figures = []
     if board.shake_up is not None:
         chart = preliminary_against_final(_moves(board), board.columns[0])
-        figures.append(Figure(chart.svg(cache), _moved(board.shake_up)))
+        figures.append(CaptionedChart(chart.svg(cache), _moved(board.shake_up)))
     if board.curves and board.curves[0].precisions:
         chart = precision_recall([_curve(board, curve.row, curve.precisions) for curve in board.curves])
         levels = in_words(len(RECALLS))
         caption = f"Interpolated precision at {levels} levels of recall, the mean over the queries."
-        figures.append(Figure(chart.svg(cache), caption))
+        figures.append(CaptionedChart(chart.svg(cache), caption))
     if board.curves and board.curves[0].r_precisions:
         curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
         chart = r_precision_by_cutoff(curves, cutoffs(board.track.list_length))
-        figures.append(Figure(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
+        figures.append(CaptionedChart(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
     figures += [figure for each in board.metadata_fields if (figure := _resource(board, each, cache))]
     return tuple(figures)
 
 
-def _resource(board: Board, field: MetadataField, cache: Cache | None) -> Figure | None:
+def _resource(board: Board, field: MetadataField, cache: ChartCache | None) -> CaptionedChart | None:
     """The scores of the ranked teams against a number that they state; None where fewer than two state it."""
     teams = []
     for row in board.rows if field.type == "number" else ():
@@ -382,7 +382,7 @@ def _resource(board: Board, field: MetadataField, cache: Cache | None) -> Figure
         f"{board.track.primary_measure.kind.name} against {field.label}, with 95 % intervals. The line joins the teams "
         f"than which none scores higher for less{others}."
     )
-    return Figure(score_by_amount(teams, field.label, board.columns[0]).svg(cache), caption)
+    return CaptionedChart(score_by_amount(teams, field.label, board.columns[0]).svg(cache), caption)
 
 
 def _history(board: Board, row: Row) -> History:
@@ -394,8 +394,8 @@ def _history(board: Board, row: Row) -> History:
     return History(row.name, counting_scores(board, row), row.baseline, entries)
 
 
-def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> Curve:
-    return Curve(board.rows[row].name, values, board.rows[row].baseline)
+def _curve(board: Board, row: int, values: tuple[float | None, ...]) -> TeamLine:
+    return TeamLine(board.rows[row].name, values, board.rows[row].baseline)
 
 
 def _moves(board: Board) -> list[Moved]:

@@ -15,16 +15,16 @@ from urllib.parse import unquote, urlsplit
 
 from scorer.errors import ScorerError
 from scorer.files import digest
-from scorer.files.writing import LockedError, content_of, locked, part_of, replace_content
+from scorer.files.writing import LockedError, bytes_of, locked, part_of, replace_content
 from scorer.wording import quoted
 
-MANIFEST = ".manifest.json"
+SITE_MANIFEST = ".manifest.json"
 """Lists the files that renders wrote, and the snapshot that the last complete render shows."""
 
 LOCK = ".lock"
 """Locked while a render writes into the folder."""
 
-WAIT = 60.0
+_WAIT = 60.0
 """Seconds that a render waits for another one."""
 
 FRONT_PAGE = "index.html"
@@ -36,7 +36,7 @@ ASSET_SUFFIXES = (".css", ".js")
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class _Manifest:
     """What renders left in the folder."""
 
     files: frozenset[str] = frozenset()
@@ -72,7 +72,7 @@ def write(
     what `failed` now. If a render is killed, the next one completes it. If no content changes, no file does: that the
     database has changed may be hidden.
 
-    One process writes at a time; another one waits for up to `WAIT` seconds. While the folder is locked, `is_later` is
+    One process writes at a time; another one waits for up to `_WAIT` seconds. While the folder is locked, `is_later` is
     called with the name of the snapshot that the folder shows; it says whether that is later than `snapshot`. Then
     nothing is written, and the result is None. Otherwise it has the paths written or deleted, sorted.
 
@@ -87,7 +87,7 @@ def write(
         if before.shows_later(snapshot, is_later):
             return None
         stays = {path for path in before.files if any(PurePosixPath(path).is_relative_to(each) for each in failed)}
-        return _update(folder, contents, before, Manifest(frozenset(stays | contents.keys()), snapshot))
+        return _update(folder, contents, before, _Manifest(frozenset(stays | contents.keys()), snapshot))
 
 
 def write_first(
@@ -109,7 +109,7 @@ def write_first(
         before = _read_manifest(folder)
         if before.snapshot and not before.shows_later(snapshot, is_later) and _changed(folder, contents):
             _refuse_to_overwrite(folder, contents, before.files)
-            replace_content(folder / MANIFEST, Manifest(before.files | contents.keys()).encoded())
+            replace_content(folder / SITE_MANIFEST, _Manifest(before.files | contents.keys()).encoded())
             for path in _in_order(contents, folder):
                 _replace(folder / path, contents[path])
     return missing
@@ -146,7 +146,7 @@ def _locked(folder: Path) -> Iterator[None]:
         if not folder.exists():
             folder.mkdir(parents=True, exist_ok=True)
             folder.chmod(0o755)
-        with locked(folder / LOCK, WAIT):
+        with locked(folder / LOCK, _WAIT):
             yield
     except LockedError as error:
         raise ScorerError(str(error)) from error
@@ -154,27 +154,27 @@ def _locked(folder: Path) -> Iterator[None]:
         raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
 
 
-def _update(folder: Path, contents: Mapping[str, bytes], before: Manifest, after: Manifest) -> list[str]:
+def _update(folder: Path, contents: Mapping[str, bytes], before: _Manifest, after: _Manifest) -> list[str]:
     """Write the contents and delete what is no longer wanted; return the changed paths. The caller holds the lock."""
     _refuse_to_overwrite(folder, contents, before.files)
     if before.files == after.files and before.snapshot and not _changed(folder, contents):
         return []
-    replace_content(folder / MANIFEST, Manifest(before.files | after.files).encoded())
-    for path in {MANIFEST, *before.files, *after.files}:
+    replace_content(folder / SITE_MANIFEST, _Manifest(before.files | after.files).encoded())
+    for path in {SITE_MANIFEST, *before.files, *after.files}:
         with suppress(NotADirectoryError):  # what was a file becomes a folder
             part_of(folder / path).unlink(missing_ok=True)
     in_the_way = _in_the_way(before.files - after.files, after.files)
     deleted = [path for path in sorted(in_the_way) if _delete(folder, path)]
     written = [path for path in _in_order(contents, folder) if _replace(folder / path, contents[path])]
     deleted += [path for path in sorted(before.files - after.files - in_the_way) if _delete(folder, path)]
-    replace_content(folder / MANIFEST, after.encoded())
+    replace_content(folder / SITE_MANIFEST, after.encoded())
     return sorted(written + deleted)
 
 
 def _changed(folder: Path, contents: Mapping[str, bytes]) -> bool:
     """Whether any file has another content, or is not there."""
     with suppress(OSError):  # a file is where a folder is needed
-        return any(content_of(folder / path) != content for path, content in contents.items())
+        return any(bytes_of(folder / path) != content for path, content in contents.items())
     return True
 
 
@@ -185,15 +185,15 @@ def shows(folder: Path, manifest: str) -> bool:
 
 def manifest_of(folder: Path) -> str:
     """The SHA-256 of the manifest of a complete render, in hexadecimal; empty without one."""
-    if not (folder / MANIFEST).is_file() or not _read_manifest(folder).snapshot:
+    if not (folder / SITE_MANIFEST).is_file() or not _read_manifest(folder).snapshot:
         return ""
-    return digest(folder / MANIFEST)
+    return digest(folder / SITE_MANIFEST)
 
 
 def listed_files(folder: Path) -> frozenset[str]:
     """The paths of the files that renders wrote into the folder, which are read again only when they change."""
     try:
-        status = (folder / MANIFEST).stat()
+        status = (folder / SITE_MANIFEST).stat()
     except FileNotFoundError:
         return frozenset()
     return _listed_files(folder, status.st_mtime_ns, status.st_ino)
@@ -224,15 +224,15 @@ def _in_order(paths: Iterable[str], folder: Path) -> list[str]:
     return sorted(paths, key=key)
 
 
-def _read_manifest(folder: Path) -> Manifest:
+def _read_manifest(folder: Path) -> _Manifest:
     """The manifest of the folder; an empty one if the folder has none. Its paths are inside the folder."""
-    file = folder / MANIFEST
+    file = folder / SITE_MANIFEST
     try:
         document = json.loads(file.read_bytes())
         files = frozenset(map(str, document["written by scorer"]))
         snapshot = str(document.get("snapshot", ""))
     except FileNotFoundError:
-        return Manifest()
+        return _Manifest()
     except (ValueError, LookupError, TypeError) as error:
         raise ScorerError(f"{file}: not a manifest written by a render; empty {folder} and render again") from error
     outside = [path for path in files if PurePosixPath(path).is_absolute() or ".." in PurePosixPath(path).parts]
@@ -240,7 +240,7 @@ def _read_manifest(folder: Path) -> Manifest:
         raise ScorerError(
             f"{file}: lists {quoted(outside[0])}, which is outside of {folder}; empty the folder and render again"
         )
-    return Manifest(files, snapshot)
+    return _Manifest(files, snapshot)
 
 
 def _refuse_to_overwrite(folder: Path, contents: Mapping[str, bytes], earlier: frozenset[str]) -> None:

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from scorer.board.site.templates import Page
 from scorer.board.site.views import MeasureColumn
-from scorer.errors import need
+from scorer.errors import need_libraries
 from scorer.live.entry import rounded
 from scorer.measures import Kind, Measure, parse_one
 from scorer.scoring.evaluation import evaluate
@@ -38,7 +38,7 @@ class Symbol:
     """In words, with LaTeX between ``$``."""
 
 
-WORDS: Mapping[str, str] = texts_of(__file__, "symbols.toml")["words"]
+SYMBOL_WORDS: Mapping[str, str] = texts_of(__file__, "symbols.toml")["words"]
 SYMBOLS = tuple(Symbol(name, **texts) for name, texts in texts_of(__file__, "symbols.toml")["symbols"].items())
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$")
@@ -91,7 +91,7 @@ def definitions(kinds: Iterable[Kind]) -> tuple[tuple[Markup, Markup], ...]:
         symbols |= {symbol.name: symbol for symbol in more}
         used = _identifiers(symbol.meaning for symbol in more)
     return (
-        *((Markup(word), inline(meaning)) for word, meaning in WORDS.items()),  # noqa: S704  our own words
+        *((Markup(word), inline(meaning)) for word, meaning in SYMBOL_WORDS.items()),  # noqa: S704  our own words
         *((inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
     )
 
@@ -136,7 +136,7 @@ def _pieces(text: str) -> Iterator[Markup]:
 @cache
 def mathml(latex: str, alternative: str = "", *, is_displayed: bool = False) -> Markup:
     """Return a formula as a ``math`` element; its text alternative is `alternative`, or the LaTeX."""
-    need("latex2mathml")
+    need_libraries("latex2mathml")
     from latex2mathml.converter import convert  # noqa: PLC0415 (an optional extra)
 
     text = convert(latex, display="block" if is_displayed else "inline")

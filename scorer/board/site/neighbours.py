@@ -10,7 +10,7 @@ from statistics import median
 
 import numpy as np
 
-from scorer.board.board import Board, Interval, Pair, Row
+from scorer.board.board import Board, Interval, Row, RowPair
 from scorer.board.site.captions import ranked_positions
 from scorer.board.site.figures import Axis, axis_for, svg_percent
 from scorer.board.statistics import SHARE_DECIMALS
@@ -30,7 +30,7 @@ class Field:
     board: Board
     ranked: tuple[int, ...]
     """The positions of the teams with a rank, the best first."""
-    pairs: Mapping[int, Mapping[int, Pair]]
+    pairs: Mapping[int, Mapping[int, RowPair]]
     """The pairs of each position by the position of the other row."""
     histograms: int
     """How many ranked teams have a histogram of their primary scores."""
@@ -49,7 +49,7 @@ class Field:
         equal = [other for other in self.ranked if ranks[other] == own and other != position]
         return equal, [at for at in self.ranked if ranks[at] < own], [at for at in self.ranked if ranks[at] > own]
 
-    def tested(self, position: int) -> dict[int, Pair]:
+    def tested(self, position: int) -> dict[int, RowPair]:
         """The pairs of a row with other teams, all pairs tested at once, by the position of the other team."""
         pairs = self.pairs.get(position, {})
         return {other: pair for other, pair in pairs.items() if pair.is_separable is not None}
@@ -63,7 +63,7 @@ class Field:
 
 def field_of(board: Board) -> Field:
     """Return the field of a board."""
-    pairs: dict[int, dict[int, Pair]] = {}
+    pairs: dict[int, dict[int, RowPair]] = {}
     for pair in board.pairs:
         pairs.setdefault(pair.row, {})[pair.other] = pair
         pairs.setdefault(pair.other, {})[pair.row] = pair
@@ -80,7 +80,7 @@ class Neighbour:
     position: int
     """In `Board.rows`."""
     row: Row
-    pair: Pair | None
+    pair: RowPair | None
     """None in the row of the team itself, as the fields below."""
     difference: float | None
     """Of the other team's score, minus that of the team."""
@@ -104,7 +104,7 @@ def neighbours(field: Field, position: int, *, all_rows: bool = False) -> tuple[
     return rows, axis_for(ends)
 
 
-def _nearest(board: Board, pairs: Mapping[int, Pair], position: int) -> set[int]:
+def _nearest(board: Board, pairs: Mapping[int, RowPair], position: int) -> set[int]:
     """The positions that the table has: the nearest ones, the best ranked team, and the best baseline if no other one.
 
     With a team, it has all teams that share its rank.
@@ -135,14 +135,14 @@ def p_decimals(board: Board) -> int:
     return P_DECIMALS if board.track.shows_final else SHARE_DECIMALS
 
 
-def p_text(pair: Pair, board: Board) -> str:
+def p_text(pair: RowPair, board: Board) -> str:
     """Return the p-value of a pair: ``0.012``, ``< 0.001``."""
     decimals = p_decimals(board)
     least = 10.0**-decimals
     return f"< {least:g}" if pair.p_value < least else f"{pair.p_value:.{decimals}f}"
 
 
-def _shares(pair: Pair, own: int) -> tuple[tuple[int, str, str], ...]:
+def _shares(pair: RowPair, own: int) -> tuple[tuple[int, str, str], ...]:
     if pair.wins is None or pair.ties is None or pair.losses is None:
         return ()
     better, worse = (pair.losses, pair.wins) if pair.row == own else (pair.wins, pair.losses)

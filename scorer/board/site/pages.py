@@ -18,7 +18,7 @@ from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
 from scorer.board.board import Board, counting_rule, rules
-from scorer.board.charts.panel import Cache
+from scorer.board.charts.panel import ChartCache
 from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
     document_json,
@@ -62,13 +62,13 @@ from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
 from scorer.settings.published import published_settings
 from scorer.settings.rules import zone_text
-from scorer.settings.tables import FOLDER
+from scorer.settings.tables import OVERALL_FOLDER
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
 from scorer.store.log import LOG, LOG_TEXTS, public_pem
 from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened
 
-ASSETS = (
+SITE_ASSETS = (
     *("style.css", "team.css", "measures.css", "report.css", "analysis.css", "timeline.css"),
     *("board.js", "compare.js", "left.js", "own.js", "rows.js", "sort.js"),
 )
@@ -87,7 +87,7 @@ MOST_OF_SAMPLE, MOST_OF_KIT = 20_000, 10_000_000
 EXTRA = "extra.css"
 """The organiser's style sheet, which comes after the shipped ones."""
 
-ACCENT = "accent.css"
+_ACCENT = "accent.css"
 """The style sheet that sets the organiser's accent. The content policy allows no inline style."""
 
 BAR_CONTRAST = 4.0
@@ -161,7 +161,7 @@ class SiteContent:
     """One for each track, in the order of the navigation."""
     analyses: Mapping[str, Callable[[], AnalysisView] | None] = field(default_factory=dict)
     """By the names of the tracks, computed when its page is rendered; None: the track has no page with an analysis."""
-    cache: Cache | None = None
+    cache: ChartCache | None = None
     """Has the pictures that were drawn before."""
     timeline: Timeline = NO_TIMELINE
     log: PublishedLog = NO_LOG
@@ -327,7 +327,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         has_timeline=bool(timeline.happenings),
         has_log=bool(log.lines),
     )
-    site = {asset: source(environment, asset) for asset in ASSETS} | sheets
+    site = {asset: source(environment, asset) for asset in SITE_ASSETS} | sheets
 
     def add(folder: str, made: Iterable[Page]) -> None:
         for page in content.each(folder, made):
@@ -338,7 +338,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
         add("", [front_page(challenge, timeline, views)])
     for view in views:
         add(view.board.track.name, map(board_page, [view]))
-    add(FOLDER, _overall_page(content.overall))
+    add(OVERALL_FOLDER, _overall_page(content.overall))
     missing = publish(site)
     compared = (content.each(view.board.track.name, compare_pages(view)) for view in views)
     teams = chain(*compared, content.each("teams", team_pages.team_pages(views, missing)))
@@ -354,8 +354,8 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     add("teams", teams)  # after the analyses, which take the most memory: there may be many pages
     add("teams", team_pages.merged_pages(content.boards))
     if content.overall is not None:
-        site |= {f"{FOLDER}/leaderboard.csv": overall_csv(content.overall)}
-        site |= {f"{FOLDER}/leaderboard.json": overall_json(content.overall, counting.head)}
+        site |= {f"{OVERALL_FOLDER}/leaderboard.csv": overall_csv(content.overall)}
+        site |= {f"{OVERALL_FOLDER}/leaderboard.json": overall_json(content.overall, counting.head)}
     site |= {"leaderboard-schema.json": schema(), **commitment_files(content.commitment)}
     for view in views:
         add(view.board.track.name, errata_pages(view, timeline.errata.get(view.board.track.name, ()), site))
@@ -365,7 +365,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
             site[FEED] = feed(environment, challenge, with_known_links(timeline, site).happenings, counting)
     site |= {LOG: "\n".join([*(line.text for line in log.lines), ""])} if log.head is not None else {}
     site |= {LOG_TEXTS: "\n".join([*log.texts, ""])} if log.texts else {}
-    add("", _further_pages(content, own, sheets.get(ACCENT, "") + source(environment, "404.css")))
+    add("", _further_pages(content, own, sheets.get(_ACCENT, "") + source(environment, "404.css")))
     return site
 
 
@@ -379,7 +379,7 @@ def _track_pages(content: SiteContent, view: BoardView) -> Iterator[Page]:
 def _overall_page(board: OverallBoard | None) -> Iterator[Page]:
     if board is not None:
         about = f"The ranking of the teams over the tracks {joined([each.track.title for each in board.boards])}."
-        yield Page(f"{FOLDER}/index.html", "overall.html", about, {"board": board})
+        yield Page(f"{OVERALL_FOLDER}/index.html", "overall.html", about, {"board": board})
 
 
 READING = Page("reading.html", "reading.html", "What the tiers, ranges, intervals and p-values of the boards mean.")
@@ -434,14 +434,14 @@ def _check_markdown(challenge: Challenge) -> None:
     texts = {"description": challenge.description, "site.footer": challenge.branding.footer}
     texts |= {f"tracks.{track.name}.description": track.description for track in challenge.tracks}
     for key, text in texts.items():
-        templates.check(text, f"{challenge.root / FILE}: {key}")
+        templates.check_text(text, f"{challenge.root / FILE}: {key}")
 
 
 def _style_sheets(challenge: Challenge, environment: Environment) -> dict[str, str]:
     """The style sheets that the organiser adds, in their order on the pages."""
     sheets = {}
     if challenge.branding.accents:
-        sheets[ACCENT] = _accent_sheet(*challenge.branding.accents)
+        sheets[_ACCENT] = _accent_sheet(*challenge.branding.accents)
     with suppress(TemplateNotFound):  # none is shipped
         sheets[EXTRA] = source(environment, EXTRA)
     return sheets

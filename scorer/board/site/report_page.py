@@ -45,13 +45,13 @@ def report_page(report: Report, templates: Path | None = None) -> str:
         "styles": Markup(styles.replace("</", "<\\/")),  # noqa: S704
         "introduction": report_text.introduction(report),
         "tasks": report.tasks,
-        "consensus": report_text.consensus(report),
+        "consensus": report_text.consensus_section(report),
         "methods": report_text.methods(report),
     }
     return render_template(environment, "report.html", context)
 
 
-def written(report: Report, form: ReportForm, templates: Path | None = None) -> str:
+def report_in_form(report: Report, form: ReportForm, templates: Path | None = None) -> str:
     """Return a report in a form, without a final line end; `templates` are for `report_page`."""
     if form == "json":
         return json_text(report_document(report))
@@ -174,4 +174,4 @@ def report(
     settings = Settings(seed=seed, resamples=resamples, all_pairs=all_pairs, tukey=tukey)
     tasks, notes = run_tasks(solution, runs, registry.requested(measures), **options)
     lines = [line for run in notes.values() for line in run]
-    return written(analysed_tasks(title, tasks, settings, "drop", lines), form)
+    return report_in_form(analysed_tasks(title, tasks, settings, "drop", lines), form)

@@ -11,7 +11,7 @@ from scorer.board.site.templates import Navigation, Page, environment_of, markdo
 from scorer.errors import Findings
 from scorer.settings.tracks import Challenge
 
-ASSETS: Mapping[str, str] = {"submit.css": "text/css", "submit.js": "text/javascript"}
+SUBMIT_ASSETS: Mapping[str, str] = {"submit.css": "text/css", "submit.js": "text/javascript"}
 """The files of the page, and their types."""
 
 

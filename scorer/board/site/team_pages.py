@@ -7,7 +7,7 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scorer.board.board import Board, PastBoard
-from scorer.board.charts.over_time import OverTime, TimedScore, timeline
+from scorer.board.charts.over_time import OverTime, TimedScore, scores_over_time
 from scorer.board.site.figures import svg_percent
 from scorer.board.site.neighbours import Field
 from scorer.board.site.templates import Page
@@ -149,4 +149,4 @@ def over_time(part: TeamInTrack) -> tuple[OverTime | None, str]:
         TimedScore(view.entry.received, score, f"Entry {view.number}: {score:.{decimals}f}", view.entry.is_counting)
         for view, score in shown
     ]
-    return timeline(points, decimals) if len(points) > 2 else None, drawn
+    return scores_over_time(points, decimals) if len(points) > 2 else None, drawn

@@ -29,7 +29,7 @@ from jinja2.bccache import Bucket, BytecodeCache
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 from markupsafe import Markup
 
-from scorer.errors import ScorerError, need
+from scorer.errors import ScorerError, need_libraries
 from scorer.files import shipped_templates
 from scorer.files.writing import PART
 from scorer.settings.tracks import PAGES, STATIC, Challenge, Track, is_link, split_url
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from markdown_it import MarkdownIt
     from markdown_it.token import Token
 
-DEEPEST = 6
+_DEEPEST = 6
 """The lowest level of a heading in HTML."""
 
 SUMMARY = 200
@@ -59,16 +59,16 @@ SUMMARY = 200
 
 @cache
 def _parser() -> MarkdownIt:
-    need("markdown_it")
+    need_libraries("markdown_it")
     from markdown_it import MarkdownIt  # noqa: PLC0415 (an optional extra)
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    # By default the parser leaves links that it refuses as text, but here `check` reports them.
+    # By default the parser leaves links that it refuses as text, but here `check_text` reports them.
     parser.validateLink = lambda _: True  # type: ignore[assignment, method-assign]
     return parser
 
 
-def check(text: str, where: str, first_line: int = 0) -> None:
+def check_text(text: str, where: str, first_line: int = 0) -> None:
     """Check the links and the images of a text, which comes from the file or the key `where`.
 
     Raises ScorerError if one leads elsewhere than `is_link` allows or a relative path in the site. The message has the
@@ -91,8 +91,8 @@ def check(text: str, where: str, first_line: int = 0) -> None:
 def to_html(text: str, root: str = "", top: int = 2) -> Markup:
     """Return a text as HTML. HTML in it is shown as text.
 
-    `check` accepts the text. Relative links start at `root`, the relative path from the page to the folder of the site:
-    "" or "../". The highest heading of the text gets the level `top`, from 1 to 6.
+    `check_text` accepts the text. Relative links start at `root`, the relative path from the page to the folder of the
+    site: "" or "../". The highest heading of the text gets the level `top`, from 1 to 6.
     """
     return _rendered(_parser().parse(text), root, top)
 
@@ -161,7 +161,7 @@ def _adapt(token: Token, root: str, shift: int) -> None:
         if address and not address.startswith("#") and _is_relative(address):
             token.attrs[name] = root + address
     if token.type in ("heading_open", "heading_close"):
-        token.tag = f"h{min(int(token.tag[1:]) + shift, DEEPEST)}"
+        token.tag = f"h{min(int(token.tag[1:]) + shift, _DEEPEST)}"
     if token.type in ("th_open", "td_open"):
         side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
         if side:
@@ -186,7 +186,7 @@ def _is_relative(address: str) -> bool:
     return ":" not in parts.path.partition("/")[0] and not path.startswith("/") and path.split("/")[0] != ".."
 
 
-MOST_BYTES = 1_000_000
+_MOST_BYTES = 1_000_000
 """How large a page may be."""
 
 TAKEN = frozenset({"404", "index", "measures", "timeline", "verification"})
@@ -249,7 +249,7 @@ def _page(file: Path) -> tuple[tuple[float, str], MarkdownPage]:
     if split is None:
         raise ScorerError(f"{file}:1: found no heading; expected a page that begins with one, as in # Rules")
     title, rest, lines = split
-    check(rest, str(file), lines + 1)
+    check_text(rest, str(file), lines + 1)
     number = float(parts[1]) if parts[1] else float("inf")
     return (number, parts[2]), MarkdownPage(parts[2], title, rest)
 
@@ -257,11 +257,11 @@ def _page(file: Path) -> tuple[tuple[float, str], MarkdownPage]:
 def _text(file: Path) -> str:
     try:
         with file.open("rb") as stream:
-            content = stream.read(MOST_BYTES + 1)
+            content = stream.read(_MOST_BYTES + 1)
     except OSError as error:
         raise ScorerError(f"{file}: cannot be read ({error.strerror or error})") from error
-    if len(content) > MOST_BYTES:
-        raise ScorerError(f"{file}: has more than {MOST_BYTES:,} bytes, which no page may have")
+    if len(content) > _MOST_BYTES:
+        raise ScorerError(f"{file}: has more than {_MOST_BYTES:,} bytes, which no page may have")
     try:
         # Some editors write a byte order mark. Markdown knows no other line ends than these.
         return content.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
@@ -353,7 +353,7 @@ class Navigation:
         return f"{STATIC_FOLDER}/{logo}" if logo else ""
 
 
-NO_SCORE = "–"
+_NO_SCORE = "–"
 
 
 class TemplateFolder(FileSystemLoader):
@@ -458,7 +458,7 @@ def source(environment: Environment, name: str) -> str:
 def _number(score: float | None, decimals: int) -> str:
     """A score with this many decimals; a dash for None."""
     # + 0.0 turns -0.0 into 0.0.
-    return NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
+    return _NO_SCORE if score is None else f"{score + 0.0:.{decimals}f}"
 
 
 def _signed(difference: float, decimals: int) -> str:

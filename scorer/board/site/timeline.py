@@ -31,13 +31,13 @@ from scorer.wording import MONTHS, counted, ordinal
 
 FEED = "feed.xml"
 
-IDS = UUID("6f0a1f5e-3d0c-4a53-9c5b-8f9d1d8f4a27")
+_IDS = UUID("6f0a1f5e-3d0c-4a53-9c5b-8f9d1d8f4a27")
 """The namespace of the ids of feeds and entries."""
 
 FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 """Characters that XML 1.0 has no notation for (section 2.2)."""
 
-DATES = frozenset({"started", "frozen", "closed"})
+_DATES = frozenset({"started", "frozen", "closed"})
 """The kinds of happenings that are dates of phases."""
 
 REPLACEMENT = "\ufffd"
@@ -100,7 +100,7 @@ def of_all_tracks(happenings: Sequence[Happening], tracks: int) -> tuple[Happeni
 
 def dates(timeline: Timeline, tracks: int) -> tuple[Happening, ...]:
     """The dates of all phases, past ones and those to come, the first one first."""
-    past = (happening for happening in reversed(timeline.happenings) if happening.kind in DATES)
+    past = (happening for happening in reversed(timeline.happenings) if happening.kind in _DATES)
     return of_all_tracks([*past, *timeline.upcoming], tracks)
 
 
@@ -136,7 +136,7 @@ def feed(
 
 
 def _id(*parts: object) -> str:
-    return uuid5(IDS, json.dumps(parts)).urn
+    return uuid5(_IDS, json.dumps(parts)).urn
 
 
 def xml(text: str, *, quoted: bool = False) -> Markup:
@@ -144,7 +144,7 @@ def xml(text: str, *, quoted: bool = False) -> Markup:
     return Markup(escape(FORBIDDEN.sub(REPLACEMENT, text), IN_ATTRIBUTES if quoted else {}))  # noqa: S704  escaped
 
 
-SHOWN = 6
+_SHOWN = 6
 """How many entries the front page lists."""
 
 
@@ -162,7 +162,7 @@ class LatestEntry:
     """That it took the lead; empty if it did not."""
 
 
-def latest_entries(boards: Sequence[BoardView], number: int = SHOWN) -> tuple[LatestEntry, ...]:
+def latest_entries(boards: Sequence[BoardView], number: int = _SHOWN) -> tuple[LatestEntry, ...]:
     """The entries received last, the latest first; without those whose time of receipt is not confirmed.
 
     What a team received at the same time and with the same result in several tracks is one.

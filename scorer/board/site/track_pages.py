@@ -20,7 +20,7 @@ from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge
 from scorer.wording import counted
 
-RULES, LATE, COMPARE, SLICES = "rules.html", "late.html", "compare.html", "slices.html"
+_RULES, _LATE, _COMPARE, _SLICES = "rules.html", "late.html", "compare.html", "slices.html"
 
 SHADES = 5
 """The shades of a column of the heat table."""
@@ -32,9 +32,9 @@ MOST_ROWS = 20
 def track_links(board: Board) -> tuple[tuple[str, str], ...]:
     """The further pages of a track, in the order in which its board links to them: title and path in the site."""
     folder = board.track.name
-    links = [("Rules", f"{folder}/{RULES}")]
+    links = [("Rules", f"{folder}/{_RULES}")]
     if board.late:
-        links.append(("Late board", f"{folder}/{LATE}"))
+        links.append(("Late board", f"{folder}/{_LATE}"))
     links += [(f"Board of the phase {past.phase.name}", _past_path(board, past.phase)) for past in board.past]
     return tuple(links)
 
@@ -67,7 +67,7 @@ def compare_pages(view: BoardView) -> Iterator[Page]:
         "data": json.dumps(_compared(view, positions), separators=(",", ":"), ensure_ascii=False),
     }
     about = f"Any two teams of {board.track.title}: the difference of their scores, its interval, and tests."
-    yield Page(f"{board.track.name}/{COMPARE}", "compare.html", about, values)
+    yield Page(f"{board.track.name}/{_COMPARE}", "compare.html", about, values)
 
 
 def _compared(view: BoardView, positions: Sequence[int]) -> dict[str, object]:
@@ -113,15 +113,15 @@ def rules_and_past_pages(view: BoardView, challenge: Challenge) -> Iterator[Page
     sections = rule_sections(board, by_service=bool(challenge.branding.service))
     published = publication_rules(challenge.licence, submissions=challenge.publish_submissions)
     of_page = {"sections": sections, "publication": published if challenge.licence else ()}
-    yield Page(f"{folder}/{RULES}", "rules.html", about, {**values, **of_page})
+    yield Page(f"{folder}/{_RULES}", "rules.html", about, {**values, **of_page})
     if board.slices:
         about = f"The teams of {title} on slices of the queries: scores, intervals and ranks on each."
         heat = tuple(map(_shaded, board.slices))
-        yield Page(f"{folder}/{SLICES}", "slices.html", about, {**values, "heat": heat, "most": MOST_ROWS})
+        yield Page(f"{folder}/{_SLICES}", "slices.html", about, {**values, "heat": heat, "most": MOST_ROWS})
     if board.late:
         about = f"Entries of {title} that were received before the first phase or after the end of one. "
         about += "They have no rank."
-        yield Page(f"{folder}/{LATE}", "late.html", about, {**values, "entries": late_entries(board)})
+        yield Page(f"{folder}/{_LATE}", "late.html", about, {**values, "entries": late_entries(board)})
     slugs = {row.folder: row.team.slug for row in board.rows}
     for past in board.past:
         about = f"The board of {title} as it was when the phase {past.phase.name} closed."

@@ -15,13 +15,13 @@ from scorer.board.board import Board, Row
 from scorer.board.site.figures import (
     LONG_ROWS,
     Axis,
-    Figure,
+    CaptionedChart,
     Mark,
     Place,
     Strip,
     board_axis,
     histograms,
-    places,
+    places_of_rows,
     sparklines,
     strips,
 )
@@ -43,13 +43,13 @@ QUARTERS = 4
 WINDOW_STEP, SMALLEST_WINDOW, LARGEST_WINDOW = 4, 48, 160
 """Widths of windows in rem."""
 
-DIGIT, BOLD_DIGIT, LETTER = 0.465, 0.585, 0.43
+_DIGIT, _BOLD_DIGIT, _LETTER = 0.465, 0.585, 0.43
 """The widths of a digit, of a bold digit of the primary score, and of a letter of a heading in rem, in a wide font."""
 
 PADDING = 0.6
 """Of a cell, in rem."""
 
-NAME_LETTER, TEAM, WIDEST_NAME, WIDE = 0.52, 40, 60, 90
+_NAME_LETTER, _TEAM, _WIDEST_NAME, _WIDE = 0.52, 40, 60, 90
 """The width of a letter of a name in rem; of the column of names at least and at most, in quarters of a rem; and of the
 windows, in rem, from which on it is wider than at least."""
 
@@ -59,7 +59,7 @@ WIDEST_HEAD, ARROW = 26, 5
 SIDES = 7.0
 """The margins of the page, in rem."""
 
-AXIS = 18.5
+_AXIS = 18.5
 """The least width of the column of strips, in rem; without room for it, a column is left out."""
 
 
@@ -162,12 +162,12 @@ def board_columns(
     has_tiers = board.primary_certainty is not None
     has_intervals = any(row.primary_certainty and row.primary_certainty.interval for row in board.rows)
     has_bounds = any(row.primary_bounds for row in board.rows)
-    score_width = _score_width(board.track.shown_decimals, BOLD_DIGIT)
+    score_width = _score_width(board.track.shown_decimals, _BOLD_DIGIT)
     candidates: list[BoardColumn | None] = [
         BoardColumn("tier", "Tier", 8, "ascending") if has_tiers else None,
         BoardColumn("rank", "Rank", 10, "ascending"),
         BoardColumn("range", "Range", 17, "ascending") if has_tiers else None,
-        BoardColumn("team", "Team", TEAM, "ascending"),
+        BoardColumn("team", "Team", _TEAM, "ascending"),
         BoardColumn("affiliation", "Affiliation", 40, "ascending", shown=False)
         if any(row.team.affiliation for row in board.rows)
         else None,
@@ -219,7 +219,7 @@ def _further(measures: Sequence[MeasureColumn], scores: Sequence[ColumnScores], 
     for number, measure in enumerate(measures[1:], start=1):
         differs = shown < MEASURES and _differ([values[number] for values in scores])
         shown += differs
-        width = max(_score_width(decimals, DIGIT), _head_width(measure))
+        width = max(_score_width(decimals, _DIGIT), _head_width(measure))
         yield BoardColumn("measure", measure.label, width, measure=measure, shown=differs)
 
 
@@ -235,25 +235,25 @@ def _score_width(decimals: int, digit: float) -> int:
 
 
 def _team_width(board: Board, columns: Sequence[BoardColumn]) -> int:
-    """The width of the longest name, as far as the other columns leave room in a window of `WIDE` rem."""
+    """The width of the longest name, as far as the other columns leave room in a window of `_WIDE` rem."""
     badges = ("baseline" if row.baseline else row.team.status if row.team.is_excluded else "" for row in board.rows)
     longest = max(
         (len(f"{row.name} {badge}".strip()) for row, badge in zip(board.rows, badges, strict=True)), default=0
     )
-    wanted = min(math.ceil((longest * NAME_LETTER + 2 * PADDING) * QUARTERS), WIDEST_NAME)
-    spare = int((WIDE - SIDES - AXIS) * QUARTERS) - sum(column.width for column in columns if column.shown)
-    return max(TEAM, min(wanted, TEAM + spare))
+    wanted = min(math.ceil((longest * _NAME_LETTER + 2 * PADDING) * QUARTERS), _WIDEST_NAME)
+    spare = int((_WIDE - SIDES - _AXIS) * QUARTERS) - sum(column.width for column in columns if column.shown)
+    return max(_TEAM, min(wanted, _TEAM + spare))
 
 
 def _head_width(measure: MeasureColumn) -> int:
     """The width of the longest part of a name; longer ones break."""
     longest = max(map(len, (measure.head, *measure.lines)))
-    return min(math.ceil((longest * LETTER + PADDING) * QUARTERS), WIDEST_HEAD)
+    return min(math.ceil((longest * _LETTER + PADDING) * QUARTERS), WIDEST_HEAD)
 
 
 def _with_windows(columns: Sequence[BoardColumn]) -> tuple[BoardColumn, ...]:
     """The columns with the narrowest window of the style sheet that has each; 0 where every table fits."""
-    width = SIDES + AXIS + sum(column.width for column in columns if column.shown) / QUARTERS
+    width = SIDES + _AXIS + sum(column.width for column in columns if column.shown) / QUARTERS
     windows = {}
     for kind in LEFT_OUT:
         for column in reversed(columns):
@@ -330,7 +330,7 @@ class BoardView:
     """The columns of the table."""
     axis: Axis
     """Of the strips."""
-    figures: tuple[Figure, ...] = ()
+    figures: tuple[CaptionedChart, ...] = ()
     has_analysis: bool = False
     """Whether there is a page with its analysis."""
 
@@ -396,7 +396,7 @@ class BoardView:
 def board_view(
     board: Board,
     columns: Mapping[str, MeasureColumn],
-    figures: tuple[Figure, ...] = (),
+    figures: tuple[CaptionedChart, ...] = (),
     *,
     has_analysis: bool = False,
 ) -> BoardView:
@@ -406,7 +406,7 @@ def board_view(
     """
     scores = [board.shown_scores(row.entry) for row in board.rows]
     measures = tuple(columns[name] for name in board.columns)
-    axis, where = board_axis(board, scores), places(board)
+    axis, where = board_axis(board, scores), places_of_rows(board)
     marks = len(board.rows) <= LONG_ROWS
     blank: tuple[Mark | None, ...] = (None,) * len(board.rows)
     drawn = histograms(board) if marks else blank

@@ -41,7 +41,7 @@ DELIMITERS = {"comma": ",", "tab": "\t", "semicolon": ";", "blank": layouts.WHIT
 """By name, in the order in which they are tried for a header."""
 
 OPTIONS: Mapping[str, str] = {
-    **tables.OPTIONS,
+    **tables.COLUMN_OPTIONS,
     "delimiter": "comma, tab, semicolon or blank",
     "header": "no, for a file without one: columns are numbers then, from 1",
 }
@@ -65,19 +65,19 @@ def recognises_solution(lines: list[str]) -> bool:
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
-    header = _header(head, tables.SOLUTION, options)
+    header = _header(head, tables.SOLUTION_COLUMNS, options)
     return layouts.LaidOut(partial(_graded, header), header.layout)
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the columns that are read from a submission, by what they are for."""
-    header = _header(head, tables.SUBMISSION, options)
+    header = _header(head, tables.SUBMISSION_COLUMNS, options)
     return {column: header.names[at] for column, at in header.places.items()} if header.line else {}
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission, ordered by its score; by its rank where there is no column for the score; or lists."""
-    header = _header(head, tables.SUBMISSION, options)
+    header = _header(head, tables.SUBMISSION_COLUMNS, options)
     return layouts.LaidOut(partial(_ranked, header), header.layout)
 
 
@@ -235,7 +235,7 @@ class Header:
         # Ranks next to scores are compared in the first block only, because they decide nothing.
         names = ("query", "item", "score", "rank") if skip else ("query", "item", "score")
         places = {name: self.places[name] for name in names if name in self.places}
-        read = tables.columns(block, self.delimiter, len(self.names), places, "score", skip=skip)
+        read = tables.split_columns(block, self.delimiter, len(self.names), places, "score", skip=skip)
         if read is None:
             return None
         held, score = read

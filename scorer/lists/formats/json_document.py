@@ -12,17 +12,17 @@ from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableE
 from scorer.lists.formats.jsonl import (
     DECODER,
     MALFORMED,
+    JsonRow,
     Members,
     Pairs,
-    Row,
     check_nesting,
-    dumped,
     explained,
+    json_line,
     whole,
     with_numbers,
 )
 from scorer.lists.reading import tables
-from scorer.lists.reading.blocks import Block, Graded, Ranked, Reader, UnreadableError, checked
+from scorer.lists.reading.blocks import Block, Graded, Ranked, Reader, UnreadableError, checked_utf8
 from scorer.wording import quoted
 
 NAME = "json"
@@ -30,38 +30,38 @@ SOLUTION = '{"query": {"item": grade}}'
 SUBMISSION = '{"query": {"item": score}} or {"query": ["item"]}'
 OPTIONS = jsonl.OPTIONS
 
-BEGINNING = re.compile(r'(\[\s*([{\]]|$)|\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$)))')
+_BEGINNING = re.compile(r'(\[\s*([{\]]|$)|\{\s*(\}|$|"([^"\\]|\\.)*("\s*(:\s*([\[{]|$)|$)|$)))')
 """The beginning of an array of objects, or of an object whose first value is a list or an object; or of its sample."""
 
-WHITE = re.compile(r"[ \t\r\n]*")
+_WHITE = re.compile(r"[ \t\r\n]*")
 
 
 def recognises(lines: list[str]) -> bool:
     """Whether the file begins as an array of objects, or as an object of lists or objects that is not JSON Lines."""
-    return BEGINNING.match("\n".join(lines).strip()) is not None and not jsonl.recognises(lines)
+    return _BEGINNING.match("\n".join(lines).strip()) is not None and not jsonl.recognises(lines)
 
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read query -> item -> grade, where a query may have no items; or an array of rows."""
-    members = Members(tables.SOLUTION, options, NAME)
-    return lambda block, findings: jsonl.graded_rows(_rows(members, block, findings), findings)
+    members = Members(tables.SOLUTION_COLUMNS, options, NAME)
+    return lambda block, findings: jsonl.graded_objects(_rows(members, block, findings), findings)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read query -> item -> run score, or query -> items by rank, but not both in one file; or an array of rows."""
-    members = Members(tables.SUBMISSION, options, NAME)
+    members = Members(tables.SUBMISSION_COLUMNS, options, NAME)
 
     def read(block: Block, findings: Findings) -> Ranked:
         rows = _rows(members, block, findings)
-        return jsonl.ranked_rows(rows, jsonl.ordered_by(rows), findings)
+        return jsonl.ranked_objects(rows, jsonl.ordered_by(rows), findings)
 
     return read
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the members that the rows of a submission are read from, by what they are for."""
-    rows = ((line, value) for line, _, value in _parts(head))
-    return Members(tables.SUBMISSION, options, NAME).read(rows if head.content.lstrip().startswith(b"[") else ())
+    rows = ((line, value) for line, _, value in _parts(head)) if head.content.lstrip().startswith(b"[") else ()
+    return Members(tables.SUBMISSION_COLUMNS, options, NAME).read(rows)
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
@@ -91,15 +91,15 @@ def write_submission(submission: SubmissionContent, _options: Mapping[str, str])
 def _written(lists: Mapping[str, Any]) -> bytes:
     if "" in lists or any("" in items for items in lists.values()):
         raise UnwritableError(f"an id is empty; {NAME} cannot hold it")
-    lines = ",\n".join(f"{dumped(query)}: {dumped(items)}" for query, items in lists.items())
+    lines = ",\n".join(f"{json_line(query)}: {json_line(items)}" for query, items in lists.items())
     return f"{{\n{lines}\n}}\n".encode()
 
 
-def _rows(members: Members, block: Block, findings: Findings) -> list[Row]:
+def _rows(members: Members, block: Block, findings: Findings) -> list[JsonRow]:
     """Return the rows of an array, or a row for each query of an object; a query that is listed again is reported."""
     if block.content.lstrip().startswith(b"["):
         return list(members.rows(((line, value) for line, _, value in _parts(block)), findings))
-    rows: list[Row] = []
+    rows: list[JsonRow] = []
     first: dict[str, int] = {}
     for line, query, value in _parts(block):
         if not query:
@@ -126,7 +126,7 @@ def _rows(members: Members, block: Block, findings: Findings) -> list[Row]:
 
 def _parts(block: Block) -> Iterator[tuple[int, str, Any]]:
     """Yield line, key ("" in an array) and value of each member or element. Raises UnreadableError for other texts."""
-    text = checked(block.content, block.first_line).decode()
+    text = checked_utf8(block.content, block.first_line).decode()
     check_nesting(block, by_line=False)
     line, counted = block.first_line, 0
     try:
@@ -165,7 +165,7 @@ def _decoded(text: str) -> Iterator[tuple[int, str, Any]]:
 
 
 def _skip(text: str, at: int) -> int:
-    white = WHITE.match(text, at)
+    white = _WHITE.match(text, at)
     return white.end() if white else at
 
 

@@ -35,12 +35,12 @@ MALFORMED = (ValueError, RecursionError)
 
 
 QUOTE = ord('"')
-STEPS = np.zeros(256, dtype=np.int8)
+_STEPS = np.zeros(256, dtype=np.int8)
 """[byte]: by how many levels it changes the depth."""
-STEPS[list(b"[{")] = 1
-STEPS[list(b"]}")] = -1
-MARKS = STEPS != 0
-MARKS[[QUOTE, LINE_END]] = True
+_STEPS[list(b"[{")] = 1
+_STEPS[list(b"]}")] = -1
+_MARKS = _STEPS != 0
+_MARKS[[QUOTE, LINE_END]] = True
 
 
 def check_nesting(block: Block, *, by_line: bool) -> None:
@@ -52,10 +52,10 @@ def check_nesting(block: Block, *, by_line: bool) -> None:
     if b"\\" in content:
         content = content.replace(b"\\\\", b"").replace(b'\\"', b"")  # only quotes that end a string are left
     every = np.frombuffer(content, dtype=np.uint8)
-    marks = every[MARKS[every]]
+    marks = every[_MARKS[every]]
     new_line = marks == LINE_END
     in_text = _since(np.cumsum(marks == QUOTE), new_line, reset=by_line) % 2 == 1
-    depth = _since(np.cumsum(np.where(in_text, 0, STEPS[marks]), dtype=np.int64), new_line, reset=by_line)
+    depth = _since(np.cumsum(np.where(in_text, 0, _STEPS[marks]), dtype=np.int64), new_line, reset=by_line)
     deep = np.flatnonzero(depth > block.limits.nesting)
     if deep.size:
         line = block.first_line + int(np.count_nonzero(new_line[: deep[0]]))
@@ -77,7 +77,7 @@ def explained(error: BaseException) -> str:
     return "nested too deeply" if isinstance(error, RecursionError) else str(error)
 
 
-def shown(value: object) -> str:
+def _shown(value: object) -> str:
     """Return a value as messages show it."""
     if isinstance(value, str):
         return quoted(value)
@@ -86,7 +86,7 @@ def shown(value: object) -> str:
     return "a list" if isinstance(value, list) else printable(json.dumps(value)[:60])
 
 
-def identity(value: object) -> str | None:
+def _identity(value: object) -> str | None:
     """Return an id: text, or the digits of a whole number; None for anything else, which has no one text."""
     if isinstance(value, str):
         return value or None
@@ -113,7 +113,7 @@ def numbered(pairs: Pairs, what: str, line: int, findings: Findings) -> tuple[li
             findings.add(line, 'found "" as an item; expected an id')
         elif number is None:
             depth = "; the file is nested too deeply: write query -> item -> number" if isinstance(value, list) else ""
-            found = f"found {shown(value)} as the {what} of item {quoted(item)}"
+            found = f"found {_shown(value)} as the {what} of item {quoted(item)}"
             findings.add(line, f"{found}; expected a finite number{depth}")
         else:
             items.append(item)
@@ -125,9 +125,9 @@ def identities(values: Iterable[object], line: int, findings: Findings) -> list[
     """Return the ids in a list; a value that is no id becomes a finding."""
     items = []
     for rank, value in enumerate(values, 1):
-        item = identity(value)
+        item = _identity(value)
         if item is None:
-            findings.add(line, f"found {shown(value)} as item {rank} of the list; expected text or a whole number")
+            findings.add(line, f"found {_shown(value)} as item {rank} of the list; expected text or a whole number")
         else:
             items.append(item)
     return items
@@ -140,14 +140,14 @@ def with_numbers(values: list[Any], numbers: object, names: tuple[str, ...]) -> 
     """
     if numbers is not None:
         listed = numbers if isinstance(numbers, list) else []
-        return Pairs((identity(item) or "", number) for item, number in zip_longest(values, listed))
+        return Pairs((_identity(item) or "", number) for item, number in zip_longest(values, listed))
     if values and all(isinstance(each, list) and not isinstance(each, Pairs) and len(each) == 2 for each in values):
-        return Pairs((identity(item) or "", number) for item, number in values)
+        return Pairs((_identity(item) or "", number) for item, number in values)
     if not (values and all(isinstance(each, Pairs) for each in values)):
         return values
     objects = [{tables.plain(name): value for name, value in reversed(each)} for each in values]
     known = [*map(tables.plain, tables.COLUMNS["item"]), "id"]
-    ids = [next((identity(each[name]) for name in known if name in each), None) or "" for each in objects]
+    ids = [next((_identity(each[name]) for name in known if name in each), None) or "" for each in objects]
     wanted = [(tables.plain(name), column) for column in names for name in tables.COLUMNS.get(column, (column,))]
     name, column = next((pair for pair in wanted if pair[0] in objects[0]), ("", ""))
     found = [negated(each.get(name)) if column == "distance" else each.get(name) for each in objects]
@@ -160,7 +160,7 @@ def negated(value: object) -> object:
     return value if number is None else -number
 
 
-def dumped(value: str | list[str] | Mapping[str, Any]) -> str:
+def json_line(value: str | list[str] | Mapping[str, Any]) -> str:
     """Return a value as JSON on one line; numbers are the shortest that are read as the same float64."""
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
@@ -174,14 +174,14 @@ SOLUTION = '{"query": "q", "item": "a", "grade": 2}'
 SUBMISSION = '{"query": "q", "items": ["a", "b"]} or {"query": "q", "item": "a", "score": 1.5}'
 
 ITEMS = "items"
-OPTIONS = tables.OPTIONS
+OPTIONS = tables.COLUMN_OPTIONS
 
-LISTED = "list"
+_LISTED = "list"
 """What rows order items by, other than score and rank: the order of the list."""
 
 
 @dataclass(slots=True)
-class Row:
+class JsonRow:
     """A query and the items of one object."""
 
     line: int
@@ -203,7 +203,7 @@ class Members:
     """The meaning of members by their names, found once for all objects with the same names."""
 
     wanted: tuple[str, ...]
-    """`tables.SOLUTION` or `tables.SUBMISSION`."""
+    """`tables.SOLUTION_COLUMNS` or `tables.SUBMISSION_COLUMNS`."""
     options: Mapping[str, str]
     format: str
     """Its name, for messages."""
@@ -259,11 +259,11 @@ class Members:
         columns = dict.fromkeys(column for meaning in meanings for column in meaning)
         return {column: " or ".join({each[column]: 0 for each in meanings if column in each}) for column in columns}
 
-    def rows(self, objects: Iterable[tuple[int, object]], findings: Findings) -> Iterator[Row]:
+    def rows(self, objects: Iterable[tuple[int, object]], findings: Findings) -> Iterator[JsonRow]:
         """Read objects with their lines; what is wrong with one becomes a finding, and it is left out."""
         for line, value in objects:
             if not isinstance(value, Pairs):
-                findings.add(line, f"found {shown(value)}; expected an object, as in {self.example}")
+                findings.add(line, f"found {_shown(value)}; expected an object, as in {self.example}")
                 continue
             members = dict(value)
             names = tuple(members) if len(members) == len(value) else tuple(name for name, _ in value)
@@ -287,12 +287,12 @@ class Members:
         items = with_numbers(values[ITEMS], None, ("grade",))
         relevant = [*map(tables.plain, tables.COLUMNS["relevant"])]
         is_plain = tables.plain(name) in relevant and not isinstance(items, Pairs)
-        return Pairs((identity(item) or "", 1) for item in items) if is_plain else items
+        return Pairs((_identity(item) or "", 1) for item in items) if is_plain else items
 
-    def _row(self, values: Mapping[str, Any], line: int, findings: Findings) -> Row | None:
-        query = identity(values.get("query"))
+    def _row(self, values: Mapping[str, Any], line: int, findings: Findings) -> JsonRow | None:
+        query = _identity(values.get("query"))
         if query is None:
-            found = f"found {shown(values['query'])} as the query" if "query" in values else "no query"
+            found = f"found {_shown(values['query'])} as the query" if "query" in values else "no query"
             findings.add(line, f"{found}; expected an object, as in {self.example}")
             return None
         flag = _flag(values.get("flag"), line, findings)
@@ -303,34 +303,34 @@ class Members:
             row = self.row_of_items(query, values[ITEMS], line, findings, flag)
             return None if row is None else replace(row, subtopic=subtopic, is_iteration=is_iteration)
         by = "grade" if "grade" in values else "score" if "score" in values else "rank" if "rank" in values else None
-        item = identity(values.get("item"))
+        item = _identity(values.get("item"))
         if item is None or by is None:
             wanted = "grade" if "grade" in self.wanted else "score or rank"
             found = f"no {'item' if item is None else wanted}"
             if "item" in values and item is None:
-                found = f"found {shown(values['item'])} as the item"
+                found = f"found {_shown(values['item'])} as the item"
             findings.add(line, f"{found}; expected an object, as in {self.example}")
             return None
         number = finite(values[by])
         if number is None or (by == "rank" and not tables.are_ranks(np.array([number]))[0]):
             expected = tables.A_RANK if by == "rank" else "a finite number"
-            findings.add(line, f"found {shown(values[by])} as the {by}; expected {expected}")
+            findings.add(line, f"found {_shown(values[by])} as the {by}; expected {expected}")
             return None
-        return Row(line, query, [item], [number], by, flag, subtopic, is_iteration)
+        return JsonRow(line, query, [item], [number], by, flag, subtopic, is_iteration)
 
     def row_of_items(
         self, query: str, items: object, line: int, findings: Findings, flag: bool | None = None
-    ) -> Row | None:
+    ) -> JsonRow | None:
         """Return all items of a query as a row; a value that is neither a list nor an object is reported."""
         if isinstance(items, Pairs):
             by = "grade" if "grade" in self.wanted else "score"
-            return Row(line, query, *numbered(items, by, line, findings), by, flag)
+            return JsonRow(line, query, *numbered(items, by, line, findings), by, flag)
         if isinstance(items, list):
-            return Row(line, query, identities(items, line, findings), [], LISTED, flag)
+            return JsonRow(line, query, identities(items, line, findings), [], _LISTED, flag)
         both = "an object from items to grades"
         if "grade" not in self.wanted:
             both = "a list of items, or an object from items to scores"
-        findings.add(line, f"found {shown(items)} as the items of query {quoted(query)}; expected {both}")
+        findings.add(line, f"found {_shown(items)} as the items of query {quoted(query)}; expected {both}")
         return None
 
 
@@ -339,22 +339,22 @@ def _flag(value: object, line: int, findings: Findings) -> bool | None:
         return None
     word = json.dumps(value) if not isinstance(value, str) else value.strip().lower()
     if word not in tables.FLAGS:
-        findings.add(line, f"found {shown(value)} as the flag; expected {tables.A_FLAG}")
+        findings.add(line, f"found {_shown(value)} as the flag; expected {tables.A_FLAG}")
     return tables.FLAGS.get(word)
 
 
 def _subtopic(value: object, line: int, findings: Findings) -> str | None:
-    found = None if value is None else "" if value == "" else identity(value)
+    found = None if value is None else "" if value == "" else _identity(value)
     if value is not None and found is None:
-        findings.add(line, f"found {shown(value)} as the subtopic; expected text or a whole number")
+        findings.add(line, f"found {_shown(value)} as the subtopic; expected text or a whole number")
     return found
 
 
-def graded_rows(rows: Iterable[Row], findings: Findings) -> Graded:
+def graded_objects(rows: Iterable[JsonRow], findings: Findings) -> Graded:
     """Return the rows of a solution as a batch; lists without grades are reported and left out."""
     sound = []
     for row in rows:
-        if row.by == LISTED and row.items:
+        if row.by == _LISTED and row.items:
             findings.add(row.line, f"found a list of items for query {quoted(row.query)}; expected each with its grade")
         else:
             sound.append(row)
@@ -372,12 +372,12 @@ def graded_rows(rows: Iterable[Row], findings: Findings) -> Graded:
     )
 
 
-def ordered_by(rows: Iterable[Row]) -> str:
+def ordered_by(rows: Iterable[JsonRow]) -> str:
     """What the first row that has items orders them by."""
-    return next((row.by for row in rows if row.items), LISTED)
+    return next((row.by for row in rows if row.items), _LISTED)
 
 
-def ranked_rows(rows: Iterable[Row], by: str, findings: Findings) -> Ranked:
+def ranked_objects(rows: Iterable[JsonRow], by: str, findings: Findings) -> Ranked:
     """Return the rows of a submission as a batch; rows that order items by anything but `by` are reported."""
     sound = []
     for row in rows:
@@ -401,7 +401,7 @@ NAME = "jsonl"
 MOST_MEMBERS = 100
 """The most members of objects that are read by columns: each is one in every row, also where it is missing."""
 
-PLAIN: Mapping[type, pa.DataType] = {
+_PLAIN: Mapping[type, pa.DataType] = {
     str: pa.string(),
     bool: pa.bool_(),
     int: pa.float64(),
@@ -410,27 +410,27 @@ PLAIN: Mapping[type, pa.DataType] = {
 }
 """The types of members that are not used, by that on the first line."""
 
-NAMES = "|".join(tables.COLUMNS["query"]).replace("_", "[_-]?")
-BEGINNING = re.compile(rf'\{{\s*"({NAMES})"\s*:\s*["0-9-]', re.IGNORECASE)
+_NAMES = "|".join(tables.COLUMNS["query"]).replace("_", "[_-]?")
+_BEGINNING = re.compile(rf'\{{\s*"({_NAMES})"\s*:\s*["0-9-]', re.IGNORECASE)
 
 
 def recognises(lines: list[str]) -> bool:
     """Whether the first line begins with a query, or is an object that has one anywhere."""
     if not lines or not lines[0].lstrip().startswith("{"):
         return False
-    if BEGINNING.match(lines[0].lstrip()):
+    if _BEGINNING.match(lines[0].lstrip()):
         return True
     try:
         row = DECODER.decode(lines[0])
     except MALFORMED:
         return False
     places = tables.places([name for name, _ in row], "query", {})
-    return any(identity(row[at][1]) is not None for at in places)
+    return any(_identity(row[at][1]) is not None for at in places)
 
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a line for each item with its grade, or for each query with an object from items to grades; and flags."""
-    return partial(_graded, Members(tables.SOLUTION, options, NAME))
+    return partial(_graded, Members(tables.SOLUTION_COLUMNS, options, NAME))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -438,13 +438,13 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
     All lines order items as the first one does. Lines of one query add to one list.
     """
-    members = Members(tables.SUBMISSION, options, NAME)
+    members = Members(tables.SUBMISSION_COLUMNS, options, NAME)
     return partial(_ranked, members, ordered_by(members.rows(_objects(head, Findings()), Findings())))
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
     """Return the names of the members that are read from a submission, by what they are for."""
-    return Members(tables.SUBMISSION, options, NAME).read(_objects(head, Findings()))
+    return Members(tables.SUBMISSION_COLUMNS, options, NAME).read(_objects(head, Findings()))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
@@ -453,13 +453,13 @@ def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> by
     for query, items in solution.grades.items():
         flag = {"flag": query in solution.flagged} if solution.flagged else {}
         if not items:
-            lines.append(dumped({"query": query, **flag, ITEMS: []}))
+            lines.append(json_line({"query": query, **flag, ITEMS: []}))
         for item, grade in items.items():
             row = {"query": query, **flag, "item": item}
             if not solution.subtopics:
-                lines.append(dumped({**row, "grade": whole(grade)}))
+                lines.append(json_line({**row, "grade": whole(grade)}))
             for subtopic, each in solution.subtopics.get((query, item), {}).items():
-                lines.append(dumped({**row, "subtopic": subtopic, "grade": whole(each)}))
+                lines.append(json_line({**row, "subtopic": subtopic, "grade": whole(each)}))
         _check(query, *items)
     return "".join(f"{line}\n" for line in lines).encode()
 
@@ -470,10 +470,10 @@ def write_submission(submission: SubmissionContent, _options: Mapping[str, str])
     for query, items in submission.items.items():
         _check(query, *items)
         if submission.scores is None or not items:
-            lines.append(dumped({"query": query, ITEMS: list(items)}))
+            lines.append(json_line({"query": query, ITEMS: list(items)}))
             continue
         for item, score in zip(items, submission.scores[query], strict=True):
-            lines.append(dumped({"query": query, "item": item, "score": whole(score)}))
+            lines.append(json_line({"query": query, "item": item, "score": whole(score)}))
     return "".join(f"{line}\n" for line in lines).encode()
 
 
@@ -486,7 +486,7 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     fast = _regular(members, block)
     if fast is None:
         check_nesting(block, by_line=True)
-        return graded_rows(members.rows(_objects(block, findings), findings), findings)
+        return graded_objects(members.rows(_objects(block, findings), findings), findings)
     grade = floats(fast["grade"])
     flag = booleans(fast["flag"]) if "flag" in fast else None
     line = block.first_line + np.arange(grade.size)
@@ -498,7 +498,7 @@ def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Rank
     fast = _regular(members, block) if by == "score" else None
     if fast is None:
         check_nesting(block, by_line=True)
-        return ranked_rows(members.rows(_objects(block, findings), findings), by, findings)
+        return ranked_objects(members.rows(_objects(block, findings), findings), by, findings)
     score = floats(fast["score"])
     return Ranked(fast["query"], block.first_line + np.arange(score.size), None, fast["item"], score)
 
@@ -510,10 +510,10 @@ def _regular(members: Members, block: Block) -> dict[str, pa.Array] | None:
     number = members.wanted[2]
     if isinstance(meaning, str) or ITEMS in meaning or not {"query", "item", number} <= meaning.keys():
         return None
-    if len(first) > MOST_MEMBERS or not all(type(value) in PLAIN for _, value in first):
+    if len(first) > MOST_MEMBERS or not all(type(value) in _PLAIN for _, value in first):
         return None
     values = dict(first)
-    types = {name: PLAIN[type(value)] for name, value in first}
+    types = {name: _PLAIN[type(value)] for name, value in first}
     types |= {name: pa.string() if isinstance(values[name], str) else pa.int64() for name in meaning.values()}
     types[meaning[number]] = pa.float64()
     if "flag" in meaning:

@@ -14,15 +14,15 @@ from typing import Generic
 
 from scorer.errors import Findings
 from scorer.lists.reading.blocks import Batch, Block, Reader, UnreadableError, sample
-from scorer.lists.reading.tables import IN_BRACKETS, NAMES, mark_between, plain
+from scorer.lists.reading.tables import IN_BRACKETS, USUAL_NAMES, mark_between, plain
 from scorer.wording import quoted
 
 WHITE = " "
 """The mark between columns that means any white space."""
-MARKS = {"\t": " TAB ", ",": " COMMA ", ";": " SEMICOLON ", WHITE: " BLANK ", ":": ":"}
+_MARKS = {"\t": " TAB ", ",": " COMMA ", ";": " SEMICOLON ", WHITE: " BLANK ", ":": ":"}
 """What separates columns, as texts name it."""
 
-LISTS = ("query", "items")
+ITEM_LISTS = ("query", "items")
 RANKS = ("query", "item", "rank")
 RANKS_AND_SCORES = ("query", "item", "rank", "score")
 RUN = ("query", "Q0", "item", "rank", "score", "tag")
@@ -37,8 +37,8 @@ EXAMPLES = (" ".join(RANKS), " ".join(RANKS_AND_SCORES), 'query,"item item ..."'
 """Layouts of submissions, for messages."""
 
 BETWEEN = {",": "items, between commas", WHITE: "items, between blanks", IN_BRACKETS: "items, in brackets"}
-COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
-LEVEL = re.compile("L[0-9]")
+_COUNTS = {2: "two", 3: "three", 4: "four", 5: "five", 6: "six"}
+_LEVEL = re.compile("L[0-9]")
 A_GRADE = re.compile(r"-?[0-9](\.0+)?")
 IN_QUERY = re.compile(r"^$|[\s:<{\[(|,;]")
 """What no query has in a file of lists."""
@@ -64,11 +64,11 @@ class Layout:
         return self.between in (",", WHITE)
 
     def __str__(self) -> str:
-        if self.columns == LISTS:
-            return f"query{MARKS[self.mark]}{BETWEEN.get(self.between, 'item, one a line')}"
+        if self.columns == ITEM_LISTS:
+            return f"query{_MARKS[self.mark]}{BETWEEN.get(self.between, 'item, one a line')}"
         if self.columns == PREDICTIONS:
             return "one score a line, for the row of the solution with this number"
-        return f"{COUNTS.get(len(self.columns), len(self.columns))} columns: {', '.join(self.columns)}"
+        return f"{_COUNTS.get(len(self.columns), len(self.columns))} columns: {', '.join(self.columns)}"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -91,19 +91,19 @@ def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
     words = rows_of_words(lines)
     if not words or _is_header(lines[0]):
         return None
-    columns, found = in_words(words), _lists(lines)
+    columns, found = layout_of_words(words), _lists(lines)
     if found is None or (columns is not None and (_are_certain(words) or _repeat(row[0] for row in found[1]))):
         return _between_tabs(lines) or columns
     mark, rows = found
     if columns is None and head is None:
-        return Layout(LISTS, mark)
+        return Layout(ITEM_LISTS, mark)
     if columns is None and head is not None:
         rows = (_lists(sample(head.content, MOST)) or found)[1]
         cells = [row[1] for row in rows]
-        return Layout(LISTS, mark, mark_between(cells, are_scattered=_repeat(row[0] for row in rows)))
+        return Layout(ITEM_LISTS, mark, mark_between(cells, are_scattered=_repeat(row[0] for row in rows)))
     raise UnreadableError(
-        f"found {quoted(lines[0])}, which is either {columns}, or {Layout(LISTS, mark, WHITE)}; write the same mark, "
-        'a blank or a tab, between all columns, or each list in brackets, as in ["d1", "d2"]'
+        f"found {quoted(lines[0])}, which is either {columns}, or {Layout(ITEM_LISTS, mark, WHITE)}; write the same "
+        'mark, a blank or a tab, between all columns, or each list in brackets, as in ["d1", "d2"]'
     )
 
 
@@ -117,7 +117,7 @@ def graded_mark(lines: Sequence[str]) -> str | None:
         words = [*chain(*rows)]
         if {*map(len, rows)} != {len(GRADES)} or not all(words) or any(WHITE in word for word in words):
             continue
-        if all(LEVEL.fullmatch(row[2]) for row in rows):
+        if all(_LEVEL.fullmatch(row[2]) for row in rows):
             return mark
         pairs, items = {(row[0], row[1]) for row in rows}, {row[1] for row in rows}
         is_clear = len({row[0] for row in rows}) < len(rows) == len(pairs) and len(items) > 1 and not _count(rows, 2)
@@ -142,10 +142,10 @@ def rows_of_words(lines: Sequence[str]) -> list[list[str]]:
 
 def _is_header(line: str) -> bool:
     mark = next((mark for mark in "\t," if mark in line), None)
-    return any(plain(name.strip('"')) in NAMES for name in line.split(mark))
+    return any(plain(name.strip('"')) in USUAL_NAMES for name in line.split(mark))
 
 
-def in_words(words: Sequence[Sequence[str]]) -> Layout | None:
+def layout_of_words(words: Sequence[Sequence[str]]) -> Layout | None:
     """Return the layout of rows of words, with any white space between them; None for lists and other rows."""
     lengths, several = {*map(len, words)}, len(words) > 1
     same = len({row[1] for row in words if len(row) > 1}) == 1

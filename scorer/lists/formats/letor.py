@@ -13,8 +13,8 @@ import pyarrow as pa
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, numbers, pc, take, text_lengths, texts
-from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, rows_of
+from scorer.lists.reading.arrow import booleans, keep, list_lengths, numbers, one_array, pc, take, text_lengths, texts
+from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, row_of
 from scorer.measures.matched import Bools, Floats
 from scorer.wording import quoted
 
@@ -26,7 +26,7 @@ OPTIONS: Mapping[str, str] = {"feature": "the number of the feature, from 1, to 
 TABLE = "query<tab>item<tab>value value ...<tab>label"
 """The form of LETOR's first collections."""
 
-NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
 VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
 ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
 """The item at the beginning of a comment; in LETOR 4.0, more follows."""
@@ -58,7 +58,7 @@ def _is_table_row(line: str) -> bool:
 
 def are_predictions(lines: Sequence[str]) -> bool:
     """Whether each line is a number, as LightGBM and XGBoost write their predictions."""
-    return bool(lines) and all(NUMBER.fullmatch(line.strip()) for line in lines)
+    return bool(lines) and all(_NUMBER.fullmatch(line.strip()) for line in lines)
 
 
 def predicted(rows: Sequence[Graded] | None) -> Reader[Ranked]:
@@ -75,7 +75,7 @@ def predicted(rows: Sequence[Graded] | None) -> Reader[Ranked]:
             raise UnreadableError(f"{found}{need}", 1)
         query = item = texts(map(str, lines.number.tolist()))
         if rows:
-            query, item = joined(batch.query for batch in rows), joined(batch.item for batch in rows)
+            query, item = one_array(batch.query for batch in rows), one_array(batch.item for batch in rows)
         if len(query) != len(lines) or lines.number[-1] - lines.number[0] >= len(lines):
             raise UnreadableError(f"{found}expected one for each row of the solution, without blank lines between", 1)
         score = numbers(lines.text)
@@ -150,12 +150,12 @@ class _Vectors:
         words = pc.list_flatten(self.values)
         prefix = f"{wanted}:"
         here = np.flatnonzero(booleans(pc.starts_with(words, prefix)))
-        row = rows_of(list_lengths(self.values), len(self.lines))[here]
+        row = row_of(list_lengths(self.values), len(self.lines))[here]
         value = pc.utf8_slice_codeunits(take(words, here), len(prefix))
         # A feature that is left out is 0, the first of the values below.
         at = np.zeros(len(self.lines), dtype=np.int64)
         at[row] = np.arange(1, row.size + 1)
-        return take(joined([texts(["0"]), value]), at)
+        return take(one_array([texts(["0"]), value]), at)
 
     def _listed(self, wanted: int) -> pa.StringArray:
         return Words(self.values).column_or_empty(wanted - 1)

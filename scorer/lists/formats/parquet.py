@@ -23,12 +23,12 @@ from scorer.wording import printable
 NAME = "parquet"
 SOLUTION = "columns query, item, grade"
 SUBMISSION = "columns query, item, score"
-OPTIONS: Mapping[str, str] = tables.OPTIONS
+OPTIONS: Mapping[str, str] = tables.COLUMN_OPTIONS
 
 MAGIC = "PAR1"
 """The first and the last bytes of a file."""
 
-ROWS = 1 << 13
+_ROWS = 1 << 13
 """The most rows that are read at a time."""
 
 BATCH = 512 * MB
@@ -56,12 +56,12 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; the line of a finding is the number of the row."""
-    return partial(_read, tables.graded, tables.SOLUTION, options)
+    return partial(_read, tables.graded_table, tables.SOLUTION_COLUMNS, options)
 
 
 def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission; the line of a finding is the number of the row."""
-    return partial(_read, tables.ranked, tables.SUBMISSION, options)
+    return partial(_read, tables.ranked_table, tables.SUBMISSION_COLUMNS, options)
 
 
 def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
@@ -70,7 +70,7 @@ def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
 
     with errors_in_words():
         names = parquet.read_schema(pa.BufferReader(head.content)).names
-    places = tables.needed_places(names, tables.SUBMISSION, options)
+    places = tables.needed_places(names, tables.SUBMISSION_COLUMNS, options)
     return {column: names[at] for column, at in places.items()}
 
 
@@ -165,7 +165,7 @@ def _rows_at_once(file: Any, names: Sequence[str], block: Block) -> int:
                 most = max(most, longest * chunk.num_values // max(1, group.num_rows))
     if values > block.limits.items:
         raise LimitError(block.limits, "items", f"the lists of the table have {values:,} values")
-    return max(1, min(ROWS, BATCH // most))
+    return max(1, min(_ROWS, BATCH // most))
 
 
 def _longest_text(chunk: Any, block: Block) -> int:

@@ -50,7 +50,7 @@ TAG = "scorer"
 TAIL = 1 << 16
 """The bytes at either end of a run that are searched for its first or last row."""
 
-QUOTED = re.compile(rb'\s*"[^"\s]+"\s')
+_QUOTED = re.compile(rb'\s*"[^"\s]+"\s')
 UNFIT_QUERY = re.compile(r"^$|^#|^\ufeff|[ \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|[ \t\n\v\f\r\0]")
 
@@ -61,7 +61,7 @@ def recognises(lines: list[str]) -> bool:
     With six, the second is Q0 or the same in most lines: other lines may be lists of items.
     """
     rows = layouts.rows_of_words(lines)
-    if not rows or (len(rows) == 1 and len(rows[0]) >= RUN_COLUMNS and layouts.in_words(rows) is None):
+    if not rows or (len(rows) == 1 and len(rows[0]) >= RUN_COLUMNS and layouts.layout_of_words(rows) is None):
         return False
     second, count = Counter(row[1] for row in rows if len(row) > 1).most_common(1)[0] if len(rows[0]) > 1 else ("", 0)
     return 2 * sum(_is_row(row, second if 2 * count > len(rows) else "Q0") for row in rows) >= len(rows)
@@ -77,7 +77,7 @@ def _is_row(columns: list[str], second: str) -> bool:
 
 def _unquoted(block: Block, head: Block) -> Block:
     """The block without quotes, if the first id of the file is in quotes, as R writes texts."""
-    if not QUOTED.match(head.content):
+    if not _QUOTED.match(head.content):
         return block
     return replace(block, content=block.content.replace(b'"', b""))
 
@@ -92,7 +92,7 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a run with one run tag, or the rows with the tag of an option; or ColBERT's four columns."""
-    found = None if options else layouts.in_words(layouts.rows_of_words(sample(head.content)))
+    found = None if options else layouts.layout_of_words(layouts.rows_of_words(sample(head.content)))
     columns = layouts.RUN if found is None else found.columns
     if columns == layouts.RANKS_AND_SCORES:
         return delimited.ranked(head, {})
@@ -116,7 +116,7 @@ def _check_header(head: Block) -> None:
         if (
             len(names) > place
             and not is_number(names[place])
-            and sum(tables.plain(name) in tables.NAMES for name in names) > 1
+            and sum(tables.plain(name) in tables.USUAL_NAMES for name in names) > 1
         ):
             number = head.first_line + at
             found = quoted(line.rstrip())
@@ -170,18 +170,18 @@ def _check(pairs: Iterable[tuple[str, str]]) -> None:
         fitting([item], UNFIT_ITEM, "an item", NAME)
 
 
-QRELS = {"query": 0, "item": 2, "value": 3}
-RUN = {"query": 0, "item": 2, "value": 4, "tag": 5}
+_QRELS = {"query": 0, "item": 2, "value": 3}
+_RUN = {"query": 0, "item": 2, "value": 4, "tag": 5}
 """The columns to read."""
 
-Rows = tuple[Mapping[str, pa.Array], Floats, Ints]
+_Rows = tuple[Mapping[str, pa.Array], Floats, Ints]
 """The columns but the value, as text, or the rank as numbers; the values; and the lines."""
 
 
 def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
-    rows = _regular(block, QRELS_COLUMNS, QRELS)
+    rows = _regular(block, QRELS_COLUMNS, _QRELS)
     if rows is None:
-        with_iteration = {**QRELS, "subtopic": 1}
+        with_iteration = {**_QRELS, "subtopic": 1}
         held, value, line = _rows(
             block, findings, QRELS_COLUMNS, with_iteration, "grade", f'four columns, "{SOLUTION}"'
         )
@@ -189,7 +189,7 @@ def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
     held, value, line = rows
     iteration = _one_iteration(block, held["query"], held["item"])
     if iteration is None:
-        varying = _regular(block, QRELS_COLUMNS, {**QRELS, "subtopic": 1})
+        varying = _regular(block, QRELS_COLUMNS, {**_QRELS, "subtopic": 1})
         iteration = None if varying is None else varying[0]["subtopic"]
     return Graded(held["query"], line, None, None, held["item"], value, iteration, is_iteration)
 
@@ -201,7 +201,7 @@ def _ranked(
 
     Ranks are read in the first block only, which begins at `first_line`: they cost time, and decide nothing.
     """
-    places = RUN if block.first_line > first_line else {**RUN, "rank": 3}
+    places = _RUN if block.first_line > first_line else {**_RUN, "rank": 3}
     rows = _regular(block, RUN_COLUMNS, places)
     if rows is None:
         expected = f'six columns, "{SUBMISSION}"'
@@ -240,7 +240,7 @@ def _rows(
     expected: str,
     *,
     are_ids_checked: bool = False,
-) -> Rows:
+) -> _Rows:
     """Read lines with `count` columns; the lines of a run may have more, but where an id seems to have a space."""
     lines = Lines.of(block, comments=True)
     words = Words(pc.ascii_split_whitespace(lines.text))
@@ -259,14 +259,14 @@ def _rows(
     return held, number[kept], lines.number[kept]
 
 
-def _regular(block: Block, count: int, places: Mapping[str, int]) -> Rows | None:
+def _regular(block: Block, count: int, places: Mapping[str, int]) -> _Rows | None:
     """Return the rows of a block without comments, with one character between columns; None for any other block."""
     tabs, spaces = block.holds(b"\t"), block.holds(b" ")
     if tabs == spaces or block.holds(b"\v", b"\f") or (block.holds(b"#") and b"\n#" in b"\n" + block.content):
         return None
     if tables.has_empty_column(block):
         return None
-    read = tables.columns(block, "\t" if tabs else " ", count, places, "value")
+    read = tables.split_columns(block, "\t" if tabs else " ", count, places, "value")
     return None if read is None else (*read, block.first_line + np.arange(read[1].size))
 
 

@@ -12,7 +12,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, rows_of
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, row_of
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -35,7 +35,7 @@ Python's `re` and Arrow's RE2 read these patterns alike.
 UNFIT_QUERY = re.compile(f"^$|{NOT_IN_QUERY}")
 UNFIT_ITEM = re.compile(f"^$|,|{NOT_IN_ITEM}")
 
-RARE = (b" ", b"\t", b"\v", b"\f", b";", b"[", b"]", b"{", b"}", b'"', b"'", b"(")
+_RARE = (b" ", b"\t", b"\v", b"\f", b";", b"[", b"]", b"{", b"}", b'"', b"'", b"(")
 """The ASCII characters of these patterns, except those that separate parts in this format."""
 
 
@@ -56,7 +56,7 @@ def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
 
 def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     """Read the lines of a submission; items are listed by rank."""
-    return layouts.LaidOut(_ranked, layouts.Layout(layouts.LISTS, ":", ","))
+    return layouts.LaidOut(_ranked, layouts.Layout(layouts.ITEM_LISTS, ":", ","))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
@@ -127,7 +127,7 @@ def _ranked(block: Block, findings: Findings) -> Ranked:
 
 def _is_plain(block: Block, colons: int) -> bool:
     """Whether the block has so many colons, and no other characters that ids cannot hold, except commas and bars."""
-    has_mark = block.holds(*RARE) or (block.holds(b"_") and block.holds(b",_"))
+    has_mark = block.holds(*_RARE) or (block.holds(b"_") and block.holds(b",_"))
     return block.content.isascii() and not has_mark and _count(block, ":") == colons
 
 
@@ -179,7 +179,7 @@ def _items(tails: pa.StringArray, plain: bool, number: Ints, findings: Findings)
     split = pc.split_pattern(tails, ",")
     lengths = list_lengths(split)
     tokens = _trimmed(pc.list_flatten(split), plain)
-    row = rows_of(lengths, len(tails))
+    row = row_of(lengths, len(tails))
     empty = text_lengths(tokens) == 0
     if not empty.any():
         return lengths, tokens, row

@@ -47,7 +47,7 @@ def _called(name: str, *arrays: pa.Array) -> Any:
 
 pc: Any = _Compute()
 
-NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
+_NUMBER = r"^[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]+)?$"
 
 
 def texts(values: Iterable[str]) -> pa.StringArray:
@@ -69,7 +69,7 @@ def strings(offsets: Ints, content: bytes) -> pa.StringArray:
     return pa.StringArray.from_buffers(offsets.size - 1, pa.py_buffer(offsets.astype(np.int32)), pa.py_buffer(content))
 
 
-def joined(parts: Iterable[pa.StringArray]) -> pa.StringArray:
+def one_array(parts: Iterable[pa.StringArray]) -> pa.StringArray:
     """Return the parts as one array; a single part is not copied."""
     whole = list(parts) or [strings(np.zeros(1, dtype=np.int64), b"")]  # Arrow would import pandas to make an empty one
     return whole[0] if len(whole) == 1 else pa.chunked_array(whole, pa.string()).combine_chunks()
@@ -152,7 +152,7 @@ def numbers(values: pa.StringArray) -> Floats:
     try:
         parsed = pc.cast(values, pa.float64())
     except pa.ArrowInvalid:
-        plain = pc.match_substring_regex(values, NUMBER)
+        plain = pc.match_substring_regex(values, _NUMBER)
         parsed = pc.cast(pc.if_else(plain, values, pa.nulls(1, pa.string())[0]), pa.float64())
     read = floats(parsed)
     return np.where(np.isfinite(read), read, np.nan)
@@ -187,7 +187,7 @@ def coded(parts: Iterable[pa.StringArray]) -> tuple[Ints, pa.StringArray]:
     Arrow does the same, but takes quadratic time for texts with the same hash, which anybody can choose. A run of equal
     texts, as a query's rows in a file, is looked up once.
     """
-    whole = joined(parts)
+    whole = one_array(parts)
     start = run_starts(whole)
     heads = take(whole, start)
     first = _first_by_fingerprint(heads)

@@ -24,7 +24,7 @@ import pyarrow as pa
 from scorer.errors import FileError, Findings, Problem, system_failure
 from scorer.files import is_standard_input, located, regular_size
 from scorer.limits import MB, OWN_FILES, Limits
-from scorer.lists.reading.arrow import booleans, joined, keep, list_lengths, pc, strings, take, text_lengths, texts
+from scorer.lists.reading.arrow import booleans, keep, list_lengths, one_array, pc, strings, take, text_lengths, texts
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import QUOTED, counted, printable, quoted
 
@@ -36,9 +36,9 @@ TAR, TAR_AT, TAR_BLOCK = b"ustar", 257, 512
 LEFT_OVER = re.compile(r"(^|/)(__MACOSX/|\._|\.DS_Store$|Thumbs\.db$|desktop\.ini$)|/$", re.IGNORECASE)
 """Folders, and files of macOS and Windows that are no content."""
 
-MOST = 1_000
+_MOST = 1_000
 """The files that an archive may have."""
-SHOWN = 5
+_SHOWN = 5
 
 
 class ArchiveError(Exception):
@@ -60,24 +60,24 @@ def _only(names: list[str]) -> int:
     if "[Content_Types].xml" in names:
         raise ArchiveError("found an Excel workbook; save it as CSV")
     files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
-    if len(files) == 1 and len(names) <= MOST:
+    if len(files) == 1 and len(names) <= _MOST:
         return files[0]
-    listed = ", ".join(quoted(names[at]) for at in files[:SHOWN]) + ", ..." * (len(files) > SHOWN)
-    count = counted(len(files), "file") if len(names) <= MOST else f"more than {MOST:,} files"
+    listed = ", ".join(quoted(names[at]) for at in files[:_SHOWN]) + ", ..." * (len(files) > _SHOWN)
+    count = counted(len(files), "file") if len(names) <= _MOST else f"more than {_MOST:,} files"
     raise ArchiveError(f"found an archive of {count}{': ' * bool(files)}{listed}; expected one")
 
 
 def _in_zip(content: bytes) -> IO[bytes]:
     import zipfile  # noqa: PLC0415 (few files need it)
 
-    if content.count(ZIP_ENTRY) > MOST:  # before an object is made of each
-        raise ArchiveError(f"found an archive of more than {MOST:,} files; expected one")
+    if content.count(ZIP_ENTRY) > _MOST:  # before an object is made of each
+        raise ArchiveError(f"found an archive of more than {_MOST:,} files; expected one")
     archive = zipfile.ZipFile(io.BytesIO(content))
     return archive.open(archive.infolist()[_only(archive.namelist())])
 
 
 def _in_tar(content: bytes) -> IO[bytes]:
-    files = list(islice(_tar_files(content), MOST + 1))
+    files = list(islice(_tar_files(content), _MOST + 1))
     _, start, end = files[_only([name for name, _, _ in files])]
     return io.BytesIO(content[start:end])
 
@@ -192,8 +192,8 @@ def open_bytes(
         except LimitError as error:
             error.line = 1
             raise
-        except (*DAMAGED, ArchiveError) as error:
-            raise UnreadableError(_reason(error), int(isinstance(error, DAMAGED))) from error
+        except (*_DAMAGED, ArchiveError) as error:
+            raise UnreadableError(_reason(error), int(isinstance(error, _DAMAGED))) from error
         except OSError as error:
             raise InaccessibleError(_reason(error)) from error
         try:
@@ -226,7 +226,7 @@ def is_large(path: str | os.PathLike[str]) -> bool:
     return (regular_size(path) or 0) > BLOCK // 4
 
 
-DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
+_DAMAGED = (EOFError, zlib.error, gzip.BadGzipFile)
 
 
 def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> bytes:
@@ -236,7 +236,7 @@ def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> byte
     except LimitError as error:
         error.line = line
         raise
-    except DAMAGED as error:
+    except _DAMAGED as error:
         raise UnreadableError(_reason(error), line) from error
     except OSError as error:
         raise InaccessibleError(_reason(error), line) from error
@@ -464,7 +464,7 @@ class Words:
 
     def column_or_empty(self, place: int) -> pa.StringArray:
         """Return the part at a place of each text; empty where there are fewer."""
-        padded = joined([self._words, texts([""])])
+        padded = one_array([self._words, texts([""])])
         return take(padded, np.where(self.lengths > place, self._start + place, len(padded) - 1))
 
 
@@ -481,7 +481,7 @@ def trimmed(texts: pa.StringArray, block: Block) -> pa.StringArray:
     return pc.ascii_trim_whitespace(texts) if block.holds(b" ", b"\t", b"\v", b"\f") else texts
 
 
-def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FILES) -> Iterator[Block]:
+def line_blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FILES) -> Iterator[Block]:
     """Yield the stream in blocks of whole lines; `start` has been read from it already.
 
     Raises UnreadableError where the bytes are not text in UTF-8 or a line is too long.
@@ -502,7 +502,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FI
         content = chunk if whole else b"".join([rest, memoryview(chunk)[:end]]) if end or last else b""
         rest = chunk[end:] if end or last else rest + chunk
         if content:
-            yield Block(checked(content, line), line, limits)
+            yield Block(checked_utf8(content, line), line, limits)
             line += int(np.count_nonzero(np.frombuffer(content, dtype=np.uint8) == LINE_END))
         if len(rest) > limits.line_mb * MB:
             found = f"the line has more than {len(rest) // MB:,} MB; is this a file of ranked lists?"
@@ -511,7 +511,7 @@ def blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = OWN_FI
             return
 
 
-def checked(content: bytes, first_line: int) -> bytes:
+def checked_utf8(content: bytes, first_line: int) -> bytes:
     """Return the content. Raises UnreadableError at the first byte that is not text in UTF-8."""
     nul = content.find(b"\0")
     if nul >= 0:
@@ -559,7 +559,7 @@ class Graded:
 
     @property
     def row_of_item(self) -> Ints:
-        return rows_of(self.lengths, len(self.query))
+        return row_of(self.lengths, len(self.query))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -581,7 +581,7 @@ class Ranked:
 
     @property
     def row_of_item(self) -> Ints:
-        return rows_of(self.lengths, len(self.query))
+        return row_of(self.lengths, len(self.query))
 
     def part(self, start: int, stop: int) -> Ranked:
         """Return the rows from `start` up to, but without, `stop`."""
@@ -607,16 +607,16 @@ def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
     """Return the subtopic of each item of all batches, or "" where a row has none; None where all are equal."""
     nonempty = [batch for batch in batches if len(batch.item)]
     parts = [texts([""]) if batch.subtopic is None else batch.subtopic for batch in nonempty]
-    names = joined(parts)
+    names = one_array(parts)
     if not len(names) or booleans(pc.equal(names, names[0])).all():
         return None
-    return joined(
+    return one_array(
         part if len(part) == len(batch.item) else take(part, np.zeros(len(batch.item), dtype=np.int64))
         for part, batch in zip(parts, nonempty, strict=True)
     )
 
 
-def rows_of(lengths: Ints | None, rows: int) -> Ints:
+def row_of(lengths: Ints | None, rows: int) -> Ints:
     """Return the row of each item."""
     every = np.arange(rows, dtype=np.int64)
     return every if lengths is None else np.repeat(every, lengths)

@@ -27,7 +27,7 @@ from scorer.wording import quoted
 if TYPE_CHECKING:
     import pandas as pd
 
-EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
+_EXPECTED = "expected a path, a DataFrame, an Arrow table, a dict, or rows of query, item and number"
 
 ListsByQuery = Mapping[str, Any]
 """Query -> item -> grade (a solution); query -> item -> run score, or query -> items by rank (a submission)."""
@@ -40,7 +40,7 @@ class ArrowTable(Protocol):
     def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
 
 
-class Table(ArrowTable, Protocol):
+class PyarrowTable(ArrowTable, Protocol):
     """A table of pyarrow, whose members type checkers do not know."""
 
     def __getattr__(self, name: str) -> Any: ...
@@ -58,7 +58,7 @@ class Frame(Protocol):
     def columns(self) -> Any: ...
 
 
-class ByQuery(Protocol):
+class _ByQuery(Protocol):
     """An object of lists by query that is no dict, as ranx' Qrels and Run."""
 
     def keys(self) -> Iterable[str]: ...
@@ -66,22 +66,22 @@ class ByQuery(Protocol):
     def to_dict(self) -> ListsByQuery: ...
 
 
-Source = ListsByQuery | ByQuery | Frame | ArrowTable | Iterable[Any]
+MemorySource = ListsByQuery | _ByQuery | Frame | ArrowTable | Iterable[Any]
 """Everything in memory that can be a solution or a submission."""
 
 
-def graded(source: Source, findings: Findings) -> Graded:
+def graded_of(source: MemorySource, findings: Findings) -> Graded:
     """Return a solution in memory as a batch. Raises UnreadableError where it is no solution."""
     source = _by_query(source)
-    if not isinstance(source, Mapping) or is_of_columns(source, tables.SOLUTION):
-        return tables.graded(_table(source, tables.SOLUTION), {}, findings)
+    if not isinstance(source, Mapping) or is_of_columns(source, tables.SOLUTION_COLUMNS):
+        return tables.graded_table(_table(source, tables.SOLUTION_COLUMNS), {}, findings)
     lists = _lists(source)
     if not all(isinstance(listed, Mapping) for listed in lists):
         raise UnreadableError("expected a dict of dicts: query -> item -> grade")
     if any(isinstance(next(iter(listed.values()), None), Mapping) for listed in lists):
         pairs = ((query, *item) for query, items in source.items() for item in items.items())
         rows = ((query, item, grade, name) for query, item, grades in pairs for name, grade in grades.items())
-        return tables.graded(_table(rows, tables.SOLUTION), {}, findings)
+        return tables.graded_table(_table(rows, tables.SOLUTION_COLUMNS), {}, findings)
     return Graded(
         query=_ids(source, "query"),
         line=np.arange(1, len(lists) + 1, dtype=np.int64),
@@ -92,12 +92,12 @@ def graded(source: Source, findings: Findings) -> Graded:
     )
 
 
-def ranked(source: Source, findings: Findings) -> Ranked:
+def ranked_of(source: MemorySource, findings: Findings) -> Ranked:
     """Return a submission in memory as a batch. Raises UnreadableError where it is no submission."""
     source = _by_query(source)
     if not isinstance(source, Mapping) or is_of_columns(source):
-        table = _table(source, tables.SUBMISSION)
-        rows, ranks = tables.ranked(table, {}, findings), tables.places(table.column_names, "rank", {})
+        table = _table(source, tables.SUBMISSION_COLUMNS)
+        rows, ranks = tables.ranked_table(table, {}, findings), tables.places(table.column_names, "rank", {})
         if len(ranks) != 1 or rows.run_score is None or len(rows.item) < table.num_rows:
             return rows
         stated = tables.whole_column(table, ranks[0])
@@ -135,17 +135,17 @@ def _by_query(source: Any) -> Any:
         return source
     listed = source.to_dict()
     if not isinstance(listed, Mapping):
-        raise UnreadableError(f"found a {type(source).__name__}; {EXPECTED}")
+        raise UnreadableError(f"found a {type(source).__name__}; {_EXPECTED}")
     return listed
 
 
-MOST_COLUMNS = 100
+_MOST_COLUMNS = 100
 """Dicts with more keys are by query."""
 
 
-def is_of_columns(source: Mapping[str, Any], wanted: tuple[str, ...] = tables.SUBMISSION) -> bool:
+def is_of_columns(source: Mapping[str, Any], wanted: tuple[str, ...] = tables.SUBMISSION_COLUMNS) -> bool:
     """Whether this is a dict of columns, as Hugging Face gives it, and not one by query."""
-    columns = source.values() if len(source) <= MOST_COLUMNS else ()
+    columns = source.values() if len(source) <= _MOST_COLUMNS else ()
     if columns and all(isinstance(column, list | tuple) or getattr(column, "ndim", 0) == 1 for column in columns):
         with suppress(UnreadableError):
             return bool(tables.needed_places([*map(str, source)], wanted, {}))
@@ -181,7 +181,7 @@ def _table(source: Any, wanted: tuple[str, ...]) -> pa.Table:
         except (pa.ArrowException, TypeError, ValueError) as error:
             raise UnreadableError(f"a {type(source).__name__} that is no table ({error})") from error
     if isinstance(source, str | bytes) or not isinstance(source, Iterable):
-        expected = "collect it first, with .collect()" if hasattr(source, "collect") else EXPECTED
+        expected = "collect it first, with .collect()" if hasattr(source, "collect") else _EXPECTED
         raise UnreadableError(f"found a {type(source).__name__}; {expected}")
     return _converted(_row_columns(source, wanted))
 
@@ -231,10 +231,10 @@ def _getter(row: Any, wanted: tuple[str, ...]) -> tuple[tuple[str, ...], Callabl
     if isinstance(row, Mapping):
         names = list(row)
     else:
-        usual = (name for name in dir(row) if name[0] != "_" and tables.plain(name) in tables.NAMES)
+        usual = (name for name in dir(row) if name[0] != "_" and tables.plain(name) in tables.USUAL_NAMES)
         names = list(fields) or [name for name in usual if not callable(getattr(row, name))]
     if not names:
-        raise UnreadableError(f"found a row that is a {type(row).__name__}; {EXPECTED}")
+        raise UnreadableError(f"found a row that is a {type(row).__name__}; {_EXPECTED}")
     try:
         places = tables.needed_places([*map(str, names)], wanted, {})
     except UnreadableError as error:

@@ -67,11 +67,11 @@ TOOLS: Sequence[tuple[Mapping[str, str], Sequence[str]]] = (
 )
 """Columns by their exact names, which only together are a known tool's, and its columns that are something else."""
 
-OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
+COLUMN_OPTIONS: Mapping[str, str] = {name: f"the name of the column with the {name}" for name in [*COLUMNS][:-1]}
 """The options that choose a column by its name, as in ``delimited:query=session``: any but the iteration."""
 
-SOLUTION = ("query", "item", "grade", "flag", "subtopic", "iteration", "relevant")
-SUBMISSION = ("query", "item", "score", "rank", "items", "scores", "distances")
+SOLUTION_COLUMNS = ("query", "item", "grade", "flag", "subtopic", "iteration", "relevant")
+SUBMISSION_COLUMNS = ("query", "item", "score", "rank", "items", "scores", "distances")
 SIGNS = {"scores": 1, "distances": -1}
 """The numbers next to a list of items, and their sign as run scores."""
 
@@ -94,7 +94,7 @@ def plain(name: str) -> str:
     return RECBOLE_TYPE.sub("", name.strip().lower()).replace("_", "").replace("-", "")
 
 
-NAMES = {QUERY_OF_LIST, *(plain(name) for names in COLUMNS.values() for name in names)}
+USUAL_NAMES = {QUERY_OF_LIST, *(plain(name) for names in COLUMNS.values() for name in names)}
 """All usual names, as `plain` returns them."""
 
 
@@ -179,7 +179,7 @@ def order_by(names: Sequence[str], options: Mapping[str, str]) -> str:
 PIECE = 1 << 17
 
 
-def columns(
+def split_columns(
     block: Block, delimiter: str, count: int, places: Mapping[str, int], number: str, *, skip: int = 0
 ) -> tuple[dict[str, pa.Array], Floats] | None:
     """Read the columns at these positions, of `count`, all but the one called `number` as text; and the numbers.
@@ -229,8 +229,8 @@ def has_empty_column(block: Block) -> bool:
 def members(block: Block, types: Mapping[str, pa.DataType], needed: Collection[str]) -> dict[str, pa.Array] | None:
     """Return the members of the block's objects by name, one object on each line; there are those in `types`.
 
-    Those in `needed` have no nulls. None as from `columns`, and where an object has a member that is not in `types`:
-    somebody could name so many that their columns, in every row, take quadratic time.
+    Those in `needed` have no nulls. None as from `split_columns`, and where an object has a member that is not in
+    `types`: somebody could name so many that their columns, in every row, take quadratic time.
     """
     from pyarrow import json  # noqa: PLC0415 (few files need it)
 
@@ -329,14 +329,14 @@ Columns = Mapping[str, pa.Array]
 """Columns by what they are for, as `COLUMNS` names it; numbers and flags may be text."""
 
 
-def graded(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
+def graded_table(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
     """Return the rows of a solution. Raises UnreadableError where a column is missing or has the wrong type."""
-    return graded_rows(_columns(table, SOLUTION, options), _row_numbers(table), findings)
+    return graded_rows(_columns(table, SOLUTION_COLUMNS, options), _row_numbers(table), findings)
 
 
-def ranked(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
+def ranked_table(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
     """Return the rows of a submission. Raises UnreadableError where a column is missing or has the wrong type."""
-    return ranked_rows(_columns(table, SUBMISSION, options), _row_numbers(table), findings)
+    return ranked_rows(_columns(table, SUBMISSION_COLUMNS, options), _row_numbers(table), findings)
 
 
 def graded_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Graded:
@@ -441,7 +441,7 @@ IN_BRACKETS, ONE_A_LINE = "[", "\n"
 TIGHT_COMMA = re.compile(r",[^\s,]")
 UNUSUAL = re.compile("[;|]")
 """Marks that no list has between items, as far as is known."""
-SEVERAL = re.compile(r"['\",\s]")
+_SEVERAL = re.compile(r"['\",\s]")
 """What is in lists of several ids, or of ids in quotes."""
 ONE_IN_BRACKETS = re.compile(r"^.(?![0-9]+.$).+.$")
 """What is in brackets, but no number."""
@@ -469,7 +469,7 @@ def mark_between(texts: Sequence[str], *, are_scattered: bool, are_lists: bool =
     unusual = (text for text in plain if UNUSUAL.search(text))
     odd = odd or next((text for text in unusual if mark != "," or text.count(";") >= text.count(",")), None)
     bracketed = [text.strip() for text in texts if _is_bracketed(text)]
-    if not any(map(SEVERAL.search, bracketed)):
+    if not any(map(_SEVERAL.search, bracketed)):
         odd = odd or next(filter(ONE_IN_BRACKETS.search, bracketed), None)
     lists = [_parts(text, mark) for text in bare if mark in text]
     first, later = {parts[0] for parts in lists if parts}, {part for parts in lists for part in parts[1:]}
@@ -498,7 +498,7 @@ def _parts(text: str, mark: str) -> list[str]:
     return [part.strip() for part in text.split(",")] if mark == "," else text.split() if mark == " " else [text]
 
 
-ODD: Mapping[str, str] = {",": LONE_BLANK.pattern, " ": r",\s", "": r"[\s,]"}
+_ODD: Mapping[str, str] = {",": LONE_BLANK.pattern, " ": r",\s", "": r"[\s,]"}
 """What is in no text with this mark between ids."""
 
 
@@ -519,7 +519,7 @@ def list_in(text: str | None, mark: str) -> list[str] | None:
         mark = mark if mark in (",", " ") else " " if LONE_BLANK.search(bare) else ","
     if mark == "," and len(bare.split(None, 1)) < 2:  # quicker than to search
         return bare.split(",")
-    return None if re.search(ODD[mark], bare) else _parts(bare, mark)
+    return None if re.search(_ODD[mark], bare) else _parts(bare, mark)
 
 
 def _row_numbers(table: pa.Table) -> Ints:
@@ -533,19 +533,19 @@ def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str
     for name, column in held.items():
         found = f"the column {quoted(table.column_names[places[name]])} is of type {column.type}"
         if name in ("query", "item", "subtopic", "iteration"):
-            is_digits = is_number if name == "iteration" else pa.types.is_integer
+            is_digits = is_numeric if name == "iteration" else pa.types.is_integer
             if not (is_text(column.type) or is_digits(column.type)):
                 raise UnreadableError(f"{found}; expected text or whole numbers as ids")
         elif name in ("items", "relevant", *SIGNS):
             inner = column.type.value_type if is_list(column.type) else None
-            known = is_number if name in SIGNS else pa.types.is_integer
+            known = is_numeric if name in SIGNS else pa.types.is_integer
             if not (is_text(inner or column.type) or (inner and known(inner))):
                 expected = "numbers" if name in SIGNS else "text or whole numbers as ids"
                 raise UnreadableError(f"{found}; expected lists of {expected}")
         elif name == "flag":
-            if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_number(column.type)):
+            if not (pa.types.is_boolean(column.type) or is_text(column.type) or is_numeric(column.type)):
                 raise UnreadableError(f"{found}; expected {A_FLAG} as the flag")
-        elif not is_number(column.type):
+        elif not is_numeric(column.type):
             raise UnreadableError(f"{found}; expected numbers as the {name}")
     return held
 
@@ -582,7 +582,7 @@ def is_list(type_: pa.DataType) -> bool:
     return bool(pa.types.is_list(type_) or pa.types.is_large_list(type_) or pa.types.is_fixed_size_list(type_))
 
 
-def is_number(type_: pa.DataType) -> bool:
+def is_numeric(type_: pa.DataType) -> bool:
     """Whether a column of this type has numbers."""
     return bool(pa.types.is_integer(type_) or pa.types.is_floating(type_) or pa.types.is_decimal(type_))
 

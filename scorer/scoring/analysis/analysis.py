@@ -12,13 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from scorer.measures.matched import Bools, Floats, Ints, rows_of
+from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import RESAMPLES, SEED
 from scorer.scoring.analysis.kept import Na, Task, without_missing
 from scorer.scoring.analysis.scores import ONE_SIDED, PairTest, TaskScores, pair_tests, sign_flips_for, tested_pairs
 from scorer.scoring.statistics.paired_tests import randomised_tukey
 from scorer.scoring.statistics.rankings import (
-    RULES,
+    RANKING_RULES,
     Ranking,
     by_wins,
     consensus,
@@ -26,8 +26,8 @@ from scorer.scoring.statistics.rankings import (
     rank_frequencies,
     rank_quantiles,
     rank_ranges,
-    ranked,
     ranking,
+    ranks_of,
     resampled_taus,
     separable_from_leaders,
     tau_b,
@@ -207,7 +207,7 @@ def _best_first(task: Task) -> Task:
     return replace(
         task,
         algorithms=tuple(task.algorithms[at] for at in order),
-        values=rows_of(task.values, np.array(order, dtype=np.int64)),
+        values=rows_at(task.values, np.array(order, dtype=np.int64)),
         means=None if task.means is None else tuple(task.means[at] for at in order),
         kept=task.kept and task.kept.of(order),
     )
@@ -219,7 +219,7 @@ def rankings(task: Task, means: Floats, wilcoxon: PairTest, tested: Bools) -> di
     The rules that count wins by the one-sided Wilcoxon tests need at least two algorithms, and tests of all pairs.
     """
     rules = {"mean": ranking(task.sign * means)}
-    rules |= {rule: RULES[rule](task.scores) for rule in ("median", "mean-rank", "median-rank")}
+    rules |= {rule: RANKING_RULES[rule](task.scores) for rule in ("median", "mean-rank", "median-rank")}
     for rule in BY_VALUE:
         rules[rule] = replace(rules[rule], values=task.sign * rules[rule].values)
     count = len(means)
@@ -247,7 +247,7 @@ def resampling_of(task: Task, scores: TaskScores, ranks: Ints) -> Resampling:
     if cases < 2:
         intervals, quantiles, frequencies = (np.full((count, columns), np.nan) for columns in (2, 3, count))
         return Resampling(intervals, intervals, intervals, quantiles, frequencies, np.zeros(0))
-    drawn = ranked(scores.resampled.T, task.decimals)
+    drawn = ranks_of(scores.resampled.T, task.decimals)
     taus = resampled_taus(drawn, ranks)
     return Resampling(
         intervals=_as_reported(scores.intervals, task),
@@ -310,23 +310,23 @@ def _consensus(tasks: Sequence[TaskAnalysis], rule: str) -> Consensus | None:
     ranks = np.array([[task.rules[rule].ranks[task.names.index(name)] for name in common] for task in tasks])
     values = consensus(ranks)
     order = np.argsort(values, kind="stable")
-    return Consensus(tuple(common[at] for at in order), values[order], ranked(-values[order]))
+    return Consensus(tuple(common[at] for at in order), values[order], ranks_of(-values[order]))
 
 
-VERSION = 3
+ANALYSIS_VERSION = 3
 
-Document = dict[str, Any]
+AnalysisDocument = dict[str, Any]
 
 
-def json_text(document: Document) -> str:
+def json_text(document: AnalysisDocument) -> str:
     """Return a document as JSON: full precision, null where undefined; without a final line end."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False, indent=1)
 
 
-def report_document(report: Report) -> Document:
+def report_document(report: Report) -> AnalysisDocument:
     """Return a report as plain values; None where undefined."""
     return {
-        "version": VERSION,
+        "version": ANALYSIS_VERSION,
         "tasks": [task_document(task) for task in report.tasks],
         "consensus": {rule: _consensus_document(consensus) for rule, consensus in report.consensus.items()},
         "seed": report.settings.seed,
@@ -334,7 +334,7 @@ def report_document(report: Report) -> Document:
     }
 
 
-def task_document(analysis: TaskAnalysis) -> Document:
+def task_document(analysis: TaskAnalysis) -> AnalysisDocument:
     """Return the analysis of a task as plain values; None where undefined."""
     names, resampling = analysis.names, analysis.resampling
     first = resampling.first.tolist()
@@ -387,7 +387,7 @@ def _interval(ends: Floats) -> list[float] | None:
     return None if np.isnan(ends).any() else [float(end) for end in ends]
 
 
-def _ranking(names: Sequence[str], ranking: Ranking) -> Document:
+def _ranking(names: Sequence[str], ranking: Ranking) -> AnalysisDocument:
     values, ranks = ranking.values.tolist(), ranking.ranks.tolist()
     return {
         name: {"value": defined(values[at]), "rank": ranks[at] if ranking.is_defined else None}
@@ -395,7 +395,7 @@ def _ranking(names: Sequence[str], ranking: Ranking) -> Document:
     }
 
 
-def _pairs(analysis: TaskAnalysis, test: PairTest) -> Document:
+def _pairs(analysis: TaskAnalysis, test: PairTest) -> AnalysisDocument:
     """Row -> column -> p-values, of the pairs that are tested."""
     p, adjusted = test.p.tolist(), test.holm.tolist()
     return {
@@ -408,7 +408,7 @@ def _pairs(analysis: TaskAnalysis, test: PairTest) -> Document:
     }
 
 
-def _tukey(names: Sequence[str], p: Floats) -> Document:
+def _tukey(names: Sequence[str], p: Floats) -> AnalysisDocument:
     return {
         row: {column: {"p": defined(float(p[i, j]))} for j, column in enumerate(names) if i != j}
         for i, row in enumerate(names)
@@ -428,7 +428,7 @@ def _agreement(agreement: Agreement | None) -> Mapping[str, float | None]:
     return {"tau_b": defined(agreement.tau_b), "footrule": agreement.footrule}
 
 
-def _consensus_document(consensus: Consensus | None) -> Document | None:
+def _consensus_document(consensus: Consensus | None) -> AnalysisDocument | None:
     if consensus is None:
         return None
     values, ranks = consensus.values.tolist(), consensus.ranks.tolist()

@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
-from scorer.errors import MeasureError, ScorerError, need
+from scorer.errors import MeasureError, ScorerError, need_libraries
 from scorer.lists import READ_AS
 from scorer.lists.slices import Slice
 from scorer.lists.solution import Solution, Source
 from scorer.measures import Measure, registry
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.analysis import (
-    VERSION,
-    Document,
+    ANALYSIS_VERSION,
+    AnalysisDocument,
     Settings,
     TaskAnalysis,
     analysed,
     defined,
     task_document,
 )
-from scorer.scoring.analysis.kept import Task, Words, without_missing
+from scorer.scoring.analysis.kept import Task, TaskWords, without_missing
 from scorer.scoring.evaluation import Evaluation, Keywords, Several, evaluate, takes_options
 from scorer.scoring.outcomes import aggregated
 from scorer.scoring.statistics.paired_tests import effect_sizes
@@ -38,13 +38,13 @@ DECISIVE = 5
 """How many queries a comparison names in each direction."""
 
 
-HEADS = (
+_HEADS = (
     *("first", "second", "difference", "low", "high", "p_value", "adjusted", "is_significant"),
     *("effect_size", "wins", "ties", "losses"),
 )
 """`low` and `high` are the ends of the interval of the difference; the others are named as in `Pair`."""
 
-Value = str | float | bool
+_Value = str | float | bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,13 +136,13 @@ class Comparison(Tabular):
 
     def to_dict(self) -> dict[str, object]:
         """Return all results as plain values, as `scorer compare --format json` prints them; None where undefined."""
-        differences: Document = {}
-        decisive: Document = {}
+        differences: AnalysisDocument = {}
+        decisive: AnalysisDocument = {}
         for pair in self.pairs:
             differences.setdefault(pair.first, {})[pair.second] = _difference(pair)
             decisive.setdefault(pair.first, {})[pair.second] = [asdict(case) for case in pair.decisive]
         return {
-            "version": VERSION,
+            "version": ANALYSIS_VERSION,
             **task_document(self.analysis),
             "differences": differences,
             "decisive": decisive,
@@ -156,10 +156,10 @@ class Comparison(Tabular):
 
         The columns low and high are the ends of `interval`; the others have the names of the attributes of `Pair`.
         """
-        need("pandas")
+        need_libraries("pandas")
         import pandas as pd  # noqa: PLC0415 (slow to load, and needed only here)
 
-        return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(HEADS))
+        return pd.DataFrame([_row(pair) for pair in self.pairs], columns=list(_HEADS))
 
     def _repr_html_(self) -> str:
         words, cases = self.analysis.task.words, len(self.analysis.task.cases)
@@ -173,14 +173,14 @@ class Comparison(Tabular):
             "first minus second, with the 95 % interval (Student's t, wider where few differ); two-sided paired "
             "randomisation test, adjusted by Holm's method"
         )
-        return HEADS, pairs, legend
+        return _HEADS, pairs, legend
 
     def __repr__(self) -> str:
         means = ", ".join(f"{name}={value:.4f}" for name, value in self.means.items())
         return f"Comparison({self.measure}: {means}; queries={len(self.analysis.task.cases)})"
 
 
-def _difference(pair: Pair) -> Document:
+def _difference(pair: Pair) -> AnalysisDocument:
     return {
         "difference": defined(pair.difference),
         "interval": None if pair.interval is None else list(pair.interval),
@@ -194,8 +194,8 @@ def _difference(pair: Pair) -> Document:
     }
 
 
-def _row(pair: Pair) -> list[Value]:
-    """A value for each of `HEADS`; NaN where undefined."""
+def _row(pair: Pair) -> list[_Value]:
+    """A value for each of `_HEADS`; NaN where undefined."""
     low, high = pair.interval or (math.nan, math.nan)
     effect_size = math.nan if pair.effect_size is None else pair.effect_size
     return [
@@ -204,7 +204,7 @@ def _row(pair: Pair) -> list[Value]:
     ]
 
 
-def _shown(value: Value) -> str:
+def _shown(value: _Value) -> str:
     """A value with four decimals; "-" where it is undefined."""
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -213,7 +213,7 @@ def _shown(value: Value) -> str:
     return str(value)
 
 
-WORDS = Words("measure", "measures", "submission", "submissions", "query", "queries")
+_WORDS = TaskWords("measure", "measures", "submission", "submissions", "query", "queries")
 
 
 @takes_options
@@ -276,7 +276,7 @@ def compare(
     chosen = dict([one_measure(measure)]) if isinstance(measure, str | Measure) else registry.requested(measure)
     tasks, notes = run_tasks(solution, submissions, chosen, **options)
     names = {str(each): name for name, each in reversed(chosen.items())}
-    results = {names[task.name]: replace(compared(task, settings), notes=notes) for task in tasks}
+    results = {names[task.name]: replace(comparison_of(task, settings), notes=notes) for task in tasks}
     return replace(next(iter(results.values())), by_measure=results)
 
 
@@ -299,7 +299,7 @@ def run_tasks(
     is not a mean, and the errors of `evaluate`.
     """
     submissions = _several(runs)
-    need("scipy")  # before files are read
+    need_libraries("scipy")  # before files are read
     different = {str(measure): (name, measure) for name, measure in measures.items()}
     for _, measure in different.values():
         need_mean(measure)
@@ -310,7 +310,7 @@ def run_tasks(
     }
 
 
-def with_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> list[Task]:
+def tasks_of_slices(task: Task, slices: Sequence[Slice], queries: Sequence[str]) -> list[Task]:
     """Return the task, and a task for each slice of these queries on which all submissions have a score; the notes of
     the task name the others.
     """
@@ -364,14 +364,14 @@ def task_of(evaluations: Mapping[str, Evaluation], name: str, measure: Measure) 
         values=values[:, defined],
         measure=measure.mean_name,
         bounded=measure.bounded,
-        words=WORDS,
+        words=_WORDS,
     )
 
 
-def compared(task: Task, settings: Settings, slices: Sequence[Task] = ()) -> Comparison:
+def comparison_of(task: Task, settings: Settings, slices: Sequence[Task] = ()) -> Comparison:
     """Return the comparison of the algorithms of a task, and on its slices; missing values are left out."""
     analysis = analysed(without_missing(task, "drop"), settings)
-    parts = {part.name.removeprefix(f"{task.name}, "): compared(part, settings) for part in slices}
+    parts = {part.name.removeprefix(f"{task.name}, "): comparison_of(part, settings) for part in slices}
     name = analysis.task.measure or analysis.task.name
     return Comparison(name, _pairs(analysis), analysis, settings, slices=parts)
 

@@ -255,7 +255,7 @@ Na = float | Literal["drop"] | None
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class TaskWords:
     """What texts call a task, its algorithms and its cases."""
 
     task: str = "task"
@@ -287,7 +287,7 @@ class Task:
     """The measure of the values; empty if it is not known."""
     bounded: bool = False
     """Whether all values are in [0, 1], as the measure has it."""
-    words: Words = Words()
+    words: TaskWords = TaskWords()
     notes: tuple[str, ...] = ()
     """Sentences about the data, such as what is missing."""
     kept: Kept | None = None

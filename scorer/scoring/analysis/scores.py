@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from scorer.measures.matched import Bools, Floats, Ints, rows_of
+from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.analysis.kept import ExtremeQuery, Kept, Task
 from scorer.scoring.statistics import blocks, in_threads, resampling
@@ -85,7 +85,7 @@ class TaskScores:
         """[row, 2]: the percentile intervals of the means."""
 
         def intervals(rows: Ints) -> Floats:
-            return resampling.percentile_intervals(rows_of(self.resampled, rows).T)
+            return resampling.percentile_intervals(rows_at(self.resampled, rows).T)
 
         return self._values(f"percentile of {self.resamples}", 2, intervals)
 
@@ -162,7 +162,7 @@ class TaskScores:
     @cached_property
     def tests(self) -> resampling.SignFlips:
         """Of all pairs of ranked rows."""
-        scores = rows_of(self.scores, self.ranked)
+        scores = rows_at(self.scores, self.ranked)
         if not self.is_complete:
             return resampling.sign_flips(scores, seed=self.seed)
         sums = self.sums.with_flips(resampling.FLIPS).of_rows(self.ranked)
@@ -186,7 +186,7 @@ class TaskScores:
     @cached_property
     def queries(self) -> int:
         """How many queries have a score for every ranked row."""
-        return int((~np.isnan(rows_of(self.scores, self.ranked)).any(axis=0)).sum())
+        return int((~np.isnan(rows_at(self.scores, self.ranked)).any(axis=0)).sum())
 
     def differences(self, first: Ints, second: Ints) -> Differences:
         """Return the differences of pairs of rows, first minus second."""
@@ -226,7 +226,7 @@ class TaskScores:
 
 def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
     """Return the median of the ranked rows without the row itself, [row, query]; NaN where no other row is ranked."""
-    of_ranked = rows_of(scores, ranked)
+    of_ranked = rows_at(scores, ranked)
     medians = np.full(scores.shape, np.nan)
     others = len(ranked) - 1
     if not len(ranked):

@@ -18,25 +18,25 @@ from scorer.lists.formats.delimited import DELIMITERS, Header, head_names
 from scorer.lists.formats.parquet import MAGIC, errors_in_words, read_columns
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, coded, floats, numbers, pc, texts
-from scorer.lists.reading.blocks import Block, UnreadableError, blocks, open_bytes, read_chunk, reported
+from scorer.lists.reading.blocks import Block, UnreadableError, line_blocks, open_bytes, read_chunk, reported
 from scorer.lists.reading.tables import AmbiguousError, place, places
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.analysis.kept import Task
 from scorer.wording import counted, quoted
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {
+_COLUMNS: Mapping[str, tuple[str, ...]] = {
     "task": ("task",),
     "algorithm": ("algorithm", "alg_name"),
     "case": ("case", "test_case"),
     "value": ("value", "metric_value"),
 }
 """The columns of a table and their names, compared as those of other tables; others are ignored."""
-IDS = ("task", "algorithm", "case")
+_IDS = ("task", "algorithm", "case")
 
-MISSING = ("", "na", "nan", "n/a", "null", "none")
+MISSING_VALUES = ("", "na", "nan", "n/a", "null", "none")
 """What a missing value is written as, in lower case."""
 
-LARGEST = 1e100
+_LARGEST = 1e100
 """The largest absolute value. The squares of larger ones would exceed the floating-point numbers."""
 
 MOST_VALUES = 200_000_000
@@ -66,7 +66,7 @@ def read_table(
     The tasks, their algorithms and their cases are sorted by name, so that the order of the rows changes nothing. A
     pair of an algorithm and a case of the same task without a row has a missing value, which a note of the task
     reports. A table without a column of tasks has one, with the name of the file. `columns` has the names of columns
-    that are called something else, by those of `COLUMNS`. Raises TableError with all errors if the file cannot be read
+    that are called something else, by those of `_COLUMNS`. Raises TableError with all errors if the file cannot be read
     or is invalid.
     """
     findings = Findings()
@@ -96,7 +96,7 @@ def _parts(path: str | os.PathLike[str], options: Mapping[str, str], findings: F
                 yield _parquet(Block(b"".join(rest), 1), options, findings)
             return
         header = None
-        for block in blocks(stream, start):
+        for block in line_blocks(stream, start):
             if header is None and block.content.strip():
                 header = Header.of(block, partial(_delimiter, options), partial(_places, options))
             if header is not None:
@@ -109,7 +109,7 @@ def _delimiter(options: Mapping[str, str], header: str) -> str:
     """Return the delimiter that finds most columns: a name may contain the other ones."""
 
     def found(mark: str) -> int:
-        return sum(bool(places(head_names(header, mark), name, options, COLUMNS)) for name in COLUMNS)
+        return sum(bool(places(head_names(header, mark), name, options, _COLUMNS)) for name in _COLUMNS)
 
     return max(DELIMITERS.values(), key=found)
 
@@ -117,7 +117,7 @@ def _delimiter(options: Mapping[str, str], header: str) -> str:
 def _places(options: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
     """Return the positions of the columns. Raises UnreadableError where one is missing or several may be meant."""
     try:
-        found = {name: place(names, name, options, COLUMNS) for name in COLUMNS}
+        found = {name: place(names, name, options, _COLUMNS) for name in _COLUMNS}
     except AmbiguousError as error:
         raise UnreadableError(f"{error}, or choose one with --{error.choice.replace('=', ' ', 1)}") from None
     missing = [name for name, at in found.items() if at is None and name != "task"]
@@ -125,7 +125,7 @@ def _places(options: Mapping[str, str], names: Sequence[str]) -> dict[str, int]:
         read = ", ".join(map(quoted, names[:10]))
         raise UnreadableError(
             f"no column {' and no column '.join(missing)}; found {read}; "
-            f"name it, as in --{missing[0]} NAME; usual names are {', '.join(COLUMNS[missing[0]])}"
+            f"name it, as in --{missing[0]} NAME; usual names are {', '.join(_COLUMNS[missing[0]])}"
         )
     return {name: at for name, at in found.items() if at is not None}
 
@@ -137,7 +137,7 @@ def _parquet(block: Block, options: Mapping[str, str], findings: Findings) -> _R
     for name, column in held.items():
         found = f"the column {name} is of type {column.type}"
         if name == "value":
-            if not (tables.is_number(column.type) or tables.is_text(column.type) or pa.types.is_null(column.type)):
+            if not (tables.is_numeric(column.type) or tables.is_text(column.type) or pa.types.is_null(column.type)):
                 raise UnreadableError(f"{found}; expected numbers")
         elif not (tables.is_text(column.type) or pa.types.is_integer(column.type)):
             raise UnreadableError(f"{found}; expected text or whole numbers")
@@ -146,24 +146,26 @@ def _parquet(block: Block, options: Mapping[str, str], findings: Findings) -> _R
 
 def _checked(held: tables.Columns, line: Ints, findings: Findings) -> _Rows:
     """Return the rows; ids that are blank and values that are no finite number are reported."""
-    ids = {name: tables.id_texts(held[name], name, line, findings) for name in IDS if name in held}
+    ids = {name: tables.id_texts(held[name], name, line, findings) for name in _IDS if name in held}
     column = held["value"]
     if tables.is_text(column.type):
         column = pc.coalesce(column.cast(pa.string()), pa.scalar("", pa.string()))
-        missing = booleans(pc.is_in(pc.ascii_lower(column), value_set=texts(MISSING)))
+        missing = booleans(pc.is_in(pc.ascii_lower(column), value_set=texts(MISSING_VALUES)))
         value = numbers(column)
     else:
         value = floats(pc.cast(column, pa.float64(), safe=False))
         missing = np.isnan(value)
-    wrong = ~missing & ~(np.abs(value) <= LARGEST)
-    expected = f"a finite number up to {LARGEST:g}, or NA where it is missing"
+    wrong = ~missing & ~(np.abs(value) <= _LARGEST)
+    expected = f"a finite number up to {_LARGEST:g}, or NA where it is missing"
     tables.report_wrong(column, wrong, line, findings, f"the value; expected {expected}")
     return _Rows(ids, np.where(missing | wrong, np.nan, value), line)
 
 
 def _tasks(parts: Sequence[_Rows], findings: Findings, larger_is_better: bool) -> list[Task]:
     """Return the tasks of all rows; a case that an algorithm has twice is reported."""
-    (task, tasks), (algorithm, algorithms), (case, cases) = (_coded([part.ids[name] for part in parts]) for name in IDS)
+    (task, tasks), (algorithm, algorithms), (case, cases) = (
+        _coded([part.ids[name] for part in parts]) for name in _IDS
+    )
     value = np.concatenate([part.value for part in parts])
     line = np.concatenate([part.line for part in parts])
     _report_twice([task, algorithm, case], [algorithms, cases], line, findings)

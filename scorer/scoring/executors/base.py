@@ -130,7 +130,7 @@ class Serial:
             yield index, outcome_of(scoring, file)
 
 
-def checked(
+def checked_in_child(
     queries: Solution | None,
     path: str | os.PathLike[str],
     rules: Rules,

@@ -18,7 +18,7 @@ import numpy as np
 import pyarrow as pa
 
 import scorer
-from scorer.errors import ExecutorError, need
+from scorer.errors import ExecutorError, need_libraries
 from scorer.files import Compressed, code_digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
@@ -43,7 +43,7 @@ WORKER_TIMEOUT = 30.0
 RESULT_TIMEOUT = 10.0
 """The seconds that a result may take from a worker to this process."""
 
-AHEAD = 4
+_AHEAD = 4
 """The number of files assigned to a worker for each of its threads, those in work included."""
 
 DIED = Failed("the worker that scored it died", "lost")
@@ -76,7 +76,7 @@ class Dask:
     ) -> FileOutcomes:
         if not files:
             return
-        need("distributed")
+        need_libraries("distributed")
         from distributed import Client
 
         try:
@@ -180,7 +180,7 @@ class _Batch:
 
     def _assign(self) -> None:
         """Keep every thread busy, also while this process stores results."""
-        for ahead in range(1, 1 + AHEAD):
+        for ahead in range(1, 1 + _AHEAD):
             for address, worker in self.workers.items():
                 while self.waiting and not worker.on_trial and len(worker.assigned) < ahead * worker.threads:
                     self._submit(self.waiting.popleft(), address, worker)

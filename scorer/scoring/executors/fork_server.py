@@ -10,10 +10,10 @@ import sys
 from types import TracebackType
 
 
-def report(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+def report_uncaught(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
     """Print an uncaught exception, unless it says that a request has no content."""
     if not issubclass(kind, EOFError):
         sys.__excepthook__(kind, error, traceback)
 
 
-sys.excepthook = report
+sys.excepthook = report_uncaught

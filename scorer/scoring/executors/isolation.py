@@ -37,7 +37,7 @@ from scorer.scoring.executors import GoOn, always
 from scorer.scoring.executors.base import too_slow, unexpected
 from scorer.scoring.outcomes import Failed
 
-log = logging.getLogger(__name__)
+_log = logging.getLogger(__name__)
 
 PRELOADED = [
     "scorer.scoring.executors.fork_server",
@@ -48,7 +48,7 @@ PRELOADED = [
 ]
 """What the server imports, so that a child starts at once."""
 
-LOOK_EVERY = 0.05
+_LOOK_EVERY = 0.05
 """Seconds between two looks at the time and the memory of the children."""
 
 SPARE_MEMORY = 2_000 * MB
@@ -71,18 +71,18 @@ MAX_SOCKET_FOLDER = 70
 _WORKING, _STARTED = object(), object()
 
 Job = TypeVar("Job")
-Answer = TypeVar("Answer")
+_Answer = TypeVar("_Answer")
 
 
 def isolated(
-    function: Callable[[Any, Job], Answer],
+    function: Callable[[Any, Job], _Answer],
     shared: Any,
     jobs: Sequence[Job],
     limits: Limits,
     *,
     count: int = 1,
     go_on: GoOn = always,
-) -> Generator[tuple[int, Answer | Failed], None, None]:
+) -> Generator[tuple[int, _Answer | Failed], None, None]:
     """Call ``function(shared, job)`` for each job, each within the limits, in up to `count` children at a time.
 
     The function is one of a module. Each child receives `shared` once; `seconds` and `memory_mb` limit each job, in
@@ -166,7 +166,7 @@ class _Crew:
                 reason = f"no process can be started to score it{self._refusal}"
                 yield from ((job, Failed(reason)) for job in self._waiting)
                 return
-            ready = wait([child.connection for child in self.children], LOOK_EVERY)
+            ready = wait([child.connection for child in self.children], _LOOK_EVERY)
             for child in list(self.children):
                 outcome = self._message(child) if child.connection in ready else self._look(child)
                 if outcome is _WORKING:
@@ -348,7 +348,7 @@ def _is_limited(name: str, value: int) -> bool:
 def _say_unlimited(what: tuple[str, ...]) -> None:
     """Warn once."""
     if what:
-        log.warning("this system does not limit, for a process that scores: %s", ", ".join(what))
+        _log.warning("this system does not limit, for a process that scores: %s", ", ".join(what))
 
 
 def _end_with(sentinel: int) -> None:

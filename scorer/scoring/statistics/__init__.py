@@ -22,13 +22,13 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from scorer.errors import need
+from scorer.errors import need_libraries
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
-def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+def in_threads(work: Callable[[_Item], _Result], items: Iterable[_Item]) -> list[_Result]:
     """Return the results of `work` for all items, in their order, with a thread for each processor."""
     items = list(items)
     threads = min(os.cpu_count() or 1, len(items))
@@ -40,7 +40,7 @@ def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Re
 
 def special() -> Any:
     """Return `scipy.special`: only intervals, Wilcoxon's test and the t-test need it."""
-    need("scipy")
+    need_libraries("scipy")
     from scipy import special  # noqa: PLC0415 (an optional extra, and slow to load)
 
     return special

@@ -17,7 +17,7 @@ import numpy as np
 from scorer.measures.matched import Floats, Ints, ratio
 from scorer.scoring.statistics import blocks, in_threads
 
-ROUNDING = 1e-12
+EQUAL_WITHIN = 1e-12
 """Two numbers that differ by at most this share of what they are computed from count as equal."""
 
 _BITS = 52
@@ -315,5 +315,5 @@ def _norms(scores: Floats) -> Floats:
 def _sizes(differences: Floats, norms: Floats) -> Floats:
     """sqrt(sum d^2) of differences, [pair, query]; 0 where they are rounding only, given the norms of both added."""
     sizes: Floats = np.sqrt(np.einsum("jq,jq->j", differences, differences))
-    sizes[sizes <= ROUNDING * norms] = 0
+    sizes[sizes <= EQUAL_WITHIN * norms] = 0
     return sizes

@@ -14,7 +14,7 @@ import numpy as np
 from scorer.measures.matched import Floats, Ints, ratio
 from scorer.options import SEED
 from scorer.scoring.statistics import in_threads, special
-from scorer.scoring.statistics.all_pairs import ROUNDING, magnitude
+from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, magnitude
 from scorer.scoring.statistics.resampling import FLIPS, PairSums, random_signs
 
 
@@ -185,7 +185,7 @@ def _tukey_p_values(scores: Floats, permutations: int, seed: int) -> Floats:
     ascending = np.sort(np.concatenate([np.zeros(0), *in_threads(ranges, range(len(starts)))]))
     sums = scores.sum(axis=1)
     absolute = np.abs(scores).sum(axis=1)
-    reached = np.abs(sums[:, None] - sums) - ROUNDING * (absolute[:, None] + absolute)
+    reached = np.abs(sums[:, None] - sums) - EQUAL_WITHIN * (absolute[:, None] + absolute)
     above = ascending.size - np.searchsorted(ascending, reached, side="left")
     return np.where(reached > 0, (above + 1) / (permutations + 1), 1.0)
 
@@ -225,7 +225,7 @@ LEAST_ROUNDS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class PairedComparison:
     """The difference between two submissions."""
 
     first: int
@@ -240,7 +240,7 @@ class Comparison:
     """Whether the p-value is below the level."""
 
 
-def compare_pairs(scores: Floats, level: float) -> tuple[Comparison, ...]:
+def compare_pairs(scores: Floats, level: float) -> tuple[PairedComparison, ...]:
     """Compare all pairs of submissions by the randomisation test with Holm's correction, given [submission, query].
 
     In the order (0, 1), (0, 2), ..., (1, 2), ...; none for fewer than two submissions.
@@ -248,7 +248,7 @@ def compare_pairs(scores: Floats, level: float) -> tuple[Comparison, ...]:
     means = [_mean(row) for row in scores]
     p_values = holm_matrix(randomisation(scores, rounds_needed(len(scores), level)), ordered=False).tolist()
     return tuple(
-        Comparison(i, j, means[i] - means[j], p_values[i][j], p_values[i][j] < level)
+        PairedComparison(i, j, means[i] - means[j], p_values[i][j], p_values[i][j] < level)
         for i, j in combinations(range(len(scores)), 2)
     )
 

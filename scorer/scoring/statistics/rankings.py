@@ -16,7 +16,7 @@ import numpy as np
 from scorer.measures.matched import Bools, Floats, Ints, ratio
 from scorer.options import LEVEL, SEED, OverallRule
 from scorer.scoring.statistics import blocks, in_threads
-from scorer.scoring.statistics.all_pairs import ROUNDING, ExactSums
+from scorer.scoring.statistics.all_pairs import EQUAL_WITHIN, ExactSums
 from scorer.scoring.statistics.paired_tests import holm_matrix, wilcoxon_greater
 from scorer.scoring.statistics.resampling import column_quantiles
 
@@ -119,7 +119,7 @@ def mean_moves(means: Floats) -> Floats:
     """
     if not len(means):
         return np.full(means.shape[1] // 2, np.nan)
-    before, after = (ranked(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
+    before, after = (ranks_of(np.ascontiguousarray(half)) for half in np.split(means.T, 2))
     return np.asarray(np.abs(after - before).mean(axis=1))
 
 
@@ -144,7 +144,7 @@ def rank_ranges(better: Bools, worse: Bools | None = None) -> Ints:
     return np.stack([1 + worse.sum(axis=1), len(better) - better.sum(axis=1)], axis=1)
 
 
-def ranked(values: Floats, decimals: int | None = None) -> Ints:
+def ranks_of(values: Floats, decimals: int | None = None) -> Ints:
     """Return the rank of each value along the last axis, the highest first; equal values share the best rank.
 
     `decimals` are those that the values are rounded to before; None: they are not rounded. Values that differ by
@@ -175,7 +175,7 @@ def _ranked(values: Floats, decimals: int | None) -> Ints:
     position = np.zeros(values.shape, dtype=np.int64)
     if values.shape[-1] > 1:
         with np.errstate(invalid="ignore"):
-            opens = before - after > ROUNDING * np.maximum(np.abs(before), np.abs(after))
+            opens = before - after > EQUAL_WITHIN * np.maximum(np.abs(before), np.abs(after))
         at = np.arange(1, values.shape[-1])
         position[..., 1:] = np.maximum.accumulate(np.where(opens, at, 0), axis=-1)
     undefined = np.isnan(ordered)
@@ -194,7 +194,7 @@ def values_of_track(scores: Floats, rule: OverallRule) -> Floats:
     has_score = ~np.isnan(scores)
     if rule == "mean":
         return np.where(has_score, scores, 0.0)
-    above, below = ranked(scores) - 1.0, ranked(-scores) - 1.0
+    above, below = ranks_of(scores) - 1.0, ranks_of(-scores) - 1.0
     better = above + (has_score.sum(axis=-1, keepdims=True) - 1 - above - below) / 2
     count = scores.shape[-1]
     return np.where(has_score, better + 1, count) if rule == "rank" else np.where(has_score, count - 1 - better, 0.0)
@@ -240,7 +240,7 @@ class Ranking:
 
 def ranking(values: Floats, higher_is_better: bool = True) -> Ranking:
     """Return the ranking by values, [submission], for example means that are rounded already."""
-    return Ranking(values, ranked(values if higher_is_better else -values))
+    return Ranking(values, ranks_of(values if higher_is_better else -values))
 
 
 def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
@@ -256,7 +256,7 @@ def by_wins(p_values: Floats, level: float = LEVEL) -> Ranking:
     return ranking(((p_values <= level) & others).sum(axis=1) / (count - 1))
 
 
-RULES: Mapping[str, Callable[[Floats], Ranking]] = {
+RANKING_RULES: Mapping[str, Callable[[Floats], Ranking]] = {
     "mean": lambda scores: ranking(means(scores)),
     "median": lambda scores: ranking(_medians(scores)),
     "mean-rank": lambda scores: ranking(means(_query_ranks(scores)), higher_is_better=False),
@@ -286,7 +286,7 @@ def _defined(scores: Floats) -> list[Floats]:
 
 def _query_ranks(scores: Floats) -> Floats:
     """[submission, query]: the ranks of the defined scores on each query; NaN where undefined."""
-    return np.where(np.isnan(scores), np.nan, ranked(np.ascontiguousarray(scores.T)).T)
+    return np.where(np.isnan(scores), np.nan, ranks_of(np.ascontiguousarray(scores.T)).T)
 
 
 # Decisions

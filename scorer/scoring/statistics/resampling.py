@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from scorer.measures.matched import Bools, Floats, Ints, rows_of
+from scorer.measures.matched import Bools, Floats, Ints, rows_at
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.scoring.statistics import blocks, in_threads, special
 from scorer.scoring.statistics.all_pairs import (
-    ROUNDING,
+    EQUAL_WITHIN,
     AllPairs,
     ExactSums,
     LargestOfEach,
@@ -39,7 +39,7 @@ _COLUMNS_AT_ONCE = 64
 _KEPT = 1 << 26
 """The largest number of draws that remain in memory, where their counts take 128 MB."""
 
-Counts = npt.NDArray[np.unsignedinteger[Any]]
+_Counts = npt.NDArray[np.unsignedinteger[Any]]
 
 
 def resampled_means(scores: Floats, resamples: int = RESAMPLES, seed: int = SEED) -> Floats:
@@ -86,12 +86,12 @@ def _resamples(queries: int, resamples: int, seed: int) -> Iterator[Floats]:
 
 
 @lru_cache(maxsize=1)
-def _kept_counts(queries: int, resamples: int, seed: int) -> tuple[Counts, ...]:
+def _kept_counts(queries: int, resamples: int, seed: int) -> tuple[_Counts, ...]:
     """All blocks of `_counts`: the measures of a board, which have the same queries, draw once."""
     return tuple(_counts(queries, resamples, seed))
 
 
-def _counts(queries: int, resamples: int, seed: int) -> Iterator[Counts]:
+def _counts(queries: int, resamples: int, seed: int) -> Iterator[_Counts]:
     random = np.random.default_rng(seed)
     at_once = max(1, _CHUNK // max(1, queries))
     for start in range(0, resamples if queries else 0, at_once):
@@ -140,12 +140,12 @@ def bca_intervals(means: Floats, scores: Floats, level: float = LEVEL) -> Floats
     intervals = np.full((len(scores), 2), np.nan)
     for value, own in enumerate(scores):
         defined = own[~np.isnan(own)]
-        if not defined.size or np.ptp(defined) <= ROUNDING * np.abs(defined).max():
+        if not defined.size or np.ptp(defined) <= EQUAL_WITHIN * np.abs(defined).max():
             continue
         observed = defined.mean()
         deviations = (defined - observed) / np.abs(defined - observed).max()
         acceleration = (deviations**3).sum() / (6 * (deviations**2).sum() ** 1.5)
-        bias = special().ndtri(_share_below(means[:, value], observed, ROUNDING * np.abs(defined).max()))
+        bias = special().ndtri(_share_below(means[:, value], observed, EQUAL_WITHIN * np.abs(defined).max()))
         if np.isfinite(bias):
             shares = special().ndtr(bias + (bias + ends) / (1 - acceleration * (bias + ends)))
             intervals[value] = _quantiles(means[:, value], shares)
@@ -158,7 +158,7 @@ def _exponents(scores: Floats) -> Ints:
         return np.asarray(-np.frexp(np.nanmax(np.abs(scores), axis=1, initial=0.0))[1])
 
 
-RARE = 0.05
+_RARE = 0.05
 """Up to this share of scores in the upper half of [0, 1], or in the lower one, an interval allows for unseen ones."""
 
 _HALVINGS = 50
@@ -179,14 +179,14 @@ def mean_intervals(scores: Floats, level: float = LEVEL) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.array([math.fsum(row[~np.isnan(row)]) for row in scores]) / queries
         squares = np.nansum((scores - mean[:, None]) ** 2, axis=1)
-        squares[squares <= queries * ROUNDING**2] = 0
+        squares[squares <= queries * EQUAL_WITHIN**2] = 0
         steps = ((scores == 0) | (scores == 1)).sum(axis=1) / queries
         larger = special().stdtrit(queries - 1, level / 2) / special().ndtri(level / 2)
         trials = np.fmax(mean * (1 - mean) * queries * (queries - 1) / (squares * larger**2), queries)
         hits, misses, more, less = trials * mean, trials * (1 - mean), (1 + steps) / 2, (1 - steps) / 2
         shares = np.array([[level / 2], [1 - level / 2]])
         ends = special().betaincinv([hits + less, hits + more], [misses + more, misses + less], shares).T
-    few_above, few_below = ((each >= 0.5).sum(axis=1) <= RARE * queries for each in (scores, 1 - scores))
+    few_above, few_below = ((each >= 0.5).sum(axis=1) <= _RARE * queries for each in (scores, 1 - scores))
     ends[few_above, 1] = np.maximum(ends[few_above, 1], gaffke_bounds(scores[few_above], level))
     ends[few_below, 0] = np.minimum(ends[few_below, 0], 1 - gaffke_bounds(1 - scores[few_below], level))
     return np.asarray(np.where(~np.isfinite(ends) | (queries < 2)[:, None], mean[:, None], ends))
@@ -233,7 +233,7 @@ def difference_intervals(differences: Floats, level: float = LEVEL, *, bounded: 
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = np.nansum(scaled, axis=1) / queries
         squares = np.nansum((scaled - mean[:, None]) ** 2, axis=1)
-        squares *= np.where(squares > queries * ROUNDING**2, 1 + 2 * (1 / changed - 1 / queries), np.nan)
+        squares *= np.where(squares > queries * EQUAL_WITHIN**2, 1 + 2 * (1 / changed - 1 / queries), np.nan)
         error = np.ldexp(np.sqrt(squares), -exponent)
         error[np.isnan(error)] = math.sqrt(2) if bounded else np.nan
         half = -special().stdtrit(queries - 1, level / 2) * error / np.sqrt(queries * (queries - 1))
@@ -325,7 +325,7 @@ class PairSums:
         """Return by how much two sums of a pair may differ by rounding only, [i, j]."""
         # [j, i]: the sum of the scores of i over the queries with scores of both.
         sums = self._absolute[self._exact.mask_of, :, 0]
-        return np.asarray(ROUNDING * (sums + sums.T))
+        return np.asarray(EQUAL_WITHIN * (sums + sums.T))
 
     def queries(self) -> Ints:
         """Return the number of queries with scores of both, [i, j]."""
@@ -413,7 +413,7 @@ class Sums(NamedTuple):
         return self._replace(flipped=self.flipped[:, :flips])
 
     def of_rows(self, rows: Ints) -> Sums:
-        return Sums(*(rows_of(sums, rows) for sums in self))
+        return Sums(*(rows_at(sums, rows) for sums in self))
 
     def differences(self) -> Floats:
         """[i, j]: the sums of the scores of i minus those of j."""
@@ -421,7 +421,7 @@ class Sums(NamedTuple):
 
     def rounding(self) -> Floats:
         """[i, j]: by how much two sums of a pair may differ by rounding only."""
-        return ROUNDING * (self.absolute[:, None] + self.absolute)
+        return EQUAL_WITHIN * (self.absolute[:, None] + self.absolute)
 
 
 def sign_flips(
@@ -500,7 +500,7 @@ def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> 
     queries = differences.shape[1]
     exact = ExactSums(differences, most=queries)
     (observed,) = np.abs(exact.sums(np.ones((1, queries))))
-    bound = observed - ROUNDING * np.nansum(np.abs(differences), axis=1)
+    bound = observed - EQUAL_WITHIN * np.nansum(np.abs(differences), axis=1)
     counts = np.zeros(len(differences), dtype=np.int64)
     for _, signs in random_signs(flips, queries, seed):
         counts += (np.abs(exact.sums(signs)) >= bound).sum(axis=0)
@@ -510,7 +510,7 @@ def pair_p_values(differences: Floats, flips: int = FLIPS, seed: int = SEED) -> 
 def p_values_of_sums(sums: Sums, first: Ints, second: Ints) -> Floats:
     """Return the p-value of each pair of submissions, as `pair_p_values` of the differences of their scores."""
     observed, flipped = np.abs(sums.observed[first] - sums.observed[second]), sums.flipped
-    bound = observed - ROUNDING * (sums.absolute[first] + sums.absolute[second])
+    bound = observed - EQUAL_WITHIN * (sums.absolute[first] + sums.absolute[second])
     counts = np.empty(len(bound))
     for pair, (i, j) in enumerate(zip(first.tolist(), second.tolist(), strict=True)):
         counts[pair] = np.count_nonzero(np.abs(flipped[i] - flipped[j]) >= bound[pair])
@@ -526,7 +526,7 @@ def _p_values(ascending: Floats, reached: Floats) -> Floats:
 
 def _critical(ascending: Floats, level: float) -> float:
     """The largest of the ascending statistics that more flips reach than the level allows; infinite if none do."""
-    allowed = int(level * (ascending.size + 1) + ROUNDING) - 1
+    allowed = int(level * (ascending.size + 1) + EQUAL_WITHIN) - 1
     return float(ascending[ascending.size - 1 - allowed]) if 0 <= allowed < ascending.size else float("inf")
 
 
