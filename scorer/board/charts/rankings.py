@@ -351,13 +351,13 @@ def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "te
     """
     rows = np.asarray(better, dtype=bool)
     shown = rows[:PANEL_ROWS].tolist()
-    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in runs_of(row[:PANEL_ROWS])]
+    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in filled_runs(row[:PANEL_ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
     drawing = partial(_significance_panel, names, filled, what)
     return Chart(drawing, title, _significance_description(names, rows, what))
 
 
-def runs_of(row: Sequence[bool]) -> list[tuple[int, int]]:
+def filled_runs(row: Sequence[bool]) -> list[tuple[int, int]]:
     """Return the first and the last column of each run of filled cells."""
     runs = []
     for is_filled, places in groupby(range(len(row)), key=row.__getitem__):

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from scorer.board.charts.panel import PANEL_ROWS, ChartCache, rank_ticks
-from scorer.board.charts.rankings import runs_of
+from scorer.board.charts.rankings import filled_runs
 from scorer.board.reports.comparisons import decimal_text, name, p_value, percentage
 from scorer.board.reports.report_text import (
     MOST_COLUMNS,
@@ -190,7 +190,7 @@ def _pairs(analysis: TaskAnalysis, at: int) -> PairMarks | None:
     better = analysis.better[at, :shown].tolist()
     cells = [
         (svg_percent(100 * first / shown), svg_percent(100 * (last + 1 - first) / shown))
-        for first, last in runs_of(better)
+        for first, last in filled_runs(better)
     ]
     p_values = analysis.tests[ONE_SIDED].holm[at].tolist() if count <= MOST_COLUMNS else ()
     texts = ["" if other == at else "same" if math.isnan(p) else p_value(p) for other, p in enumerate(p_values)]
