@@ -23,12 +23,10 @@ from scorer.board.charts.over_time import (
 from scorer.board.charts.panel import ChartCache, Svg
 from scorer.board.charts.rankings import (
     blob_plot,
-    podium_plot,
     query_boxes,
     ranking_rules,
     scores_with_intervals,
     significance_map,
-    tau_violin,
 )
 
 OPENED = datetime(2011, 4, 18, 10, tzinfo=UTC)
@@ -69,7 +67,6 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawi
     better = [[column > row + 1 for column in range(count)] for row in range(count)]
     intervals = [(mean - 0.03, mean + 0.04) for mean in means]
     rules = {"mean": ranks, "median": [*ranks[:2][::-1], *ranks[2:]], "mean of the ranks": ranks}
-    taus = np.array([1 - 0.02 * (place % 20) for place in range(200 if names else 0)])
     moved = [
         Moved(name, mean * 0.9, mean, ranks[place ^ 1] if (place ^ 1) < count else place + 1, place + 1)
         for place, (name, mean) in enumerate(zip(names, means, strict=True))
@@ -86,10 +83,8 @@ def drawings(names: Sequence[str] = TEAMS, queries: int = 40) -> dict[str, Drawi
         "scores_with_intervals": lambda cache: scores_with_intervals(names, means, intervals, "MARp").svg(cache),
         "blob_plot": lambda cache: blob_plot(names, shares, quantiles, ranks).svg(cache),
         "significance_map": lambda cache: significance_map(names, better).svg(cache),
-        "podium_plot": lambda cache: podium_plot(names, scores, "MARp").svg(cache),
         "query_boxes": lambda cache: query_boxes(names, scores, "MARp").svg(cache),
         "ranking_rules": lambda cache: ranking_rules(names, rules).svg(cache),
-        "tau_violin": lambda cache: tau_violin(names[0] if names else "", taus).svg(cache),
         "leaders_over_time": lambda cache: leaders_over_time(teams, "MARp").svg(cache),
         "leaders_on_a_phone": lambda cache: leaders_over_time(teams, "MARp", width=NARROW).svg(cache),
         "preliminary_against_final": lambda cache: preliminary_against_final(moved, "MARp").svg(cache),

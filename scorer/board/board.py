@@ -131,8 +131,6 @@ class ShakeUp:
     """The mean over the teams of the number of ranks that they moved."""
     expected_range: Interval
     """The same for random sets of preliminary queries of the same size: the middle 95 % of these sets."""
-    tau: float | None
-    """Kendall's tau-b between both rankings; None where one of them has only ties."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -398,11 +396,11 @@ class PastBoard:
     """The best first."""
 
 
-_Steps = tuple[tuple[datetime, float | None], ...]
+Steps = tuple[tuple[datetime, float | None], ...]
 """The score that counts from each time on, where it changes, in order of time; None: no score counts."""
 
 
-def counting_scores(board: Board, row: Row) -> _Steps:
+def counting_scores(board: Board, row: Row) -> Steps:
     """The score of a team that counted from each time on, as the board shows it; see `counting_over_time`."""
     steps = [(when, board.shown_scores(entry)[0]) for when, entry in counting_over_time(board, row)]
     befores = [None, *(score for _, score in steps)]
@@ -445,7 +443,7 @@ def counting_over_time(board: Board, row: Row, *, gone: bool = False) -> tuple[t
     return tuple(steps.items())
 
 
-def score_at(steps: _Steps, when: datetime) -> float | None:
+def score_at(steps: Steps, when: datetime) -> float | None:
     """The score that counted at a time."""
     return next((score for since, score in reversed(steps) if since <= when), None)
 
@@ -509,6 +507,7 @@ def rules(board: Board) -> tuple[str, ...]:
 def score_rules(board: Board) -> tuple[str, ...]:
     """The rules on scores and ranks."""
     track = board.track
+    ties = options.TIES.values[track.ties]
     return (
         _ranked_by(board),
         *_queries(board),
@@ -519,7 +518,7 @@ def score_rules(board: Board) -> tuple[str, ...]:
         *([UNJUDGED_DROPPED] if track.unjudged == "drop" else []),
         *([_JUDGED_BOUNDS[track.judged_bounds]] if track.judged_bounds else []),
         "An item that is listed twice counts once, at its first rank.",
-        f"Items with equal run scores are {_ties(board)}.",
+        f"Items with equal run scores are {'ordered with ' if track.ties in {'best', 'worst'} else ''}{ties}.",
         _rounding(board),
         _EQUAL_RANKS[track.equal_ranks],
         *(["Baselines are listed by their scores and have no rank."] if track.baselines else []),
@@ -530,7 +529,12 @@ def score_rules(board: Board) -> tuple[str, ...]:
 
 def counting_rules(board: Board) -> tuple[str, ...]:
     """The rules on which entry of a team counts."""
-    return (counting_rule(board), _never_counting(board))
+    kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.phases.all else [])]
+    over = "entries over the quota or " if board.track.quota.limits_anything else ""
+    return (
+        counting_rule(board),
+        f"{sentence(joined(kinds))} entries never count, nor do {over}entries whose time of receipt is not confirmed.",
+    )
 
 
 def _rounding(board: Board) -> str:
@@ -548,11 +552,6 @@ def _rounding(board: Board) -> str:
         f"Scores are rounded before they are compared: {over} to {counted(track.preliminary_decimals, 'decimal')}, "
         f"{final}."
     )
-
-
-def _ties(board: Board) -> str:
-    meaning = options.TIES.values[board.track.ties]
-    return f"ordered with {meaning}" if board.track.ties in {"best", "worst"} else meaning
 
 
 def _ranked_by(board: Board) -> str:
@@ -586,14 +585,6 @@ def _queries(board: Board) -> list[str]:
 def counting_rule(board: Board) -> str:
     """Which entry of a team counts."""
     return entry_rule(board.track, f"{'preliminary ' if board.preliminary_queries else ''}{board.columns[0]}")
-
-
-def _never_counting(board: Board) -> str:
-    kinds = ["rejected", "replaced", "withdrawn", *(["early", "late"] if board.phases.all else [])]
-    over = "entries over the quota or " if board.track.quota.limits_anything else ""
-    return (
-        f"{sentence(joined(kinds))} entries never count, nor do {over}entries whose time of receipt is not confirmed."
-    )
 
 
 @dataclass(frozen=True, slots=True)

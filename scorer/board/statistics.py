@@ -40,7 +40,6 @@ from scorer.scoring.statistics.rankings import (
     ranks_of,
     separable_from_leaders,
     split_means,
-    tau_b,
     tiers,
 )
 from scorer.scoring.statistics.resampling import (
@@ -165,19 +164,28 @@ def with_statistics(board: Board, view: Snapshot, basis: Basis, cache: Cache) ->
     choices = _choices(scored, kept) if 0 in columns else no_rows
     of_rows = zip(places, _judged_bounds(scored, kept), choices, *of_columns, strict=True)
     for place, bounds, choice, *of_row in of_rows:
-        rows[place] = replace(_row_with(board.rows[place], of_row), judged_bounds=bounds, choice=choice)
+        primary = of_row[0]
+        rows[place] = replace(
+            board.rows[place],
+            certainty=tuple(None if each is None else each.certainty for each in of_row),
+            best_queries=primary.best if primary else (),
+            worst_queries=primary.worst if primary else (),
+            deciles=primary.deciles if primary else (),
+            judged_bounds=bounds,
+            choice=choice,
+        )
     by_column = {column: _on_board(shown, places) for column, shown in by_column.items()}
-    primary = by_column.get(0, MeasureStatistics(None, ()))
+    of_primary = by_column.get(0, MeasureStatistics(None, ()))
     return replace(
         board,
         rows=tuple(rows),
         certainty=tuple(
             by_column[column].certainty if column in by_column else None for column in range(len(measures))
         ),
-        pairs=primary.pairs,
+        pairs=of_primary.pairs,
         query_ids=ids,
         query_scores=_query_scores(scored, kept, places) if ids and track.shows_queries and 0 in columns else None,
-        shake_up=primary.shake_up,
+        shake_up=of_primary.shake_up,
     )
 
 
@@ -275,6 +283,9 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
     def interval(ends: Interval | None) -> Interval | None:
         return None if ends is None else (_known(ends[0], decimals), _known(ends[1], decimals))
 
+    def needed(queries: int | None) -> int | None:
+        return None if queries is None else round(queries, NEEDED_DIGITS - len(str(queries)))
+
     certainty = statistics.certainty
     if certainty is not None:
         tiers = tuple(replace(tier, reach=rounded(tier.reach, decimals)) for tier in certainty.tiers)
@@ -286,10 +297,13 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
         rows=tuple(
             replace(
                 row,
-                certainty=replace(each, interval=interval(each.interval), first=rounded(each.first, SHARE_DECIMALS)),
+                certainty=replace(
+                    row.certainty,
+                    interval=interval(row.certainty.interval),
+                    first=rounded(row.certainty.first, SHARE_DECIMALS),
+                ),
             )
             for row in statistics.rows
-            for each in [row.certainty]
         ),
         pairs=tuple(
             replace(
@@ -297,10 +311,9 @@ def as_shown(statistics: MeasureStatistics, scores: Sequence[float | None], deci
                 difference=_known((scores[pair.row] or 0.0) - (scores[pair.other] or 0.0), decimals),
                 interval=interval(pair.interval),
                 p_value=_known(pair.p_value, SHARE_DECIMALS),
-                queries_needed=needed if needed is None else round(needed, NEEDED_DIGITS - len(str(needed))),
+                queries_needed=needed(pair.queries_needed),
             )
             for pair in statistics.pairs
-            for needed in [pair.queries_needed]
         ),
     )
 
@@ -343,15 +356,13 @@ def _of_means(scored: ScoredRows, columns: Sequence[int], kept: Kept) -> Mapping
     for column, measure, of_measure in zip(columns, measures, np.hsplit(values, len(measures)), strict=True):
         if (of_measure[:, 0] == of_measure[0, 0]).all():
             has_histogram = measure.bounded and track.shows_queries
-            rows = [_certainty_of_mean(row, has_histogram=has_histogram) for row in of_measure[:, 1:].tolist()]
-            by_column[column] = MeasureStatistics(None, tuple(map(RowStatistics, rows)))
+            rows = []
+            for low, high, *bars in of_measure[:, 1:].tolist():
+                histogram = tuple(map(int, bars)) if has_histogram else ()
+                interval = (low, high) if low < high else None
+                rows.append(RowStatistics(RowCertainty(interval, None, None, None, histogram)))
+            by_column[column] = MeasureStatistics(None, tuple(rows))
     return by_column
-
-
-def _certainty_of_mean(values: Sequence[float], *, has_histogram: bool) -> RowCertainty:
-    low, high, *bars = values
-    interval = (low, high) if low < high else None
-    return RowCertainty(interval, None, None, None, tuple(map(int, bars)) if has_histogram else ())
 
 
 def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureStatistics:
@@ -362,18 +373,6 @@ def _on_board(statistics: MeasureStatistics, places: Sequence[int]) -> MeasureSt
         tiers = tuple(replace(tier, rows=tuple(places[row] for row in tier.rows)) for tier in certainty.tiers)
         certainty = replace(certainty, tiers=tiers)
     return replace(statistics, certainty=certainty, pairs=pairs)
-
-
-def _row_with(row: Row, by_column: Sequence[RowStatistics | None]) -> Row:
-    """A row with its statistics on each measure."""
-    primary = by_column[0]
-    return replace(
-        row,
-        certainty=tuple(None if each is None else each.certainty for each in by_column),
-        best_queries=primary.best if primary else (),
-        worst_queries=primary.worst if primary else (),
-        deciles=primary.deciles if primary else (),
-    )
 
 
 _AT_ONCE = 512
@@ -467,16 +466,7 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
     kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
     by_chance = mean_moves(kept.values("means", 2 * (1 + SETS), computed))[1:]
     low, high = np.quantile(by_chance, (LEVEL / 2, 1 - LEVEL / 2)).tolist()
-    before, after = (
-        np.array(ranks) for ranks in zip(*((row.preliminary_rank, row.rank) for row in teams), strict=True)
-    )
-    tau = tau_b(before, after)
-    return ShakeUp(
-        moved=sum(map(bool, moved)),
-        mean_move=sum(moved) / len(moved),
-        expected_range=(low, high),
-        tau=None if math.isnan(tau) else tau,
-    )
+    return ShakeUp(moved=sum(map(bool, moved)), mean_move=sum(moved) / len(moved), expected_range=(low, high))
 
 
 def certainty(task: TaskScores, order: Sequence[int]) -> Certainty | None:
@@ -553,7 +543,9 @@ def pairs(task: TaskScores, baselines: Sequence[int] = (), *, has_counts: bool) 
         if one in place_of and other in place_of and task.queries:
             i, j = place_of[one], place_of[other]
             separable = bool(task.better[i, j] or task.better[j, i])
-            needed = None if separable else _needed(task, i, j)
+            if not separable:
+                queries = queries_needed(float(task.tests.statistic[i, j]), task.tests.critical, task.queries)
+                needed = math.ceil(queries) if math.isfinite(queries) else None
         wins, ties, losses = counts if has_counts else (None, None, None)
         compared.append(
             RowPair(
@@ -580,12 +572,6 @@ def _listed_pairs(task: TaskScores, baselines: Sequence[int]) -> Ints:
     for each in (*task.ranked[:1].tolist(), *baselines[:_BASELINES]):  # the leader may follow baselines
         listed |= {(min(each, row), max(each, row)) for row in range(count) if row != each}
     return np.array(sorted(listed), dtype=np.int64).reshape(-1, 2)
-
-
-def _needed(task: TaskScores, one: int, other: int) -> int | None:
-    """How many queries would separate a pair of teams; None where none do."""
-    needed = queries_needed(float(task.tests.statistic[one, other]), task.tests.critical, task.queries)
-    return math.ceil(needed) if math.isfinite(needed) else None
 
 
 def _with_width(intervals: Floats) -> list[Interval | None]:

@@ -81,19 +81,22 @@ _FILES: Mapping[str, Sequence[str]] = {
     "runs": ("fuse", "overlap", "pool", "convert", "similar"),
     "reports": ("report", "leaderboard", "entries", "phases", "paper"),
     "participate": ("check", "submit", "verify"),
-    "run": ("init", "run", "score", "render", "status", "collect", "serve", "export", "import_", "doctor", "restore"),
+    "run": (
+        *("init", "run", "score", "render", "status", "collect", "serve"),
+        *("export", "import_", "doctor", "restore", "completion"),
+    ),
     "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *COMMAND_GROUPS["trust"]),
-    "parameters": ("completion",),
 }
 """The functions of commands by the files that have them."""
 
-_FILE_OF = {name: file for file, names in _FILES.items() for name in names}
+_ADDRESSES = {
+    function.removesuffix("_"): f"{file}:{function}" for file, functions in _FILES.items() for function in functions
+}
 
 COMMANDS = {
-    name: Command(f"{_FILE_OF[function]}:{function}", (2, 1) if name == "trec_eval" else (1, 2))
+    name: Command(_ADDRESSES[name], (2, 1) if name == "trec_eval" else (1, 2))
     for names in COMMAND_GROUPS.values()
     for name in names
-    for function in [name if name in _FILE_OF else f"{name}_"]
 }
 
 

@@ -213,6 +213,7 @@ def evaluate(
     from scorer.lists.detection import run_tag
     from scorer.lists.slices import read_slices
     from scorer.lists.solution import Solution, excluded
+    from scorer.measures import registry
     from scorer.scoring.evaluation import Options
     from scorer.scoring.outcomes import split_masks
 
@@ -220,7 +221,10 @@ def evaluate(
     if not submissions:
         raise WrongCallError(challenge_hint(solution) or "the following arguments are required: submission")
     check_standard_input(solution, *submissions)
-    measures = _measures(requested or [DEFAULT_MEASURES_TEXT], options.ties)
+    with wrong_call("--measure"):
+        measures = registry.requested(requested or [DEFAULT_MEASURES_TEXT])
+        for measure in measures.values() if options.ties == "expected" else ():
+            measure.need_closed_form()
     best_by = printed.first_by(measures)
     options.check_formats()
     try:
@@ -239,7 +243,7 @@ def evaluate(
     }
     results = _scored(graded, solution, submissions, measures, settings)
     if best_by is not None:
-        results.sort(key=lambda result: _falling(result[1][best_by]))
+        results.sort(key=lambda result: (math.isnan(result[1][best_by]), -result[1][best_by]))
     if printed.judged_bounds:
         for name in [name for _, first in results[:1] for name in first if name not in first.unjudged_bounds()]:
             print_message(f"{name}: no bounds for unjudged items are known, or not with --ties and --unjudged as given")
@@ -289,22 +293,6 @@ def _scored(
     for _, result in results[:1]:  # undefined scores depend on the solution, so one submission is enough
         _complain_of_undefined(result)
     return results
-
-
-def _measures(requested: Sequence[str], ties: choices.Ties) -> dict[str, Measure]:
-    """Return the measures by their names. Raises WrongCallError for those that cannot be computed."""
-    from scorer.measures import registry
-
-    with wrong_call("--measure"):
-        measures = registry.requested(requested)
-        for measure in measures.values() if ties == "expected" else ():
-            measure.need_closed_form()
-    return measures
-
-
-def _falling(score: float) -> float:
-    """A key that sorts the highest score first, and an undefined one last."""
-    return math.inf if math.isnan(score) else -score
 
 
 _EMPTY_SPLIT = {
@@ -448,24 +436,18 @@ SUBTOPICS = (
 
 def measures(name: str | None = argument("the measure to explain; default: list all measures", "MEASURE")) -> int:
     """List all measures, or explain one."""
-    from scorer.measures import KINDS
+    from scorer.measures import KINDS, parse, registry
 
     if name is None:
         print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
         return 0
     with wrong_call():
-        print_result("\n\n".join(map(_explained, _named(name))))
+        try:
+            kinds = [registry.kind(name)]
+        except MeasureError:  # a measure with a cut-off and parameters, or a set
+            kinds = list(dict.fromkeys(measure.kind for measure in parse(name, cutoffs=[10])))
+    print_result("\n\n".join(map(_explained, kinds)))
     return 0
-
-
-def _named(name: str) -> list[Kind]:
-    """Return the kinds that `name` names, with or without a cut-off and parameters, or as a set."""
-    from scorer.measures import parse, registry
-
-    try:
-        return [registry.kind(name)]
-    except MeasureError:
-        return list(dict.fromkeys(measure.kind for measure in parse(name, cutoffs=[10])))
 
 
 def remarks(kind: Kind) -> list[str]:

@@ -190,7 +190,15 @@ def pick(
     With --server, a team picks its own entries over the service, with its token.
     """
     if server is not None:
-        return _pick_over_service(entries, clear, track, team, server, reason, token_file)
+        if clear == bool(entries) or team is not None or reason:
+            expected = "expected ENTRY... or --clear, and neither --team nor --reason"
+            raise WrongCallError(f"{expected}: the token says who picks")
+        client = client_of(server, token_file)
+        with client.answering():
+            track = track or client.only_track()
+            indexes = client.pick(track, entries)
+        print_result(f"{track}: picks {', '.join(map(str, indexes))}" if indexes else f"{track}: no picks")
+        return 0
     if token_file is not None:
         raise WrongCallError("--token-file needs --server")
     from scorer.board.site.captions import status_words
@@ -213,25 +221,6 @@ def pick(
                         print_message(f"{entry.file}: does not count now ({status_words(entry)})")
                 files = ", ".join(entry.file for entry in picked.entries)
                 print_result(f"{printable_name(picked.team)}: picks {files}; `scorer run` shows it")
-    return 0
-
-
-def _pick_over_service(
-    entries: Sequence[str],
-    clear: bool,
-    track: str | None,
-    team: str | None,
-    server: str,
-    reason: str,
-    token_file: Path | None,
-) -> int:
-    if clear == bool(entries) or team is not None or reason:
-        raise WrongCallError("expected ENTRY... or --clear, and neither --team nor --reason: the token says who picks")
-    client = client_of(server, token_file)
-    with client.answering():
-        track = track or client.only_track()
-        picked = client.pick(track, entries)
-    print_result(f"{track}: picks {', '.join(map(str, picked))}" if picked else f"{track}: no picks")
     return 0
 
 
@@ -459,9 +448,7 @@ def _tokens(
 
 
 def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:
-    import json
-
-    names = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
+    heads = ("token", "team", "use", "state", "label", "issued", "expires", "last used")
     rows = [
         (
             token.name,
@@ -475,12 +462,8 @@ def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[s
         )
         for token in listed.values()
     ]
-    if form == "json":
-        keys = [name.replace(" ", "_") for name in names]
-        document = {"version": _VERSION, "tokens": [dict(zip(keys, row, strict=True)) for row in rows]}
-        print_result(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-    print_result(text_table(table_of(names, rows, names)))
+    keys = [head.replace(" ", "_") for head in heads]
+    _print(form, "tokens", [dict(zip(keys, row, strict=True)) for row in rows], heads, rows)
 
 
 def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:
@@ -511,8 +494,6 @@ def _settings(texts: Sequence[str]) -> dict[str, Any]:
 
 
 def _print_list(store: Store, challenge: Challenge, form: str) -> None:
-    import json
-
     from scorer.live.names import shown_names
     from scorer.live.teams import teams as all_teams
 
@@ -522,20 +503,27 @@ def _print_list(store: Store, challenge: Challenge, form: str) -> None:
 
     listed = store.read(read)
     are_hidden = any(pseudonym for _, pseudonym in listed)
-    if form == "json":
-        teams = [_document(team) | ({"shown_as": shown} if are_hidden else {}) for team, shown in listed]
-        document = {"version": _VERSION, "teams": teams}
-        print_result(json.dumps(document, ensure_ascii=False, indent=1))
-        return
-
-    heads = ("team", "name", "status", "since", "reason", *(["shown as"] * are_hidden))
+    teams = [_document(team) | ({"shown_as": shown} if are_hidden else {}) for team, shown in listed]
+    heads = ("team", "name", "status", "since", "reason", *(["shown as"] if are_hidden else []))
     rows = []
     for team, shown in listed:
         status = team.status if team.merged_into is None else f"merged into {printable_name(team.merged_into)}"
         since = "" if team.since is None else utc_time(team.since)
         texts = team.folder, team.name, status, since, team.reason, shown
         rows.append(texts[: len(heads)])
-    print_result(text_table(table_of(heads, rows, heads)))
+    _print(form, "teams", teams, heads, rows)
+
+
+def _print(
+    form: str, name: str, documents: Sequence[Any], heads: Sequence[str], rows: Sequence[Sequence[CellValue]]
+) -> None:
+    """Print a list of teams or tokens as JSON, by its name, or as a table."""
+    import json
+
+    if form == "json":
+        print_result(json.dumps({"version": _VERSION, name: documents}, ensure_ascii=False, indent=1))
+    else:
+        print_result(text_table(table_of(heads, rows, heads)))
 
 
 def _document(team: Team) -> dict[str, Any]:

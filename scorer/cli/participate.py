@@ -139,7 +139,9 @@ def _check(
     if isinstance(outcome, Rejected):
         said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
     elif isinstance(outcome, Summary):
-        said = _valid(outcome, findings, whose)
+        lists, items = counted(outcome.counts.answered, "list"), counted(outcome.counts.items, "item")
+        as_to_form = (each.text for each in findings if each.code == AS_TO_FORM)
+        said = next(as_to_form, f"valid {whose}: {lists}, {items}")
         if not is_valid:
             said = f"invalid metadata for track {requested.name}; --meta states them, as for scorer submit"
     if form == "json":
@@ -153,12 +155,6 @@ def _check(
         if is_valid and is_regular(file):
             print_result(f"sha256 {digest(file)}")
     return int(not is_valid or (strict and findings.has(SCORES_NOTHING)))
-
-
-def _valid(outcome: Summary, findings: Findings, whose: str) -> str:
-    """That a file is valid, with its counts; or as to form only, for one that cannot be compared here."""
-    lists, items = counted(outcome.counts.answered, "list"), counted(outcome.counts.items, "item")
-    return next((each.text for each in findings if each.code == AS_TO_FORM), f"valid {whose}: {lists}, {items}")
 
 
 def _findings(
@@ -283,7 +279,8 @@ def submit(
     if not no_check and not _is_valid(file, track, challenge, client.server, meta):
         return 1
     kept, name = file.with_name(file.name + DELIVERY), printable(str(file))
-    goes_on = _begun(kept, sha256, track, client.server)
+    what = f"{sha256} {track} {client.server}"
+    goes_on = _begun(kept, what)
     with client.answering():
         if not goes_on and not again and (same := client.same_as(track, sha256)) is not None:
             print_message(f"{name}: has the bytes of entry {same} of track {printable(track)}; nothing is handed in")
@@ -291,7 +288,9 @@ def submit(
             if wait:
                 _outcome(client, track, str(same), wait, file)
             return 1
-    delivery = goes_on or _new_delivery(kept, f"{sha256} {track} {client.server}")
+    delivery = goes_on or str(uuid.uuid4())
+    if not goes_on:
+        _write(kept, f"{delivery} {what}\n")
     documents = _documents(str(file), meta or ())
     with client.answering():
         answer = client.hand_in(file, sha256, track, delivery, documents)
@@ -381,19 +380,12 @@ def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str,
         return True
 
 
-def _begun(kept: Path, sha256: str, track: str, server: str) -> str:
+def _begun(kept: Path, what: str) -> str:
     """The id of the delivery of an interrupted try with the same file, track and server; empty without one."""
     with suppress(OSError, ValueError):
-        last, _, what = kept.read_text(encoding="utf-8").strip().partition(" ")
-        return str(uuid.UUID(last)) if what == f"{sha256} {track} {server}" else ""
+        last, _, earlier = kept.read_text(encoding="utf-8").strip().partition(" ")
+        return str(uuid.UUID(last)) if earlier == what else ""
     return ""
-
-
-def _new_delivery(kept: Path, what: str) -> str:
-    """The id of a new delivery, which is kept until it is answered."""
-    new = str(uuid.uuid4())
-    _write(kept, f"{new} {what}\n")
-    return new
 
 
 def _write(path: Path, text: str) -> None:

@@ -239,6 +239,7 @@ def leaderboard(
     as_of: datetime | int | None = AS_OF,
 ) -> int:
     """Print the board of each track from the stored results, without scoring."""
+    from scorer.board.reports.leaderboard import board_table, to_json
     from scorer.live.now import published_log
     from scorer.organising.render import boards
 
@@ -250,20 +251,15 @@ def leaderboard(
             return boards(view, tracks, whole.cache(store.sidecar(settings.root))), head
 
         shown, head = store.read(read)
-    print_result(_printed(shown, form, head))
-    return 0
-
-
-def _printed(boards: list[Board], form: str, head: LogLine | None) -> str:
-    from scorer.board.reports.leaderboard import board_table, to_json
-
     if form == "json":
         # One board is an object, as on the site; several boards are a list of such objects.
-        texts = [to_json(board, head).rstrip("\n") for board in boards]
-        return texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]"
+        texts = [to_json(board, head).rstrip("\n") for board in shown]
+        print_result(texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]")
+        return 0
     heads = {"table": "{}\n", "markdown": "## {}\n\n"}
-    tables = [(board.track.title, TABLES[form](board_table(board))) for board in boards]
-    return "\n\n".join(heads.get(form, "").format(title) + table for title, table in tables)
+    tables = [(board.track.title, TABLES[form](board_table(board))) for board in shown]
+    print_result("\n\n".join(heads.get(form, "").format(title) + table for title, table in tables))
+    return 0
 
 
 def paper(

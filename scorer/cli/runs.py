@@ -144,11 +144,13 @@ def fuse(
 
     With --solution and --measure, the parameter of the method gets the value with which the fused run scores best.
     """
-    if methods:
-        return _list_methods()
     from scorer.runs.aligned import runs_of
-    from scorer.runs.fuse import Fusion, fuse_to, target_format
+    from scorer.runs.fuse import METHODS, NORMALISATIONS, Fusion, fuse_to, target_format
 
+    if methods:
+        listed = [[f"--method {each.usage}", each.summary] for each in METHODS]
+        print_result(aligned([*listed, *([f"--norm {each.name}", each.summary] for each in NORMALISATIONS)]))
+        return 0
     given = _parameters(parameters, weights)
     check_standard_input(*runs, *([tuning.solution] if tuning.solution else []))
     tuning.check()
@@ -230,14 +232,6 @@ def _spelled(tuned: Tuning) -> dict[str, str]:
     """The parameter with its best value, as text without rounding."""
     value = tuned.best.value
     return {tuned.parameter: ",".join(map(repr, value)) if isinstance(value, tuple) else repr(value)}
-
-
-def _list_methods() -> int:
-    from scorer.runs.fuse import METHODS, NORMALISATIONS
-
-    methods = [[f"--method {method.usage}", method.summary] for method in METHODS]
-    print_result(aligned([*methods, *([f"--norm {norm.name}", norm.summary] for norm in NORMALISATIONS)]))
-    return 0
 
 
 def pool(

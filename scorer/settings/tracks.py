@@ -84,7 +84,8 @@ def split_url(url: str) -> SplitResult | None:
         return None
 
 
-def _leads(url: str) -> bool:
+def is_link(url: str) -> bool:
+    """Whether a URL is one that pages may lead to."""
     parts = split_url(url)
     return parts is not None and parts.scheme in SCHEMES and bool(parts.netloc or parts.scheme == "mailto")
 
@@ -93,7 +94,7 @@ class Link(SettingsTable):
     """A link in the footer."""
 
     title: Filled = Field(description=TEXT)
-    url: Annotated[str, valid(_leads, "is not a URL of this kind")] = Field(
+    url: Annotated[str, valid(is_link, "is not a URL of this kind")] = Field(
         description="a URL that begins with http://, https:// or mailto:"
     )
 

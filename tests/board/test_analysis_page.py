@@ -190,7 +190,7 @@ def test_a_board_without_two_scores_has_no_chart() -> None:
 def test_moves_are_compared_with_chance(mean: float, words: str) -> None:
     """The caption of the chart says on which side of the middle 95 % of chance they are."""
     board = boards.board(boards.challenge().tracks[0])
-    moved = ShakeUp(moved=3, mean_move=mean, expected_range=(0.1, 1.2), tau=0.9)
+    moved = ShakeUp(moved=3, mean_move=mean, expected_range=(0.1, 1.2))
 
     figure = analysis_figures(replace(board, shake_up=moved))[0]
 

@@ -154,11 +154,11 @@ def test_a_board_says_what_would_separate_the_first_neighbours_that_are_not() ->
 def test_a_board_says_how_far_teams_moved_since_the_preliminary_ranking() -> None:
     """Next to how far chance would move them; nothing where one of the rankings is not shown."""
     board = board_with((0, 1))
-    moved = replace(board, shake_up=ShakeUp(2, 1.24, (0.51, 1.36), 0.8))
+    moved = replace(board, shake_up=ShakeUp(2, 1.24, (0.51, 1.36)))
     assert phrase("shake_up", moved) == (
         "Teams moved by 1.2 ranks on average; a random choice of 97 preliminary queries would move them by 0.5 to 1.4."
     )
-    still = replace(board, shake_up=ShakeUp(0, 0.0, (0.0, 0.0), None))
+    still = replace(board, shake_up=ShakeUp(0, 0.0, (0.0, 0.0)))
     assert phrase("shake_up", still) == (
         "Teams moved by 0.0 ranks on average; a random choice of 97 preliminary queries would move them by 0.0."
     )

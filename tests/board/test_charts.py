@@ -27,12 +27,10 @@ from scorer.board.charts.over_time import (
 from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, REPORT_WIDTH, Svg, text_width
 from scorer.board.charts.rankings import (
     blob_plot,
-    podium_plot,
     query_boxes,
     ranking_rules,
     scores_with_intervals,
     significance_map,
-    tau_violin,
 )
 from tests.accessibility import has_axe, violations
 from tests.browser import Page, chromium
@@ -236,14 +234,13 @@ def test_few_teams_have_charts(names: tuple[str, ...]) -> None:
         assert parsed(svg).get("role") == "img"
         assert not re.search("(?i)nan|none,|inf", svg.text.replace("font", ""))
         if not names:
-            assert re.search(r"^(No |There are no |Kendall’s tau is undefined)", svg.description)
+            assert re.search(r"^(No |There are no )", svg.description)
 
 
 def test_a_challenge_without_queries_has_charts() -> None:
-    """Of the two charts of all scores."""
-    for draw in (podium_plot, query_boxes):
-        assert draw(TEAMS, np.empty((5, 0)), "MARp").description.startswith("No query has a score")
-        assert draw(TEAMS, np.full((5, 3), np.nan), "MARp").description.startswith("No query has a score")
+    """The chart of all scores says so."""
+    assert query_boxes(TEAMS, np.empty((5, 0)), "MARp").description == "No query has a score."
+    assert query_boxes(TEAMS, np.full((5, 3), np.nan), "MARp").description == "No query has a score."
 
 
 def test_charts_of_300_teams_are_small() -> None:
@@ -252,7 +249,7 @@ def test_charts_of_300_teams_are_small() -> None:
     for name, draw in drawings(names, 5704).items():
         svg = draw(None)
         assert len(svg.text) < 60_000, name
-        if name not in ("preliminary_against_final", "tau_violin"):
+        if name != "preliminary_against_final":
             assert re.search(r"The first \d+ of 300 (teams|rows)\.", svg.description), name
             assert re.search(r"The first \d+ of (300|301) (teams|rows)\.", " ".join(shown_texts(svg))), name
 
@@ -361,41 +358,6 @@ def test_boxes_are_quartiles() -> None:
     assert max(ends) == pytest.approx(0.5 * unit, abs=0.11)
 
 
-def test_ties_share_their_ranks_on_the_podium() -> None:
-    """The bars are the expected numbers of queries if ties are broken at random; every podium has all queries."""
-    svg = podium_plot(
-        ["a", "b", "c"], np.array([[0.9, 0.5, 0.5, 1.0], [0.5, 0.5, 0.5, 0.0], [0.1, 0.5, 0.1, np.nan]]), "P"
-    ).svg()
-    heights = {round(box[0]): box[3] - box[1] for box in map(corners, marks(svg, "path", fill=INTERVAL))}
-    tallest = max(heights.values())
-    columns = sorted(heights)
-    # Three queries: a before b before c, three equal ones, and a tie of a and b before c.
-    expected = [
-        1 + 1 / 3 + 1 / 2,
-        1 / 3 + 1 / 2,
-        1 / 3,
-        1 / 3 + 1 / 2,
-        1 + 1 / 3 + 1 / 2,
-        1 / 3,
-        1 / 3,
-        1 / 3,
-        2 + 1 / 3,
-    ]
-    assert [heights[column] / tallest for column in columns] == pytest.approx(
-        [value / (2 + 1 / 3) for value in expected], abs=0.01
-    )
-    assert len(marks(svg, "circle", fill=ACCENT)) == 3
-    assert len(marks(svg, "circle", fill=INTERVAL)) == 6
-    assert svg.description == "Of 3 queries, a is first in 61 %, b is first in 28 %; ties are shared."
-
-
-def test_low_scores_are_first_on_the_podium_if_they_are_better() -> None:
-    """As for errors."""
-    scores = np.array([[0.9], [0.1]])
-    assert "b is first in 100 %" in podium_plot(["a", "b"], scores, "error", smaller_is_better=True).description
-    assert "a is first in 100 %" in podium_plot(["a", "b"], scores, "P").description
-
-
 def test_rank_1_is_at_the_top_of_the_rules() -> None:
     """Lines of teams whose rank changes are darker, and names are in the order of the first rule."""
     ranks = {"mean": [1, 2, 3], "median": [1, 3, 2]}
@@ -410,20 +372,6 @@ def test_rank_1_is_at_the_top_of_the_rules() -> None:
         "1 of 3 teams has the same rank under all of the 2 rules. First under all rules: a. "
         "The rank of b changes most, from 2 to 3."
     )
-
-
-def test_a_violin_has_its_median() -> None:
-    """The median tick and the box are on the axis of the ticks, which begins where the values need it."""
-    svg = tau_violin("main", np.array([0.6, 0.8, 0.8, 0.9, 1.0])).svg()
-    ticks = {text: at(svg, text)[0] for text in ("0.5", "1.0")}
-    median = [line for line in marks(svg, "line", stroke=INK) if line.get("x1") == line.get("x2")]
-    (box,) = map(corners, marks(svg, "path", stroke=INK))
-    unit = (ticks["1.0"] - ticks["0.5"]) * 2
-    assert [(x - ticks["0.5"]) / unit + 0.5 for x in (*numbers(median, "x1"), box[0], box[2])] == pytest.approx(
-        [0.8, 0.8, 0.9], abs=0.002
-    )
-    assert svg.description == "Tau has a median of 0.80 and quartiles of 0.80 and 0.90; it is 1 for equal rankings."
-    assert "−1.0" in shown_texts(tau_violin("main", np.array([-0.2, 1.0])).svg())
 
 
 def test_steps_end_at_the_best_score() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scorer.cli import COMMANDS
-from scorer.cli.parameters import measure_names
+from scorer.cli.run import measure_names
 from scorer.measures import parse
 from tests.commands import Terminal, here, in_terminal
 

@@ -93,7 +93,7 @@ EXAMPLES = {
     "an option of `run`": r"\bconfirm_withdrawals\b",
     "a document that can be verified": r"CommitmentDocument|verification\.commitment",
     "a statistic of each team": r"\brank_range|rank from",
-    "a chart of a report": r"\btau_violin\b|Figure\('tau'",
+    "a chart of a report": r"\bblob_plot\b|Figure\('blobs'",
     "a page": r"\berratum\.html\b",
 }
 """For changes of ten kinds, what the code calls one of them that exists."""

@@ -592,7 +592,7 @@ def test_the_charts_of_a_report_are_objects() -> None:
 
     charts = scorer.figures(scorer.compare(SOLUTION, runs, "AP"))
 
-    assert list(charts) == ["intervals", "significance", "blobs", "tau", "rules", "boxes", "podium"]
+    assert list(charts) == ["intervals", "significance", "blobs", "rules", "boxes"]
     picture = charts["boxes"]._repr_svg_()
     assert picture.startswith("<svg ")
     assert picture in scorer.report(SOLUTION, runs, "AP")

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
+from scorer.board.board import Steps
 from scorer.board.build import RECALLS
 from scorer.board.charts.panel import (
     ACCENT,
@@ -154,8 +155,8 @@ def _curves_panel(
     so if there are more teams than `CURVES`. Names may be on the left, where some lines are further apart.
     """
     teams = [curve for curve in curves if not curve.is_baseline]
-    notes = first_of(CURVES, len(teams))
-    curves = (*teams[:CURVES], *[curve for curve in curves if curve.is_baseline][:BASELINE_CURVES])
+    baselines = [curve for curve in curves if curve.is_baseline][:BASELINE_CURVES]
+    notes, curves = first_of(CURVES, len(teams)), (*teams[:CURVES], *baselines)
     values = [value for curve in curves for value in curve.values if value is not None]
     down = score_ticks(min(values, default=0.0), max(values, default=1.0))
     names = column_width([curve.name for curve in curves], CHART_WIDTH / 3) + JOIN + 8
@@ -176,7 +177,12 @@ def _curves_panel(
     panel.grid_across(ticks, top=False)
     panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), axis)], SOFT, "middle", SMALL_TEXT)
     below(panel, notes)
-    _draw(panel, curves, across)
+    first, *others = [points(curve, across) for curve in teams[:CURVES]] or [[]]
+    panel.lines([points(curve, across) for curve in baselines], REFERENCE, dash=DOTTED)
+    panel.lines(others, REFERENCE)
+    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, stroke_width=1)
+    panel.lines([first], ACCENT, 2.5)
+    panel.dots(first, 3, ACCENT)
     at = -1 if not labels_left else 0
     named = [(curve, defined[at]) for curve in curves if (defined := points(curve, across))]
     end_labels(
@@ -191,17 +197,6 @@ def _curves_panel(
 def points(curve: TeamLine, across: Sequence[float]) -> list[Point]:
     """Return the defined points of a curve."""
     return [(x, y) for x, y in zip(across, curve.values, strict=True) if y is not None]
-
-
-def _draw(panel: Panel, curves: Sequence[TeamLine], across: Sequence[float]) -> None:
-    lines = [(curve.is_baseline, place, points(curve, across)) for place, curve in enumerate(curves)]
-    first = next((place for is_baseline, place, _ in lines if not is_baseline), -1)
-    others = [line for is_baseline, place, line in lines if not is_baseline and place != first]
-    panel.lines([line for is_baseline, _, line in lines if is_baseline], REFERENCE, dash=DOTTED)
-    panel.lines(others, REFERENCE)
-    panel.dots([point for line in others for point in line], 2, PAPER, SOFT, stroke_width=1)
-    panel.lines([line for _, place, line in lines if place == first], ACCENT, 2.5)
-    panel.dots([point for _, place, line in lines if place == first for point in line], 3, ACCENT)
 
 
 def _curves_description(curves: Sequence[TeamLine], across: Sequence[float], axis: str) -> str:
@@ -263,8 +258,9 @@ def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
     panel.grid_across(across, top=False)
     panel.texts([(panel.x_at(panel.width / 2), panel.y_at(panel.height + 32), resource)], SOFT, "middle", SMALL_TEXT)
     below(panel, notes)
-    panel.rules([(x := place(team.amount), team.low, x, team.high) for team in teams], REFERENCE)
-    panel.lines([line := [(place(team.amount), team.score) for team in best]], ACCENT, 1.5, steps=True)
+    panel.rules([(place(team.amount), team.low, place(team.amount), team.high) for team in teams], REFERENCE)
+    line = [(place(team.amount), team.score) for team in best]
+    panel.lines([line], ACCENT, 1.5, steps=True)
     panel.dots([(place(team.amount), team.score) for team in teams if team not in best], 4, PAPER, SOFT)
     panel.dots(line, 4, ACCENT)
     for team, point in zip(best, line, strict=True):
@@ -303,16 +299,12 @@ BOLD = 1.1
 """How much wider bold text is."""
 
 
-_Steps = tuple[tuple[datetime, float | None], ...]
-"""The score from each time on, in order of time; None: no score."""
-
-
 @dataclass(frozen=True, slots=True)
 class History:
     """The scores of a team over time."""
 
     name: str
-    counted: _Steps
+    counted: Steps
     """The score that counted."""
     is_baseline: bool = False
     entries: tuple[tuple[datetime, float], ...] = ()
@@ -380,7 +372,7 @@ def leaders_over_time(
     return Chart(drawing, f"{measure} of each team over time", description)
 
 
-def _thinned(steps: _Steps, most: int) -> _Steps:
+def _thinned(steps: Steps, most: int) -> Steps:
     """At most `most` of the steps, two at least, with the first and the last."""
     most = max(2, most)
     if len(steps) <= most:
@@ -390,7 +382,7 @@ def _thinned(steps: _Steps, most: int) -> _Steps:
 
 def _leaders_panel(
     lines: Sequence[History],
-    best: _Steps,
+    best: Steps,
     led: Sequence[tuple[str, Lead]],
     span: Span | None,
     count: int,
@@ -443,13 +435,14 @@ def _leaders_panel(
     return panel
 
 
-def _pieces(steps: _Steps, last: float) -> list[list[Point]]:
+def _pieces(steps: Steps, last: float) -> list[list[Point]]:
     """The corners of the pieces of a line, each while there is a score; the last one goes on to the right end."""
     pieces: list[list[Point]] = []
     before: float | None = None
     for when, score in [*((when.timestamp(), score) for when, score in steps), (last, None)]:
         if score is not None:
-            pieces += [[]] if before is None else []
+            if before is None:
+                pieces.append([])
             pieces[-1].append((when, score))
         elif before is not None:
             pieces[-1].append((when, before))
@@ -498,7 +491,7 @@ def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
     return tuple(led)
 
 
-def best_of_all(teams: Sequence[History]) -> _Steps:
+def best_of_all(teams: Sequence[History]) -> Steps:
     """Return the best score of all teams, where it changes."""
     steps = [(when, max(scores.values(), default=None)) for when, scores in _scores_over_time(teams)]
     return tuple(step for number, step in enumerate(steps) if not number or step[1] != steps[number - 1][1])

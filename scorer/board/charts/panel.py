@@ -320,17 +320,8 @@ class Panel:
         border = {"stroke": stroke, "stroke_width": coordinate(stroke_width)} if stroke else {}
         paint = _paint(fill=fill, **style, **border)
         for x, y in points:
-            self._disc(paint, x, y, radius)
-
-    def blobs(self, points: Iterable[tuple[float, float, float]], fill: str, fill_opacity: float) -> None:
-        """Add discs, each of x, y and a radius."""
-        paint = _paint(fill=fill, fill_opacity=fill_opacity)
-        for x, y, radius in points:
-            self._disc(paint, x, y, radius)
-
-    def _disc(self, paint: Paint, x: float, y: float, radius: float) -> None:
-        across, down = self.pixels(x, y)
-        self._add(paint, "circle", cx=coordinate(across), cy=coordinate(down), r=coordinate(radius, 2))
+            across, down = self.pixels(x, y)
+            self._add(paint, "circle", cx=coordinate(across), cy=coordinate(down), r=coordinate(radius, 2))
 
     def triangles(self, points: Iterable[Point], area: float, fill: str, stroke: str, *, is_up: bool) -> None:
         """Add triangles with a point up, or down; `area` is that of the square with their base, in square pixels."""
@@ -359,15 +350,7 @@ class Panel:
             self._add(paint, "path", d=f"M{start}h{wide}v{high}h{coordinate(left - right)}Z")
 
     def lines(
-        self,
-        lines: Iterable[Sequence[Point]],
-        stroke: str,
-        width: float = 1.0,
-        *,
-        dash: str = "",
-        steps: bool = False,
-        fill: str = "",
-        fill_opacity: float | Literal[""] = "",
+        self, lines: Iterable[Sequence[Point]], stroke: str, width: float = 1.0, *, dash: str = "", steps: bool = False
     ) -> None:
         """Add one line through each sequence of points, as one path; with `steps`, a value holds until the next one."""
         paths = []
@@ -378,9 +361,9 @@ class Panel:
                 points = [points[0], *(point for pair in zip(corners, points[1:], strict=True) for point in pair)]
             if len(points) > 1:
                 paths.append(_path(points))
-        paint = {"fill": fill, "fill_opacity": fill_opacity, "stroke": stroke, "stroke_width": coordinate(width)}
         if paths:
-            self._add(_paint(**paint, stroke_dasharray=dash), "path", d="".join(paths))
+            paint = _paint(stroke=stroke, stroke_width=coordinate(width), stroke_dasharray=dash)
+            self._add(paint, "path", d="".join(paths))
 
     def texts(
         self,
@@ -481,7 +464,7 @@ def row_panel(
     left = column_width(names, REPORT_WIDTH / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),
-        y=(len(names) - 0.5, -0.5),
+        y=(max(len(names), 1) - 0.5, -0.5),
         width=REPORT_WIDTH - left - right,
         height=row * max(len(names), 1),
         left=left,
@@ -489,8 +472,6 @@ def row_panel(
         top=_TOP,
         bottom=_BOTTOM + 18 * len(notes),
     )
-    if not names:
-        panel.y = (0.5, -0.5)
     panel.grid_across(ticks)
     at = panel.x_at(-10)
     panel.texts([(at, float(place), fitted(name, left - 12)) for place, name in enumerate(names)], INK, "end")

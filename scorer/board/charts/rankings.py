@@ -40,7 +40,6 @@ from scorer.board.charts.panel import (
     row_panel,
     score_ticks,
     spoken,
-    ticks,
     wrapped,
 )
 from scorer.measures.matched import Bools
@@ -118,165 +117,13 @@ def _blob_panel(
     widest = min(BLOB_ROW / 2, max(3.0, 0.9 * panel.width / (last + 0.2))) / math.sqrt(largest)
     panel.lines([[(float(rank), float(place)) for place, rank in enumerate(ranks)]], REFERENCE, dash=DOTTED)
     panel.rules([(low, place, high, place) for place, (low, _, high) in enumerate(quantiles) if high > low], INK)
-    panel.blobs([(rank, place, widest * math.sqrt(share)) for share, place, rank in blobs], INTERVAL, fill_opacity=0.75)
+    for share, place, rank in blobs:
+        panel.dots([(rank, place)], widest * math.sqrt(share), INTERVAL, fill_opacity=0.75)
     across, down = panel.x_at(3.5) - panel.x_at(0), panel.y_at(3.5) - panel.y_at(0)
     middles = [(median, float(place)) for place, (_, median, _) in enumerate(quantiles)]
     panel.rules([(x - across, y - down, x + across, y + down) for x, y in middles], INK, 1.5)
     panel.rules([(x - across, y + down, x + across, y - down) for x, y in middles], INK, 1.5)
     return panel
-
-
-_MOST = 8
-"""The number of teams that a chart has at most. There are as many columns as the square of their number."""
-
-QUERIES = 60
-"""The number of queries that are drawn at most."""
-
-UPPER, GAP, LOWER = 190.0, 16.0, 70.0
-"""The heights of the scores, of the space below them, and of the bars."""
-
-
-def podium_plot(
-    names: Sequence[str],
-    scores: NDArray[np.float64],
-    measure: str,
-    *,
-    smaller_is_better: bool = False,
-) -> Chart:
-    """Draw the `scores`, [team, query], by the rank that they have in their query, joined by a line for each query.
-
-    There is one podium for each rank; in a podium each team has a column, in the order of the board. Bars below count
-    the queries in which the team has the rank. A tie of n teams counts as 1/n for each of the n ranks, and the dots of
-    a tie take its ranks in turn. Queries in which a team of the chart has no score, NaN, are left out. Source: Eugster,
-    Hothorn and Leisch 2008; Wiesenfarth et al. 2021.
-    """
-    shown = scores[:_MOST]
-    complete = shown[:, ~np.isnan(shown).any(axis=0)]
-    better = -complete if smaller_is_better else complete
-    ranks, counts = _ranks(better)
-    queries = complete.shape[1]
-    places = sorted(set(np.linspace(0, queries - 1, min(queries, QUERIES)).round().astype(np.int64).tolist()))
-    drawn = [
-        [(int(ranks[team, query]), team, float(complete[team, query])) for team in np.argsort(ranks[:, query]).tolist()]
-        for query in places
-    ]
-    title = f"{measure} and rank of each team in each query"
-    description = _podium_description(names, counts, queries)
-    drawing = partial(_podium_panel, names, counts.tolist(), drawn, queries)
-    return Chart(drawing, title, description)
-
-
-def _ranks(better: NDArray[np.float64]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """[team, query]: the rank of each score in its query, from 0, with ties in turn; and [team, rank]: in how many
-    queries each team has each rank.
-    """
-    teams, queries = better.shape
-    above = (better[None, :, :] > better[:, None, :]).sum(axis=1)
-    equal = (better[None, :, :] == better[:, None, :]).sum(axis=1)
-    counts = np.zeros((teams, teams))
-    for rank in range(teams):
-        counts[:, rank] = np.where((above <= rank) & (rank < above + equal), 1 / equal, 0.0).sum(axis=1)
-    turn = (np.arange(teams)[:, None] + np.arange(queries)[None, :]) % max(1, teams)
-    ranks = np.lexsort((turn, -better), axis=0).argsort(axis=0)
-    return ranks.astype(np.int64), counts
-
-
-def _podium_description(names: Sequence[str], counts: NDArray[np.float64], queries: int) -> str:
-    if not queries or not names:
-        return "No query has a score of every team."
-    best = np.argsort(-counts[:, 0], kind="stable")[:2].tolist()
-    shares = [f"{spoken(names[team])} is first in {100 * counts[team, 0] / queries:.0f} %" for team in best]
-    words = f"Of {counted(queries, 'query', 'queries')}, {', '.join(shares)}; ties are shared."
-    return " ".join([words, *first_of(len(counts), len(names))])
-
-
-def _podium_panel(
-    names: Sequence[str],
-    counts: Sequence[Sequence[float]],
-    drawn: Sequence[Sequence[tuple[int, int, float]]],
-    queries: int,
-) -> Panel:
-    names, count = names[:_MOST], len(names)
-    teams = max(1, len(names))
-    scores = [score for line in drawn for _, _, score in line]
-    ticks = score_ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
-    low, high = ticks[0][0], ticks[-1][0]
-    keys = [fitted(f"{place + 1} {name}", REPORT_WIDTH / 2 - 10) for place, name in enumerate(names)]
-    notes = [f"Dots: {counted(len(drawn), 'query', 'queries')} of {queries:,}."] if queries > len(drawn) else []
-    notes += first_of(len(names), count)
-    left, right = 40.0, 10.0
-    total = UPPER + GAP + LOWER
-    panel = Panel(
-        x=(-0.5, teams * (teams + 1) - 1.5),
-        y=(low - (high - low) * (GAP + LOWER) / UPPER, high),
-        width=REPORT_WIDTH - left - right,
-        height=total,
-        left=left,
-        right=right,
-        top=26,
-        bottom=24 + 16 * ((len(keys) + 1) // 2) + 18 * bool(notes),
-    )
-    edges = [place * (teams + 1) - 1 for place in range(1, teams)]
-    panel.grid_down(ticks)
-    panel.rules([(edge, panel.y[0], edge, high) for edge in edges], HAIR)
-    middle = (teams - 1) / 2
-    panel.texts(
-        [
-            (
-                rank * (teams + 1) + middle,
-                panel.y_at(-10),
-                f"rank {rank + 1}" if teams < 6 or not rank else str(rank + 1),
-            )
-            for rank in range(teams)
-        ],
-        SOFT,
-        "middle",
-        SMALL_TEXT,
-    )
-    lines = [[(float(rank * (teams + 1) + team), score) for rank, team, score in line] for line in drawn]
-    panel.lines(lines, HAIR, 0.75)
-    first = [point for line in lines for point in line if point[0] < teams]
-    panel.dots([point for line in lines for point in line if point[0] >= teams], 1.8, INTERVAL, fill_opacity=0.8)
-    panel.dots(first, 1.8, ACCENT)
-    _bars(panel, counts, queries)
-    at = panel.y_at(total + 9)
-    panel.texts(
-        [(rank * (teams + 1) + team, at, str(team + 1)) for rank in range(teams) for team in range(len(names))],
-        SOFT,
-        "middle",
-        min(9.0, 1.6 * panel.width / (teams * (teams + 1))),
-    )
-    panel.texts(
-        [
-            (panel.x_at(-left + (REPORT_WIDTH / 2) * (place % 2)), panel.y_at(total + 28 + 16 * (place // 2)), key)
-            for place, key in enumerate(keys)
-        ],
-        SOFT,
-        size=SMALL_TEXT,
-    )
-    below(panel, [" ".join(notes)] if notes else [])
-    return panel
-
-
-def _bars(panel: Panel, counts: Sequence[Sequence[float]], queries: int) -> None:
-    """Add the number of queries in which each team has each rank, as bars below the scores."""
-    teams, base = len(counts), panel.y[0]
-    tallest = max((max(row) for row in counts if row), default=0.0)
-    if not tallest:
-        return
-    unit = (panel.y_at(UPPER + GAP) - base) / tallest
-    bars = [
-        (rank * (teams + 1) + team - 0.4, base, rank * (teams + 1) + team + 0.4, base + unit * queries_with_rank)
-        for team, row in enumerate(counts)
-        for rank, queries_with_rank in enumerate(row)
-        if queries_with_rank
-    ]
-    panel.boxes(bars, INTERVAL)
-    panel.rules([(panel.x[0], base, panel.x[1], base)], SOFT)
-    edge = panel.x_at(-6)
-    panel.texts(
-        [(edge, base + unit * tallest, f"{100 * tallest / queries:.0f} %"), (edge, base, "0")], SOFT, "end", SMALL_TEXT
-    )
 
 
 _DOTS = 600
@@ -504,14 +351,14 @@ def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "te
     """
     rows = np.asarray(better, dtype=bool)
     shown = rows[:PANEL_ROWS].tolist()
-    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in _runs(row[:PANEL_ROWS])]
+    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in filled_runs(row[:PANEL_ROWS])]
     title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
     drawing = partial(_significance_panel, names, filled, what)
     return Chart(drawing, title, _significance_description(names, rows, what))
 
 
-def _runs(row: Sequence[bool]) -> list[tuple[int, int]]:
-    """The first and the last column of each run of filled cells."""
+def filled_runs(row: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return the first and the last column of each run of filled cells."""
     runs = []
     for is_filled, places in groupby(range(len(row)), key=row.__getitem__):
         columns = list(places)
@@ -573,56 +420,3 @@ def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, i
     )
     below(panel, [note])
     return panel
-
-
-_BINS = 50
-"""The number of parts of the axis, from -1, 0 or 0.5 to 1, in each of which the rankings are counted."""
-
-VIOLIN_ROW = 56
-"""The height of a row in pixels."""
-
-
-def tau_violin(task: str, taus: NDArray[np.float64]) -> Chart:
-    """Draw the distribution of Kendall's tau, symmetric to its row, with the quartiles as a box.
-
-    `taus` has tau of the ranking of each resample and that of the full data. As tau is a step function of few teams,
-    the outline is a histogram rather than a smooth density.
-    """
-    lowest = float(taus.min()) if taus.size else 0.0
-    low = next(end for end in (0.5, 0.0, -1.0) if lowest >= end)
-    shape = (np.histogram(np.clip(taus, low, 1.0), _BINS, (low, 1.0))[0] / max(1, taus.size)).tolist()
-    quartiles = np.quantile(taus, (0.25, 0.5, 0.75)).tolist() if taus.size else None
-    return Chart(
-        partial(_violin_panel, task, shape, quartiles, low),
-        "Agreement of the rankings of resamples with the ranking of the full data, by Kendall’s tau",
-        _violin_description(quartiles),
-    )
-
-
-def _violin_description(quartiles: Sequence[float] | None) -> str:
-    if quartiles is None:
-        return "Kendall’s tau is undefined."
-    first, median, third = (number_text(value, 2) for value in quartiles)
-    return f"Tau has a median of {median} and quartiles of {first} and {third}; it is 1 for equal rankings."
-
-
-def _violin_panel(task: str, shape: Sequence[float], quartiles: Sequence[float] | None, low: float) -> Panel:
-    panel = row_panel([task], ticks(low, 1.0), row=VIOLIN_ROW, right=88)
-    if quartiles is None:
-        return panel
-    step, tallest = (1.0 - low) / _BINS, max(shape)
-    half = [(low + step * edge, 0.44 * share / tallest) for edge, share in _edges(shape)]
-    outline = [*((x, -y) for x, y in half), *((x, y) for x, y in reversed(half))]
-    panel.lines([outline], INTERVAL, fill=INTERVAL, fill_opacity=0.35)
-    first, median, third = quartiles
-    panel.boxes([(first, -0.07, third, 0.07)], PAPER, INK)
-    panel.rules([(median, -0.16, median, 0.16)], INK, 2.5)
-    at = panel.x_at(panel.width + panel.right)
-    panel.texts([(at, 0.0, f"median {number_text(median, 2)}")], SOFT, "end", SMALL_TEXT)
-    return panel
-
-
-def _edges(shape: Sequence[float]) -> list[tuple[int, float]]:
-    """The corners of a histogram, without the empty bins at its ends."""
-    filled = [place for place, share in enumerate(shape) if share]
-    return [(edge, shape[place]) for place in range(filled[0], filled[-1] + 1) for edge in (place, place + 1)]

@@ -164,23 +164,23 @@ def finding(comparison: Comparison, pair: Pair) -> str:
 
 
 def overlap_text(overlaps: Overlaps, form: str, *, per_query: bool) -> str:
-    """Return the similarity of runs in a form of `TABLES`, or as JSON; without a final line end."""
+    """Return the similarity of runs in a form of `TABLES`, or as JSON; without a final line end.
+
+    A table has a row for each pair, or for each query of each pair and their mean, and a column for each measure.
+    """
     if form == "json":
         pairs = [_document(pair, per_query=per_query) for pair in overlaps.pairs]
         measures = {name: measure.full for name, measure in overlaps.measures.items()}
         return json_text({"measures": measures, "runs": list(overlaps.runs), "pairs": pairs})
-    return TABLES[form](overlap_table(overlaps, per_query=per_query))
-
-
-def overlap_table(overlaps: Overlaps, *, per_query: bool) -> Table:
-    """Return a row for each pair, or for each query of each pair, with a column for each measure."""
     heads = ["first", "second", "query" if per_query else "queries", *overlaps.measures]
-    rows = (
-        (pair.first, pair.second, *row)
-        for pair in overlaps.pairs
-        for row in (_query_rows(pair) if per_query else [(len(pair.queries), *pair.means.values())])
-    )
-    return table_of(heads, rows, ("first", "second", "query"), blank="-", all_digits=True)
+    rows: list[tuple[CellValue, ...]] = []
+    for pair in overlaps.pairs:
+        names = (pair.first, pair.second)
+        if per_query:
+            columns = (values.tolist() for values in pair.per_query.values())
+            rows += [(*names, *row) for row in zip(pair.queries, *columns, strict=True)]
+        rows.append((*names, MEAN if per_query else len(pair.queries), *pair.means.values()))
+    return TABLES[form](table_of(heads, rows, ("first", "second", "query"), blank="-", all_digits=True))
 
 
 def similar_text(pairs: Sequence[Alike], form: str) -> str:
@@ -198,12 +198,6 @@ def similar_text(pairs: Sequence[Alike], form: str) -> str:
     p_values = ("<0.001" if pair.p_value < 0.0005 else pair.p_value for pair in pairs)
     cells = ([Cell(value, 3) for value in (*row[:-1], p)] for row, p in zip(rows, p_values, strict=True))
     return TABLES[form](table_of(heads, cells, heads[:3], blank="-"))
-
-
-def _query_rows(pair: RunPair) -> list[tuple[str | float, ...]]:
-    """A row for each query, then one for the mean."""
-    columns = [values.tolist() for values in pair.per_query.values()]
-    return [*zip(pair.queries, *columns, strict=True), ("all", *pair.means.values())]
 
 
 def _document(pair: RunPair, *, per_query: bool) -> dict[str, object]:

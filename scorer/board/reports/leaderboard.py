@@ -243,19 +243,13 @@ def export_columns(board: Board) -> tuple[str, ...]:
 _METADATA = "metadata "
 
 
-def _metadata(board: Board, entry: Entry | None) -> dict[str, CellValue]:
-    """Return what is stated of an entry, by column; blanks without an entry."""
-    values = entry.metadata if entry else {}
-    return {f"{_METADATA}{each.name}": values.get(each.name) for each in board.metadata_fields}
-
-
 def export_rows(board: Board) -> tuple[dict[str, CellValue], ...]:
     """Return the rows of every export, by column; scores are rounded to the track's decimals, None is a blank."""
     return tuple(_exported(board, row) for row in board.rows)
 
 
 def _exported(board: Board, row: Row) -> dict[str, CellValue]:
-    reach = board.track.judged_bounds
+    reach, metadata = board.track.judged_bounds, row.entry.metadata if row.entry else {}
     return {
         "rank": row.rank,
         "team": row.team.name,
@@ -268,7 +262,7 @@ def _exported(board: Board, row: Row) -> dict[str, CellValue]:
         **({"status": row.team.status} if any(each.team.is_excluded for each in board.rows) else {}),
         **_certainty(board, row),
         **(dict(zip(UNJUDGED_ENDS, row.primary_bounds or (None, None), strict=True)) if reach else {}),
-        **_metadata(board, row.entry),
+        **{f"{_METADATA}{each.name}": metadata.get(each.name) for each in board.metadata_fields},
     }
 
 

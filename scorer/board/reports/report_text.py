@@ -60,22 +60,6 @@ class Section:
     blocks: Sequence[_Block]
 
 
-def markdown(title: str, sections: Sequence[tuple[int, Section]]) -> str:
-    """Return a document as Markdown, without charts and without a final line end.
-
-    Each section has the level of its heading, from 2.
-    """
-    parts = [f"# {escape_markdown(title)}"]
-    for level, section in sections:
-        parts.append(f"{'#' * level} {escape_markdown(section.title)}")
-        for block in section.blocks:
-            if isinstance(block, str):
-                parts.append(escape_markdown(block))
-            elif isinstance(block, Captioned):
-                parts += [escape_markdown(block.caption), markdown_table(block.table)]
-    return "\n\n".join(parts)
-
-
 def task_sections(analysis: TaskAnalysis) -> list[Section]:
     """Return the sections about a task."""
     sections = [Section("Ranking", list(_ranking(analysis))), Section("Certainty", list(_certainty(analysis)))]
@@ -217,7 +201,6 @@ def _stability(analysis: TaskAnalysis) -> Iterator[_Block]:
     yield first_sentence(analysis)
     if resampling.taus.size:
         yield tau_sentence(analysis)
-        yield Figure("tau", f"Kendall's tau-b is {resampling.tau_mean:.2f} on average over the resamples.")
     yield Captioned(
         "Ranks in the resamples: median and middle 95 %.",
         table_of(
@@ -425,7 +408,6 @@ def values_blocks(analysis: TaskAnalysis) -> Iterator[_Block]:
     )
     yield f"{sentence} (a tie counts for each)."
     yield Figure("boxes", _medians_sentence(analysis))
-    yield Figure("podium", f"{sentence}. A column is the number of {words.cases} with that rank.")
 
 
 def _medians_sentence(analysis: TaskAnalysis) -> str:
@@ -472,7 +454,7 @@ def introduction(report: Report) -> Section:
 
 
 def _first(task: TaskAnalysis) -> str:
-    leaders = [name for name, rank in zip(task.names, task.ranking.ranks.tolist(), strict=True) if rank == 1]
+    leaders = [task.names[at] for at in _leaders(task)]
     return names(leaders, task.task.words.algorithm, task.task.words.algorithms)
 
 
@@ -541,10 +523,19 @@ def methods(report: Report) -> Section:
 
 
 def report_markdown(report: Report) -> str:
-    """Return a report as Markdown, without a final line end."""
+    """Return a report as Markdown, without charts and without a final line end."""
     sections = [(2, introduction(report))]
     for task in report.tasks:
         sections.append((2, Section(task_title(task), [])))
         sections += [(3, section) for section in task_sections(task)]
-    over_all = consensus_section(report)
-    return markdown(title(report), [*sections, *([(2, over_all)] if over_all else []), (2, methods(report))])
+    if over_all := consensus_section(report):
+        sections.append((2, over_all))
+    parts = [f"# {escape_markdown(title(report))}"]
+    for level, section in [*sections, (2, methods(report))]:
+        parts.append(f"{'#' * level} {escape_markdown(section.title)}")
+        for block in section.blocks:
+            if isinstance(block, str):
+                parts.append(escape_markdown(block))
+            elif isinstance(block, Captioned):
+                parts += [escape_markdown(block.caption), markdown_table(block.table)]
+    return "\n\n".join(parts)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import groupby
 
 import numpy as np
 
 from scorer.board.charts.panel import PANEL_ROWS, ChartCache, rank_ticks
+from scorer.board.charts.rankings import filled_runs
 from scorer.board.reports.comparisons import decimal_text, name, p_value, percentage
 from scorer.board.reports.report_text import (
     MOST_COLUMNS,
@@ -187,15 +187,14 @@ def _pairs(analysis: TaskAnalysis, at: int) -> PairMarks | None:
     shown = min(count, PANEL_ROWS)
     if at >= shown:
         return None
-    runs, place, better = [], 0, analysis.better[at, :shown].tolist()
-    for is_better, cells in groupby(better):
-        width = len(list(cells))
-        if is_better:
-            runs.append((svg_percent(100 * place / shown), svg_percent(100 * width / shown)))
-        place += width
+    better = analysis.better[at, :shown].tolist()
+    cells = [
+        (svg_percent(100 * first / shown), svg_percent(100 * (last + 1 - first) / shown))
+        for first, last in filled_runs(better)
+    ]
     p_values = analysis.tests[ONE_SIDED].holm[at].tolist() if count <= MOST_COLUMNS else ()
     texts = ["" if other == at else "same" if math.isnan(p) else p_value(p) for other, p in enumerate(p_values)]
-    return PairMarks(tuple(texts), sum(better), tuple(runs), svg_percent(100 * at / shown))
+    return PairMarks(tuple(texts), sum(better), tuple(cells), svg_percent(100 * at / shown))
 
 
 def _scores(analysis: TaskAnalysis, at: int, quantiles: Floats, best: int, axis: Axis) -> ScoreMarks:

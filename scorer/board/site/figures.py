@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from typing import Literal
 
-from scorer.board.board import BINS, Board, Row, RowCertainty, ShakeUp, Tier, counting_scores
+from scorer.board.board import BINS, Board, Row, ShakeUp, Tier, counting_scores
 from scorer.board.build import RECALLS, cutoffs
 from scorer.board.charts.over_time import (
     MEDIUM,
@@ -176,26 +176,23 @@ def strips(
     """The strip of each row, which is at a place among the tiers; None for a row without a score."""
     certainty = board.primary_certainty
     reaches = [_reach(tier, scores) for tier in certainty.tiers] if certainty else []
-    return tuple(
-        None
-        if (mean := scores[position][0]) is None
-        else Strip(
-            mean=axis.percent(mean),
-            interval=_interval(row.primary_certainty, axis),
-            preliminary=_preliminary(board, row, axis),
-            band=_band(board, reaches, axis, where, position),
+    found: list[Strip | None] = []
+    for position, row in enumerate(board.rows):
+        mean = scores[position][0]
+        ends = row.primary_certainty.interval if row.primary_certainty else None
+        preliminary = row.entry.preliminary[0] if row.entry and board.shows_both else None
+        strip = (
+            None
+            if mean is None
+            else Strip(
+                axis.percent(mean),
+                None if ends is None else _span(*ends, axis),
+                None if preliminary is None else axis.percent(preliminary),
+                _band(board, reaches, axis, where, position),
+            )
         )
-        for position, row in enumerate(board.rows)
-    )
-
-
-def _interval(certainty: RowCertainty | None, axis: Axis) -> tuple[str, str] | None:
-    return _span(*certainty.interval, axis) if certainty and certainty.interval else None
-
-
-def _preliminary(board: Board, row: Row, axis: Axis) -> str | None:
-    score = row.entry.preliminary[0] if row.entry and board.shows_both else None
-    return None if score is None else axis.percent(score)
+        found.append(strip)
+    return tuple(found)
 
 
 def _span(low: float, high: float, axis: Axis) -> tuple[str, str]:

@@ -82,12 +82,6 @@ def write(
     contents = _encoded(pages)
     if folder.exists() and not folder.is_dir():
         raise ScorerError(f"{folder}: cannot write the site (Not a directory)")
-    try:
-        if not folder.exists():
-            folder.mkdir(parents=True, exist_ok=True)
-            folder.chmod(0o755)
-    except OSError as error:
-        raise ScorerError(f"{error.filename or folder}: cannot write the site ({error.strerror or error})") from error
     with _locked(folder):
         before = _read_manifest(folder)
         if before.shows_later(snapshot, is_later):
@@ -145,8 +139,13 @@ def _linked(pages: Mapping[str, str | bytes]) -> Iterator[str]:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Hold the lock of the folder. Raises ScorerError if it stays locked, or for an error of files within."""
+    """Hold the lock of the folder, which is made if it is missing. Raises ScorerError if it stays locked, or for an
+    error of files within.
+    """
     try:
+        if not folder.exists():
+            folder.mkdir(parents=True, exist_ok=True)
+            folder.chmod(0o755)
         with locked(folder / LOCK, _WAIT):
             yield
     except LockedError as error:

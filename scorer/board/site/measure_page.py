@@ -233,6 +233,7 @@ def worked_example(track: Track) -> WorkedExample:
     solution, lists = {QUERY: dict(grades)}, {QUERY: listed}
     names = {str(measure): measure for measure in (*track.all_measures, *(_r_precision(z, least) for z in zs))}
     scores = evaluate(solution, lists, names)
+    ranks = {item: rank for rank, item in enumerate(listed, 1)}
     sets = {z: {item for item, tie_rank in relevant.items() if tie_rank <= min(m, z)} for z in zs}
     cutoffs = tuple(
         CutoffExample(
@@ -247,8 +248,8 @@ def worked_example(track: Track) -> WorkedExample:
     return WorkedExample(
         track=track,
         items=tuple(
-            ExampleItem(item, rank, grades.get(item), tuple(_mark(item, rank, z, sets[z]) for z in zs))
-            for item, rank in _ranked(listed, grades)
+            ExampleItem(item, ranks.get(item), grades.get(item), tuple(_mark(item, ranks, z, sets[z]) for z in zs))
+            for item in dict.fromkeys([*listed, *grades])
         ),
         m=m,
         cutoffs=cutoffs,
@@ -287,18 +288,10 @@ def _example(tie_rank: int, list_length: int, least: float) -> tuple[dict[str, i
     return grades, list(dict.fromkeys(listed))[:list_length]
 
 
-def _ranked(listed: Sequence[str], grades: dict[str, int]) -> list[tuple[str, int | None]]:
-    """Each item with its rank: the list, then the other items of the solution."""
-    return [
-        *((item, rank) for rank, item in enumerate(listed, 1)),
-        *((item, None) for item in grades if item not in listed),
-    ]
-
-
-def _mark(item: str, rank: int | None, z: int, relevant: set[str]) -> str:
+def _mark(item: str, ranks: Mapping[str, int], z: int, relevant: set[str]) -> str:
     if item not in relevant:
         return ""
-    return "hit" if rank is not None and rank <= z else "missed"
+    return "hit" if ranks.get(item, math.inf) <= z else "missed"
 
 
 def _mean(measure: Measure, cutoffs: Sequence[CutoffExample], score: float, decimals: int) -> Markup:

@@ -119,19 +119,15 @@ def _nearest(board: Board, pairs: Mapping[int, RowPair], position: int) -> set[i
     return near | {other for other in compared if rows[other].rank in ranks}
 
 
-def _turned(pair: RowPair, position: int) -> tuple[float, Interval | None]:
-    """The difference of a pair and its interval, as the other team minus the one at `position`."""
-    if pair.row != position:
-        return pair.difference, pair.interval
-    return -pair.difference + 0.0, (-pair.interval[1], -pair.interval[0]) if pair.interval else None
-
-
 def _neighbour(field: Field, position: int, own: int) -> Neighbour:
     """The row of the team at `position` in the table of the team at `own`."""
     row, pair = field.board.rows[position], field.pairs[own].get(position)
     if pair is None:
         return Neighbour(position, row, None, None, None, ())
-    return Neighbour(position, row, pair, *_turned(pair, own), _shares(pair, own))
+    difference, interval = pair.difference, pair.interval
+    if pair.row == own:
+        difference, interval = -difference + 0.0, (-interval[1], -interval[0]) if interval else None
+    return Neighbour(position, row, pair, difference, interval, _shares(pair, own))
 
 
 def p_decimals(board: Board) -> int:

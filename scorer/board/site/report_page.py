@@ -9,15 +9,7 @@ from typing import Unpack
 from markupsafe import Markup
 
 from scorer.board.charts.panel import Chart
-from scorer.board.charts.rankings import (
-    blob_plot,
-    podium_plot,
-    query_boxes,
-    ranking_rules,
-    scores_with_intervals,
-    significance_map,
-    tau_violin,
-)
+from scorer.board.charts.rankings import blob_plot, query_boxes, ranking_rules, scores_with_intervals, significance_map
 from scorer.board.reports import report_text
 from scorer.board.reports.comparisons import decimals_of
 from scorer.board.site.templates import environment_of, render_template, source
@@ -83,14 +75,10 @@ CHARTS: Mapping[str, Callable[[TaskAnalysis], Chart]] = {
     "blobs": lambda of: blob_plot(
         of.names, of.resampling.frequencies, of.resampling.quantiles.tolist(), of.ranking.ranks.tolist()
     ),
-    "tau": lambda of: tau_violin(of.task.name, of.resampling.taus),
     "rules": lambda of: ranking_rules(
         of.names, {rule: ranking.ranks.tolist() for rule, ranking in of.rules.items() if ranking.is_defined}
     ),
     "boxes": lambda of: query_boxes(of.names, of.task.values, _measure(of)),
-    "podium": lambda of: podium_plot(
-        of.names, of.task.values, _measure(of), smaller_is_better=not of.task.larger_is_better
-    ),
 }
 """The charts of a task, by the names that `board.reports.report_text` has for them."""
 
@@ -115,7 +103,7 @@ def figures(comparison: Comparison) -> dict[str, Chart]:
     >>> runs = {"a": {"q1": ["d1"], "q2": ["d2"]}, "b": {"q1": ["d1"]}}
     >>> charts = scorer.figures(scorer.compare({"q1": {"d1": 2}, "q2": {"d2": 1}}, runs, "AP"))
     >>> list(charts)
-    ['intervals', 'significance', 'blobs', 'tau', 'rules', 'boxes', 'podium']
+    ['intervals', 'significance', 'blobs', 'rules', 'boxes']
     >>> charts["boxes"].svg().text[:4]
     '<svg'
     """

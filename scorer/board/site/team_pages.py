@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from scorer.board.board import Board, PastBoard
@@ -13,7 +13,7 @@ from scorer.board.site.neighbours import Field
 from scorer.board.site.templates import Page
 from scorer.board.site.views import BoardView, RowView
 from scorer.live.entry import ColumnScores, Entry
-from scorer.live.teams import MergedTeam, Team
+from scorer.live.teams import Team
 
 
 def merged_pages(boards: Sequence[Board]) -> Iterator[Page]:
@@ -23,12 +23,6 @@ def merged_pages(boards: Sequence[Board]) -> Iterator[Page]:
         team, into = merged.team, merged.into
         values = {"team": team, "into": into, "has_target": into.slug in shown}
         yield Page(f"teams/{team.slug}.html", "merged.html", f"{team.name} is merged into {into.name}.", values)
-
-
-def merged_into(team: Team, boards: Iterable[Board]) -> tuple[MergedTeam, ...]:
-    """The teams whose entries are in the row of this one."""
-    teams = {merged.team.slug: merged for board in boards for merged in board.merged if merged.into.slug == team.slug}
-    return tuple(teams.values())
 
 
 MOST_QUERIES = 1_000_000
@@ -97,32 +91,29 @@ def team_pages(views: Sequence[BoardView], first: Container[str] = ()) -> Iterat
         for position, view in enumerate(table.rows):
             _, parts = teams.setdefault(view.row.team.slug, (view.row.team, []))
             past = [(past, rank) for past, of_past in ranks if (rank := of_past.get(view.row.folder))]
-            parts.append(TeamInTrack(table, table.field, marks, view, position, _entries(table, view), past))
+            own = view.row.entries
+            entries = [
+                EntryView(len(own) - index, _page_of(index), entry, table.board.shown_scores(entry))
+                for index, entry in enumerate(own)
+            ]
+            parts.append(TeamInTrack(table, table.field, marks, view, position, entries, past))
     for team, parts in sorted(teams.values(), key=lambda of_team: f"teams/{of_team[0].slug}.html" not in first):
         count = max(_page_of(len(part.entries) - 1) for part in parts)
         # A slug has no dot, so no two pages share a name.
         names = [f"{team.slug}.html", *(f"{team.slug}.{number}.html" for number in range(2, count + 1))]
         about = f"{team.name}: {'; '.join(summary(part.field, part.position) for part in parts)}."
-        merged = merged_into(team, (view.board for view in views))
+        merged = {each.team.slug: each for view in views for each in view.board.merged if each.into.slug == team.slug}
+        of_team = {"team": team, "names": names, "merged": tuple(merged.values())}
         for page, name in enumerate(names, start=1):
             listed = ((part, [entry for entry in part.entries if entry.page == page]) for part in parts)
             sections = [(part, entries) for part, entries in listed if entries]
-            values = {"team": team, "page": page, "names": names, "merged": merged, "sections": sections}
+            values = {**of_team, "page": page, "sections": sections}
             yield Page(f"teams/{name}", "team.html", about, values)
 
 
 def _page_of(index: int) -> int:
     """The page that lists the entry at this index, the latest having index 0."""
     return index // PER_PAGE + 1
-
-
-def _entries(board: BoardView, view: RowView) -> list[EntryView]:
-    """All entries of a team in a track, the latest first."""
-    entries = view.row.entries
-    return [
-        EntryView(len(entries) - index, _page_of(index), entry, board.board.shown_scores(entry))
-        for index, entry in enumerate(entries)
-    ]
 
 
 def _mark(board: BoardView, row: RowView) -> float | None:

@@ -32,7 +32,7 @@ from markupsafe import Markup
 from scorer.errors import ScorerError, need_libraries
 from scorer.files import shipped_templates
 from scorer.files.writing import PART
-from scorer.settings.tracks import PAGES, SCHEMES, STATIC, Challenge, Track, split_url
+from scorer.settings.tracks import PAGES, STATIC, Challenge, Track, is_link, split_url
 from scorer.wording import (
     counted,
     day_and_month,
@@ -63,25 +63,21 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt  # noqa: PLC0415 (an optional extra)
 
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
-    parser.validateLink = _is_parsed  # type: ignore[method-assign]
+    # By default the parser leaves links that it refuses as text, but here `check_text` reports them.
+    parser.validateLink = lambda _: True  # type: ignore[assignment, method-assign]
     return parser
-
-
-def _is_parsed(url: str) -> bool:  # noqa: ARG001  the parser passes it
-    """True: by default the parser leaves links that it refuses as text, but here `check_text` reports them."""
-    return True
 
 
 def check_text(text: str, where: str, first_line: int = 0) -> None:
     """Check the links and the images of a text, which comes from the file or the key `where`.
 
-    Raises ScorerError if one leads elsewhere than `SCHEMES` or a relative path in the site. The message has the line if
-    `first_line`, that of the text in its file, is not 0.
+    Raises ScorerError if one leads elsewhere than `is_link` allows or a relative path in the site. The message has the
+    line if `first_line`, that of the text in its file, is not 0.
     """
     for token, line in _all_tokens(_parser().parse(text)):
         name = {"link_open": "href", "image": "src"}.get(token.type)
         address = str(token.attrs.get(name, "")) if name else ""
-        if not name or _is_relative(address) or (name == "href" and _is_safe(address)):
+        if not name or _is_relative(address) or (name == "href" and is_link(address)):
             continue
         place = f"{where}:{first_line + line}" if first_line else where
         what, allowed = (
@@ -178,11 +174,6 @@ def _plain(inline: Token) -> str:
     """Return the text of a paragraph or a heading."""
     parts = ("\n" if token.type.endswith("break") else token.content for token in inline.children or ())
     return " ".join("".join(parts).split())
-
-
-def _is_safe(address: str) -> bool:
-    parts = split_url(address)
-    return parts is not None and parts.scheme in SCHEMES and (bool(parts.netloc) or parts.scheme == "mailto")
 
 
 def _is_relative(address: str) -> bool:
@@ -476,16 +467,6 @@ def _signed(difference: float, decimals: int) -> str:
     return text[1:] if float(text) == 0.0 else text.replace("-", "−")
 
 
-def _date(when: datetime) -> str:
-    """A day in UTC: ``2011-04-18``."""
-    return utc_time(when, "day")
-
-
-def _long_day(when: datetime) -> str:
-    """A day in UTC for a sentence: ``8 July 2011``."""
-    return long_time(when).partition(",")[0]
-
-
 FILTERS: Mapping[str, Callable[..., str]] = {
     "counted": counted,
     "in_words": in_words,
@@ -498,9 +479,9 @@ FILTERS: Mapping[str, Callable[..., str]] = {
     "stamp": utc_time,
     "iso": iso_time,
     "day": day_and_month,
-    "date": _date,
+    "date": lambda when: utc_time(when, "day"),
     "long": long_time,
-    "long_day": _long_day,
+    "long_day": lambda when: long_time(when).partition(",")[0],
     "exact": exact_time,
     "exact_text": lambda text: exact_time(datetime.fromisoformat(text)),
 }

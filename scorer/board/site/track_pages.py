@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from scorer.board.board import Board, Row, SliceBoard, SliceRow, rule_sections
+from scorer.board.charts.over_time import lasted
 from scorer.board.site.captions import table_caption
 from scorer.board.site.neighbours import neighbours, p_decimals, p_text
 from scorer.board.site.team_pages import MOST_QUERIES
@@ -162,9 +163,8 @@ def _distance(board: Board, entry: Entry) -> str:
 def _rounded(later: datetime, earlier: datetime) -> str:
     """A duration in its largest unit, rounded down: ``3 days``."""
     duration = later - earlier
-    for name, size in (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1))):
-        if duration >= size:
-            return counted(duration // size, name)
+    if duration >= timedelta(minutes=1):
+        return lasted(duration)
     return counted(duration // timedelta(seconds=1), "second") if duration >= timedelta(seconds=1) else "under a second"
 
 

@@ -95,13 +95,11 @@ class MeasureColumn:
 def measure_columns(boards: Iterable[Board]) -> dict[str, MeasureColumn]:
     """The column of every measure on any board by its name, in order of appearance."""
     columns: dict[str, MeasureColumn] = {}
-    anchors: set[str] = set()
     for board in boards:
         measures = {str(measure): measure for measure in board.track.all_measures}
         for name in board.columns:
             if name not in columns:
-                anchor = _anchor(name, anchors)
-                anchors.add(anchor)
+                anchor = _anchor(name, {column.anchor for column in columns.values()})
                 head, *tail = re.split(r"(?=[(@])|(?<=[,])", name)
                 columns[name] = MeasureColumn(measures[name], name, head, tuple(tail), anchor)
     return columns
@@ -196,7 +194,14 @@ def board_columns(
             for field in board.metadata_fields
         ),
     ]
-    columns = _with_windows(_with_toggles([column for column in candidates if column]))
+    numbers = count(1)
+    columns = _with_windows(
+        [
+            column if column.kind in ALWAYS else replace(column, toggle=next(numbers))
+            for column in candidates
+            if column is not None
+        ]
+    )
     width = _team_width(board, columns)
     return tuple(replace(column, width=width) if column.kind == "team" else column for column in columns)
 
@@ -246,27 +251,17 @@ def _head_width(measure: MeasureColumn) -> int:
     return min(math.ceil((longest * _LETTER + PADDING) * QUARTERS), WIDEST_HEAD)
 
 
-def _with_toggles(columns: Sequence[BoardColumn]) -> list[BoardColumn]:
-    numbers = count(1)
-    return [column if column.kind in ALWAYS else replace(column, toggle=next(numbers)) for column in columns]
-
-
 def _with_windows(columns: Sequence[BoardColumn]) -> tuple[BoardColumn, ...]:
-    """The columns with the narrowest window of each that a narrow window leaves out."""
+    """The columns with the narrowest window of the style sheet that has each; 0 where every table fits."""
     width = SIDES + _AXIS + sum(column.width for column in columns if column.shown) / QUARTERS
     windows = {}
     for kind in LEFT_OUT:
         for column in reversed(columns):
             if column.kind == kind and column.shown:
-                windows[column.key] = _window(width)
+                window = WINDOW_STEP * math.ceil(width / WINDOW_STEP)
+                windows[column.key] = 0 if window < SMALLEST_WINDOW else min(window, LARGEST_WINDOW)
                 width -= column.width / QUARTERS
     return tuple(replace(column, window=windows.get(column.key, 0)) for column in columns)
-
-
-def _window(width: float) -> int:
-    """The narrowest window of the style sheet that has this width; 0 where every table fits."""
-    window = WINDOW_STEP * math.ceil(width / WINDOW_STEP)
-    return 0 if window < SMALLEST_WINDOW else min(window, LARGEST_WINDOW)
 
 
 LEADING_TEAMS = 5
