@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
@@ -21,7 +21,7 @@ from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
 from scorer.settings.rules import SettingsTable, located_in
 from scorer.settings.tables import Overall
-from scorer.settings.tracks import FILE, LIST_FILES, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
+from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
 from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
@@ -189,7 +189,7 @@ def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | N
 
 def _missing_files(table: object, where: _Key, root: Path, *, solutions: bool) -> Iterator[str]:
     """The errors for files that the table of a track names and that do not exist."""
-    for key in ("solution", *LIST_FILES) if solutions else LIST_FILES:
+    for key in ("solution", *LISTS) if solutions else LISTS:
         path = table.get(key) if isinstance(table, dict) else None
         if not isinstance(path, str) or not path.strip() or "\0" in path or not names_file(key, path):
             continue  # no path, or an invalid value, which is reported already
@@ -293,6 +293,8 @@ DECISIONS: tuple[Decision, ...] = ("merged_into", "disqualified", "withdrawn")
 class TeamSettings(SettingsTable):
     """The table of a team in teams.toml."""
 
+    never_recorded: ClassVar = frozenset({"reason"})
+
     name: Name | None = Field(None, description=_A_NAME)
     affiliation: Line | None = Field(None, description=_A_TEXT)
     links: tuple[Url, ...] = Field(
@@ -304,11 +306,6 @@ class TeamSettings(SettingsTable):
     disqualified: Line | None = Field(None, description=_A_REASON)
     withdrawn: Line | None = Field(None, description=_A_REASON)
     reason: Line | None = Field(None, description=f"why the last decision was taken, {_A_TEXT}")
-
-    def recorded(self) -> dict[str, Any]:
-        """What is recorded: the keys that are set, without the reason, which is part of the event."""
-        values = self.model_dump(mode="json", exclude_none=True, exclude={"reason"})
-        return {key: value for key, value in values.items() if value != []}
 
 
 def read_teams(root: Path) -> Mapping[str, TeamSettings]:

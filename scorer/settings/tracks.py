@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from scorer import options
 from scorer.errors import ChallengeError
@@ -26,11 +26,11 @@ from scorer.settings.rules import (
     NO_QUOTA,
     TEXT,
     Decimals,
+    Filled,
     FormatText,
     KeySplit,
     MeasureName,
     MetadataField,
-    NonBlank,
     OneMeasureName,
     PathText,
     Phase,
@@ -92,7 +92,7 @@ def _leads(url: str) -> bool:
 class Link(SettingsTable):
     """A link in the footer."""
 
-    title: NonBlank = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     url: Annotated[str, valid(_leads, "is not a URL of this kind")] = Field(
         description="a URL that begins with http://, https:// or mailto:"
     )
@@ -289,12 +289,18 @@ class Track(SettingsTable):
     )
     always_recorded: ClassVar = frozenset(
         (
-            *("title", "description", "solution", "queries", "items", "submissions", "list_length", "cutoffs"),
-            *("primary", "measures", "decimals", "missing", "ties", "equal_ranks", "entry", "picks", "rows_per_team"),
-            *("stage", "split", "final", "baselines", "late_board", "quota", "per_query", "reveal_solution"),
-            *("solution_format", "submission_format"),
+            *("description", "queries", "items", "submissions", "cutoffs", "measures", "decimals", "missing", "ties"),
+            *("equal_ranks", "entry", "stage", "split", "final", "baselines", "late_board", "quota", "per_query"),
+            *("reveal_solution", "solution_format", "submission_format"),
         )
     )
+    never_recorded: ClassVar = frozenset(
+        (
+            *("root", "name", "metadata", "limits", "has_earlier_names", "phases", "statistics", "ignore"),
+            *("file_names", "slices", "slices_public", "judged_bounds"),
+        )
+    )
+    only_with: ClassVar = {"picks": ("entry", "picks"), "rows_per_team": ("rows", "entry")}
     checks: ClassVar = {
         "name": lambda name, _: (
             (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)
@@ -311,14 +317,6 @@ class Track(SettingsTable):
             and 'removes items that ties = "expected" leaves without a rank; choose another rule for ties'
         ),
         "judged_bounds": _bounds_wrong,
-        # Recorded settings have the default.
-        "picks": lambda picks, known: (
-            (picks != _PICKS and known.get("entry", "picks") != "picks")
-            and f'has no effect with entry = "{known["entry"]}"'
-        ),
-        "rows_per_team": lambda most, known: (
-            (most is not None and known.get("rows", "entry") != "entry") and 'has no effect with rows = "team"'
-        ),
         "baselines": lambda names, _: len(set(names)) < len(names) and "names a team twice",
         "phases": _phases_wrong,
     }
@@ -327,14 +325,14 @@ class Track(SettingsTable):
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
     )
     root: Path = Path()
-    title: NonBlank = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     description: str = Field("", description=MARKDOWN)
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
-    ignore: tuple[NonBlank, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
+    ignore: tuple[Filled, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
     file_names: Annotated[str, valid(_FILE_NAMES.fullmatch, "is not such a pattern")] | None = Field(
         FILE_NAMES, description='a text with {team}, {run} or both, as in "input.{team}" or "{team}_{run}"'
     )
@@ -360,7 +358,7 @@ class Track(SettingsTable):
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
     final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
-    baselines: tuple[NonBlank, ...] = Field((), strict=False, description="names of teams, each once")
+    baselines: tuple[Filled, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
     late_board: bool = Field(False, description="true or false")
     trusted_times: bool = Field(False, description="true or false")
@@ -372,7 +370,7 @@ class Track(SettingsTable):
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
-    overall: Overall | None = None
+    overall: Annotated[Overall | None, PlainSerializer(lambda overall: overall and overall.recorded())] = None
     """The overall ranking that the track enters; None: it enters none."""
     metadata: tuple[MetadataField, ...] = ()
     """The fields that the challenge declares for all tracks."""
@@ -473,7 +471,7 @@ class Challenge(SettingsTable):
     }
 
     root: Path = Path()
-    name: NonBlank = Field(description=TEXT)
+    name: Filled = Field(description=TEXT)
     """The name of the challenge."""
     description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
@@ -517,7 +515,7 @@ def _address(root: Path, database: str) -> str | Path:
     return database if re.match(r"[A-Za-z][\w+]*://", database) else absolute(root, database)
 
 
-LIST_FILES = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
+LISTS = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
 """The lists by their keys, and their files in the folder of the track on the site."""
 
 
@@ -528,5 +526,5 @@ def names_file(key: str, value: str | None) -> bool:
 
 def public_lists(track: Track) -> dict[str, Location]:
     """The files of the lists that the track has, by their keys."""
-    texts = {key: getattr(track, key) for key in LIST_FILES}
+    texts = {key: getattr(track, key) for key in LISTS}
     return {key: located_in(track.root, text) for key, text in texts.items() if names_file(key, text)}

@@ -16,7 +16,7 @@ import pytest
 from scorer.board.build import RECALLS
 from scorer.board.charts import panel as charts_panel
 from scorer.board.charts.over_time import (
-    LINE_STEPS,
+    STEPS,
     History,
     Moved,
     TeamLine,
@@ -481,7 +481,7 @@ def test_many_entries_are_thinned() -> None:
     entries = tuple((OPENED + timedelta(minutes=minute), minute / 20_000) for minute in range(20_000))
     svg = leaders_over_time([History("a", entries), History("b", entries[:5000])], "MARp").svg()
     (best,) = marks(svg, "path", stroke=ACCENT)
-    assert best.get("d", "").count("L") <= 2 * LINE_STEPS
+    assert best.get("d", "").count("L") <= 2 * STEPS
     assert "a 1.000" in shown_texts(svg)
     assert len(svg.text) < 60_000
 

@@ -22,8 +22,9 @@ from scorer.files import digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
 from scorer.measures import parse
+from scorer.organising.job import RunOptions
 from scorer.scoring import submission
-from scorer.scoring.executors import base, dask, executor_named
+from scorer.scoring.executors import base, dask
 from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
 from scorer.scoring.executors.dask import Dask
 from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
@@ -39,6 +40,13 @@ QUERIES = range(60)
 RULES = Rules((*parse("MARp@5,10"), *parse("nDCG@10")), list_length=10)
 PATIENT = Limits(seconds=60)
 """Limits that no file exceeds."""
+
+
+def executor_named(name: str) -> Executor:
+    """The executor that a run uses with this option."""
+    executor = RunOptions(name, None, *[False] * 4).executor_named()
+    assert executor is not None
+    return executor
 
 
 def write_lists(file: Path, seed: str) -> None:

@@ -17,16 +17,7 @@ from scorer.limits import MB
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import pc, texts
-from scorer.lists.reading.blocks import (
-    SMALL_FILE_BYTES,
-    Batch,
-    Block,
-    Graded,
-    LimitError,
-    Ranked,
-    Reader,
-    UnreadableError,
-)
+from scorer.lists.reading.blocks import SMALL, Batch, Block, Graded, LimitError, Ranked, Reader, UnreadableError
 from scorer.wording import printable
 
 NAME = "parquet"
@@ -85,23 +76,12 @@ def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
-    rows = solution.rows(NAME)
-    held: dict[str, Any] = {"grade": pa.array([row[2] for row in rows], pa.float64())}
-    if solution.subtopics:
-        held["subtopic"] = texts(row[3] for row in rows)
-    if solution.flagged:
-        held["flag"] = pa.array([row[0] in solution.flagged for row in rows], pa.bool_())
-    return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
+    return _written(solution.columns(NAME), options)
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with its score, or with its rank where lists have no scores."""
-    rows = submission.rows(NAME)
-    if submission.scores is None:
-        held = {"rank": pa.array([rank for _, _, _, rank in rows], pa.int64())}
-    else:
-        held = {"score": pa.array([score for _, _, score, _ in rows], pa.float64())}
-    return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
+    return _written(submission.columns(NAME), options)
 
 
 def _read(
@@ -222,7 +202,7 @@ def _bounded(batches: Iterable[Any], block: Block) -> Iterator[Any]:
     for batch in batches:
         size += sum(_plain_size(column, block) for column in batch.columns)
         _check_size(size, block)
-        if size > max(SMALL_FILE_BYTES, limits.expansion * len(block.content)):
+        if size > max(SMALL, limits.expansion * len(block.content)):
             times = size // len(block.content)
             raise LimitError(limits, "expansion", f"the content has {times:,} times the size of the file")
         yield batch
@@ -237,11 +217,12 @@ def _plain_size(column: pa.Array, block: Block) -> int:
     return int(column.nbytes)
 
 
-def _written(queries: list[str], items: list[str], held: Mapping[str, Any], options: Mapping[str, str]) -> bytes:
+def _written(held: Mapping[str, Sequence[Any]], options: Mapping[str, str]) -> bytes:
     from pyarrow import parquet  # noqa: PLC0415
 
-    fitting([*queries, *items], EMPTY, "a query or an item", NAME)
-    table = {"query": texts(queries), "item": texts(items), **held}
+    fitting([*held["query"], *held["item"]], EMPTY, "a query or an item", NAME)
+    types = {"grade": pa.float64(), "score": pa.float64(), "rank": pa.int64(), "flag": pa.bool_()}
+    table = {name: pa.array(column, types[name]) if name in types else texts(column) for name, column in held.items()}
     sink = io.BytesIO()
     parquet.write_table(pa.table({options.get(name, name): column for name, column in table.items()}), sink)
     return sink.getvalue()
