@@ -7,7 +7,7 @@ import hmac
 import io
 import json
 import zipfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 Place = tuple[str | int, ...]
@@ -98,13 +98,6 @@ def rebuilt(content: Mapping[str, bytes]) -> bytes:
 def rows(content: Mapping[str, bytes], name: str) -> Rows:
     """The lines of a member."""
     return [json.loads(line) for line in content[name].splitlines()]
-
-
-def with_rows(content: Mapping[str, bytes], name: str, change: Callable[[Rows], object]) -> bytes:
-    """A bundle in which the lines of a member are changed."""
-    found = rows(content, name)
-    change(found)
-    return rebuilt({**content, name: lines_of(found)})
 
 
 def chain(lines: Rows) -> None:

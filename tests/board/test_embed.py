@@ -6,9 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from threading import Thread
 
 import numpy as np
 import pytest
@@ -26,6 +24,7 @@ from tests.paths import DOCS
 from tests.project.test_serving_docs import WAIT, within
 from tests.served import served
 from tests.service.test_service_processes import serving
+from tests.verification.test_published import Quiet, http
 
 RECIPE = re.findall(r"```html\n(.*?)```", (DOCS / "publishing.md").read_text(encoding="utf-8"), re.DOTALL)[0]
 
@@ -92,19 +91,8 @@ def test_only_it_may_be_framed(tmp_path: Path) -> None:
 @contextmanager
 def other_site(folder: Path) -> Iterator[str]:
     """Serve a folder; yields its address, which has another origin than a service."""
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), partial(Handler, directory=folder)) as server:
-        thread = Thread(target=server.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{server.server_address[1]}"
-        finally:
-            server.shutdown()
-            thread.join()
+    with http(partial(Quiet, directory=folder)) as address:
+        yield address.removesuffix("/")
 
 
 def has_colour(file: Path, colour: str, top: int) -> bool:

@@ -15,10 +15,7 @@ import scorer
 from docs.peers import IR_MEASURES_CONTINUATION, IR_MEASURES_CWL, filled
 from scorer.measures import parse_one, user_models
 from tests.measures.test_peers import Qrels, Run, ours, qrels, repeatable, untied, untied_runs
-from tests.paths import REAL_DATA
 from tests.strategies import number
-
-ROBUST = REAL_DATA / "trec2003_robust"
 
 DEPTHS = (1, 3, 20)
 
@@ -152,19 +149,3 @@ def test_accuracy_of_ir_measures(ir_measures: Any) -> None:
     with pytest.raises(ZeroDivisionError):
         list(ir_measures.iter_calc([ir_measures.Accuracy], judgements, untied({"q": ["a", "b"]})))
     assert scorer.evaluate({"q": judgements["q"]}, {"q": ["a", "b"]}, "Accuracy")["Accuracy"] == 1
-
-
-@pytest.mark.real_data
-@pytest.mark.skipif(not ROBUST.is_dir(), reason=f"real data not found: {ROBUST} (SCORER_REAL_DATA names its folder)")
-def test_a_real_run(ir_measures: Any) -> None:
-    """A run of the Robust track of 2003 with ties removed: each measure is equal for every fifth query."""
-    judgements: dict[str, dict[str, int]] = {}
-    for row in ir_measures.read_trec_qrels(str(ROBUST / "qrels" / "robust03_qrels.txt")):
-        judgements.setdefault(row.query_id, {})[row.doc_id] = row.relevance
-    lists: dict[str, list[tuple[float, str]]] = {}
-    for row in ir_measures.read_trec_run(str(min((ROBUST / "runs").iterdir()))):
-        lists.setdefault(row.query_id, []).append((-row.score, row.doc_id))
-    run = untied({query: [item for _, item in sorted(rows)] for query, rows in list(lists.items())[::5]})
-    names = filled(CWL_EVAL, (10,))
-
-    assert same_as_cwl_eval(ir_measures, judgements, run, names) == len(names) * len(judgements)

@@ -16,7 +16,6 @@ from scorer.errors import FusionError, ScorerError, SubmissionError
 from scorer.runs.fuse import METHODS, NORMALISATIONS, TRAINED, method_named, normalisation_named
 from scorer.runs.fusion import Method, Normalisation
 from tests import oracles_runs
-from tests.lists.test_real_data import ROBUST, needs
 from tests.oracles_runs import ranked
 from tests.strategies import ITEMS, QUERIES, examples
 
@@ -154,33 +153,6 @@ def beats(drawn: Sequence[Run], weights: Sequence[float], item: str, other: str)
     return (
         sum(w for w, run in zip(weights, drawn, strict=True) if run["q1"][item] > run["q1"][other]) > sum(weights) / 2
     )
-
-
-@needs(ROBUST)
-@pytest.mark.parametrize("method", ["sum", "mnz", "med", "rrf", "isr", "bordafuse", "wsum"])
-def test_fusion_of_robust_runs_equals_ranx(method: str, ranx: Any) -> None:
-    """Real runs, the first lists of them; ties in a run are separated, because ranx orders them arbitrarily."""
-    real = [first_lists(path) for path in sorted((ROBUST / "runs").glob("*.gz"))[:3]]
-    parameters = settings_of(method_named(method), 3)
-
-    theirs = ranx.fuse([ranx.Run(run) for run in real], method=method, params=parameters)
-
-    assert_equal(fused(real, method, "min-max", **parameters), theirs.to_dict())
-
-
-def first_lists(path: Any, queries: int = 3) -> dict[str, dict[str, float]]:
-    """The first queries of a run, with scores that do not tie."""
-    import gzip
-
-    lists: dict[str, dict[str, float]] = {}
-    with gzip.open(path, "rt", encoding="utf-8") as stream:
-        for line in stream:
-            query, _, item, _, score, _ = line.split()
-            if query not in lists and len(lists) == queries:
-                break
-            listed = lists.setdefault(query, {})
-            listed[item] = min(float(score), min(listed.values(), default=math.inf) - 1e-7)
-    return lists
 
 
 @given(runs(), st.integers(1, 5))

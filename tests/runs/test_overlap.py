@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -19,10 +18,7 @@ from scorer.cli.runs import DEFAULT_SIMILARITIES_TEXT as DEFAULT_IN_HELP
 from scorer.runs.overlap import DEFAULT_SIMILARITIES, SIMILARITIES, Overlaps, lower_before, similarity_registry
 from tests.commands import Terminal
 from tests.oracles_overlap import ORACLES
-from tests.paths import REAL_DATA
 from tests.strategies import ITEMS, examples
-
-ROBUST = REAL_DATA / "trec2003_robust"
 
 Lists = Mapping[str, Sequence[str]]
 
@@ -235,37 +231,6 @@ def test_wrong_calls_have_a_message(given_runs: object, options: dict[str, objec
     with pytest.raises(scorer.ScorerError) as caught:
         scorer.overlap(given_runs, **options)  # type: ignore[arg-type]
     assert str(caught.value) == message
-
-
-@pytest.mark.real_data
-@pytest.mark.skipif(not ROBUST.is_dir(), reason=f"real data not found: {ROBUST} (SCORER_REAL_DATA names its folder)")
-def test_real_runs() -> None:
-    """Two runs of the Robust track of 2003: tau equals SciPy's, and the other measures equal their oracles."""
-    paths = sorted((ROBUST / "runs").iterdir())[:2]
-    found = scorer.overlap({"a": paths[0], "b": paths[1]}, NAMES)
-    ranked = [_ranked(path) for path in paths]
-    per_query = scores(found, "a", "b")
-
-    assert found["a", "b"].queries == tuple(ranked[0])
-    for query in found["a", "b"].queries:
-        places = [{item: place for place, item in enumerate(run[query])} for run in ranked]
-        shared = sorted(places[0].keys() & places[1].keys())
-        tau = kendalltau([places[0][item] for item in shared], [places[1][item] for item in shared]).statistic
-        assert per_query["tau"][query] == pytest.approx(tau, abs=1e-12)
-    query = found["a", "b"].queries[3]
-    cut = [run[query][:200] for run in ranked]
-    found = scorer.overlap([{query: cut[0]}, {query: cut[1]}], NAMES)
-    for name, value in found["run 1", "run 2"].means.items():
-        assert value == pytest.approx(expected(name, *cut), abs=1e-9), name
-
-
-def _ranked(path: Path) -> dict[str, list[str]]:
-    """The lists of a run, by score and item id, both descending."""
-    rows: dict[str, list[tuple[float, bytes]]] = {}
-    for line in gzip.decompress(path.read_bytes()).splitlines():
-        query, _, item, _, score, _ = line.split()
-        rows.setdefault(query.decode(), []).append((float(score), item))
-    return {query: [item.decode() for _, item in sorted(each, reverse=True)] for query, each in rows.items()}
 
 
 # --- The command ------------------------------------------------------------------------------------------------------

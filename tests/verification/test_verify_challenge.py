@@ -150,8 +150,7 @@ def test_without_submissions_the_boards_follow_from_their_judged_items(tmp_path:
     (one, two, *_) = [row for row in rows if row["hits"] and row["solution_digest"] == rows[-1]["solution_digest"]]
     one["hits"], two["hits"] = two["hits"], one["hits"]
     content["tables/result.jsonl"] = table_text(rows).encode()
-    manifest = json.loads(content["manifest.json"])
-    archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    archive.write_bytes(sealed(with_manifest(content)))
     found = here("verify", "challenge", archive)
     assert found.code == 1
     assert [line for line in failed(found) if line.startswith("main/leaderboard.json: the derived board")]
@@ -162,7 +161,6 @@ def test_boards_of_another_version_are_compared_in_full(site: Path, tmp_path: Pa
     """What only one version has is open; a value, a rank or a column of a score that differs is wrong."""
     content = members(site / PLACE)
     name = "public/main/leaderboard.json"
-    manifest = json.loads(content["manifest.json"])
     board = json.loads(content[name])
     rank, team, _, score, *_ = board["columns"]
     rows = board["rows"]
@@ -183,7 +181,7 @@ def test_boards_of_another_version_are_compared_in_full(site: Path, tmp_path: Pa
     texts.append(("FAILED", json.dumps(board)[:-1] + ', "rows": []}'))
     for outcome, text in texts:
         content[name] = text.encode()
-        answer = _of_another_version(content, manifest, tmp_path)
+        answer = _of_another_version(content, tmp_path)
         if outcome != "FAILED" or '"rows": []}' not in text[-12:]:
             (line,) = [line for line in answer.out.splitlines() if "main/leaderboard.json" in line]
             assert line.startswith(outcome), line
@@ -194,19 +192,17 @@ def test_a_table_of_another_version_has_no_column_twice(site: Path, tmp_path: Pa
     """A reader may take either; unknown columns are open."""
     content = members(site / PLACE)
     name = "public/main/leaderboard.csv"
-    manifest = json.loads(content["manifest.json"])
     original = content[name].decode().splitlines()
     for column, code in (("nDCG@3", 1), ("true score", 3)):
         content[name] = "".join(
             f"{line},{column if number == 0 else 1}\r\n" for number, line in enumerate(original)
         ).encode()
-        assert _of_another_version(content, manifest, tmp_path).code == code
+        assert _of_another_version(content, tmp_path).code == code
 
 
-def _of_another_version(content: dict[str, bytes], manifest: dict[str, object], folder: Path) -> Answer:
-    changed = with_manifest(content, events=manifest["events"], head=manifest["head"], scorer="0.1.7")
+def _of_another_version(content: dict[str, bytes], folder: Path) -> Answer:
     archive = folder / ARCHIVE
-    archive.write_bytes(sealed(changed))
+    archive.write_bytes(sealed(with_manifest(content, scorer="0.1.7")))
     return here("verify", "challenge", archive)
 
 
@@ -232,7 +228,6 @@ def test_what_visitors_never_see_is_in_no_archive(tmp_path: Path) -> None:
 def test_nothing_outside_of_the_archive_is_opened(site: Path, tmp_path: Path) -> None:
     """No request is sent, and no file of this machine is read, for any path in the settings."""
     content = members(site / PLACE)
-    manifest = json.loads(content["manifest.json"])
     settings = content["challenge/challenge.toml"].decode()
     secret = tmp_path / "secret.txt"
     secret.write_text("q1:0:a|1\n")
@@ -259,8 +254,7 @@ def test_nothing_outside_of_the_archive_is_opened(site: Path, tmp_path: Path) ->
                 changed = settings.replace(line, f'{named}{key} = "{place}"\n')
                 content["challenge/challenge.toml"] = public_settings(changed, {}).encode()
                 archive = tmp_path / ARCHIVE
-                facts = {"events": manifest["events"], "head": manifest["head"]}
-                archive.write_bytes(sealed(with_manifest(content, **facts)))
+                archive.write_bytes(sealed(with_manifest(content)))
                 (line,) = failed(here("verify", "challenge", archive))
                 assert f'the archive lacks the files of "tracks.main.{key}"' in line
     assert asked == []
@@ -269,7 +263,6 @@ def test_nothing_outside_of_the_archive_is_opened(site: Path, tmp_path: Path) ->
 def test_a_solution_that_grows_is_refused_before_it_is_read(site: Path, tmp_path: Path) -> None:
     """A stranger's solution has the limits of a team's file, and grows at most as a bundle may."""
     content = members(site / PLACE)
-    manifest = json.loads(content["manifest.json"])
     squeezed = zlib.compressobj(9, wbits=31)
     bomb = b"".join(squeezed.compress(b"q1:0:a|1\n" * 1_000_000) for _ in range(10)) + squeezed.flush()
     for name in [name for name in content if name.startswith("solutions/")]:
@@ -284,7 +277,7 @@ def test_a_solution_that_grows_is_refused_before_it_is_read(site: Path, tmp_path
             row["event"] = json.dumps(event)
     content["public/events.jsonl"] = table_text(events).encode()
     archive = tmp_path / ARCHIVE
-    archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    archive.write_bytes(sealed(with_manifest(content)))
 
     found = failed(here("verify", "challenge", archive))
 
@@ -376,11 +369,10 @@ def test_where_submissions_are_published_is_recorded(tmp_path: Path) -> None:
             assert recorded is not None
             assert (recorded.settings or {}).get("publish_submissions") is wanted
     content = members(archived(public, tmp_path / ARCHIVE))
-    manifest = json.loads(content["manifest.json"])
     settings = content["challenge/challenge.toml"].decode().replace("\n\n", "\npublish_submissions = false\n\n", 1)
     content = {name: data for name, data in content.items() if not name.startswith("submissions/")}
     content["challenge/challenge.toml"] = public_settings(settings, {}).encode()
-    (tmp_path / ARCHIVE).write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    (tmp_path / ARCHIVE).write_bytes(sealed(with_manifest(content)))
     found = here("verify", "challenge", tmp_path / ARCHIVE)
     assert found.code == 1
     about = "the board is based on the rules and the solution of the record: the archive has other"
@@ -421,7 +413,7 @@ def test_an_archive_of_release_1_0_0_is_verified_with_a_note(tmp_path: Path) -> 
     content["public/log.jsonl"] = "".join(lines).encode()
     manifest = json.loads(content["manifest.json"])
     changed = tmp_path / ARCHIVE
-    changed.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    changed.write_bytes(sealed(with_manifest(content)))
     found = here("verify", "challenge", changed, "--head", manifest["head"])
     assert note in found.out
 
@@ -430,9 +422,8 @@ def test_settings_that_take_the_parser_long_are_refused(site: Path, tmp_path: Pa
     """A key of thousands of parts would take minutes."""
     content = members(site / PLACE)
     content["challenge/challenge.toml"] += b".".join([b"a"] * 30_000) + b" = 1\n"
-    manifest = json.loads(content["manifest.json"])
     archive = tmp_path / ARCHIVE
-    archive.write_bytes(sealed(with_manifest(content, events=manifest["events"], head=manifest["head"])))
+    archive.write_bytes(sealed(with_manifest(content)))
 
     found = here("verify", "challenge", archive)
 

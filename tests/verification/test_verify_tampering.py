@@ -15,7 +15,7 @@ from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
 from scorer.store.log import EVENT_KINDS
 from scorer.verification.commitment import HARMLESS
-from tests.bundles import exported, rich_challenge
+from tests.bundles import edited, exported, rich_challenge
 from tests.commands import Answer, failed, here
 from tests.committed import Committed
 from tests.live_challenges import day
@@ -31,7 +31,6 @@ from tests.strangers import (
     rebuilt,
     replaced,
     rows,
-    with_rows,
     without,
 )
 from tests.verification.documents_1.make import FOLDER, STATES, make
@@ -395,7 +394,7 @@ def test_counts_that_contradict_the_lists_are_found(change: dict[str, Any], bund
         row["counts"] = json.dumps({**json.loads(row["counts"]), **change})
 
     assert "has other counts than its lists; export it again" in found_in(
-        with_rows(members(bundle), "tables/result.jsonl", changed_counts), tmp_path
+        edited(members(bundle), "tables/result.jsonl", changed_counts), tmp_path
     )
 
 
@@ -429,7 +428,7 @@ def test_each_changed_column_of_a_bundle_is_found_or_derived(table: str, bundle:
             found[0][column] = POSSIBLE.get(column) or other(value)
 
         file = tmp_path / "b.zip"
-        file.write_bytes(with_rows(content, name, change))
+        file.write_bytes(edited(content, name, change))
         if here("verify", "bundle", file).code == 0:
             passed.add(column)
 
