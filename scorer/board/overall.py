@@ -15,7 +15,7 @@ from scorer.board.statistics import ScoredRows, measured
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.live.now import Now
-from scorer.live.rules import OVERALL_DECIMALS, overall_rules
+from scorer.live.rules import RANK_DECIMALS, overall_rules
 from scorer.live.teams import Team
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
@@ -81,7 +81,7 @@ class OverallBoard:
     """Those of the tracks, in the order of the rules."""
     rows: tuple[OverallRow, ...] = ()
     """The best first; teams without a rank follow. Empty while a track shows no scores."""
-    decimals: int = OVERALL_DECIMALS
+    decimals: int = RANK_DECIMALS
     hiding: tuple[str, ...] = ()
     """The titles of the tracks that show no scores by the measure now."""
     swaps: int = 0
@@ -140,9 +140,7 @@ class _Ranking:
     @property
     def decimals(self) -> int:
         """Of the overall scores, which are rounded before they are compared."""
-        return (
-            OVERALL_DECIMALS if self.rules.rule != "mean" else max(board.track.shown_decimals for board in self.boards)
-        )
+        return RANK_DECIMALS if self.rules.rule != "mean" else max(board.track.shown_decimals for board in self.boards)
 
     def board(self, certain: Sequence[Sequence[float]] = ()) -> OverallBoard:
         """The ranking; `certain` has the statistics of the ranked teams."""

@@ -34,7 +34,7 @@ from scorer.scoring.analysis.scores import MOST_ALGORITHMS, TaskScores, sign_fli
 from scorer.scoring.outcomes import QueryMask, Rules, split_masks
 from scorer.scoring.statistics import blocks
 from scorer.scoring.statistics.rankings import (
-    RANDOM_SETS,
+    SETS,
     mean_moves,
     rank_ranges,
     ranks_of,
@@ -465,7 +465,7 @@ def moves(scored: ScoredRows, scores: Floats, kept: Kept) -> ShakeUp | None:
         return split_means(scores[rows], flagged, final_is_rest)
 
     kept = kept.within("moves", number_of(np.flatnonzero(flagged)), flagged.size, final_is_rest)
-    by_chance = mean_moves(kept.values("means", 2 * (1 + RANDOM_SETS), computed))[1:]
+    by_chance = mean_moves(kept.values("means", 2 * (1 + SETS), computed))[1:]
     low, high = np.quantile(by_chance, (LEVEL / 2, 1 - LEVEL / 2)).tolist()
     before, after = (
         np.array(ranks) for ranks in zip(*((row.preliminary_rank, row.rank) for row in teams), strict=True)

@@ -476,8 +476,8 @@ def _of_measures(shell: str) -> dict[str, Any]:
 
 def measure_names() -> list[str]:
     """Return the names that complete a measure: the kinds, with a cut-off where they need one, and the groups."""
-    from scorer.measures import DEFAULT_MEASURES, KINDS, SETS
+    from scorer.measures import DEFAULT_MEASURES, KINDS, TREC_SETS
 
     cutoffs = {"required": "@10", "list": "@5,10", "level": "@0.5", "multiple": "@0.5"}
     names = [f"{kind.name}{cutoffs.get(kind.cutoff, '')}" for kind in KINDS]
-    return list(dict.fromkeys([*names, *DEFAULT_MEASURES, *SETS]))
+    return list(dict.fromkeys([*names, *DEFAULT_MEASURES, *TREC_SETS]))

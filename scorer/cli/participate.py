@@ -181,13 +181,13 @@ def _findings(
 
 def _problem_of_metadata(file: str, settings: Challenge, track: Track, meta: Sequence[str]) -> str:
     """What is wrong with the metadata that are stated of a file, by line; empty if nothing is."""
-    from scorer.settings.metadata import MetadataError, checked_fields, of_head, read_all
+    from scorer.settings.metadata import MetadataError, checked, of_head, read_all
 
     if not track.metadata:
         return "this track requests none; leave out --meta" if meta else ""
     try:
         head = {} if is_standard_input(file) else of_head(file, settings.limits)
-        checked_fields(track.metadata, {**head, **read_all(_documents(file, meta))})
+        checked(track.metadata, {**head, **read_all(_documents(file, meta))})
     except MetadataError as error:
         return str(error)
     return ""

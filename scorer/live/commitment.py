@@ -17,8 +17,8 @@ from scorer.live.phases import Phases, folded_phases
 from scorer.live.rules import rules_of_settings
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.documents import (
-    DOCUMENT_VERSION,
     OF_BODY,
+    VERSION,
     CommitmentDocument,
     CommittedTrack,
     ListedCommitment,
@@ -194,7 +194,7 @@ def published_commitment(
         facts["nonce"] = nonce_of(view.secret("log"), made[-1].index, text).hex()
         facts["opening"] = made[-1].opening
     return CommitmentDocument(
-        version=DOCUMENT_VERSION,
+        version=VERSION,
         challenge=challenge.name,
         commitments=[
             ListedCommitment(sha256=each.sha256, index=each.index, at=iso_time(each.at) if each.at else None)

@@ -9,7 +9,7 @@ from typing import Any
 
 from scorer.live.phases import Phases
 from scorer.live.rules import TrackInForce
-from scorer.settings.metadata import FieldValue
+from scorer.settings.metadata import Value
 from scorer.settings.rules import PUBLICITIES, MetadataField, Publicity
 from scorer.settings.tracks import Track
 
@@ -24,14 +24,14 @@ WHEN: Mapping[Publicity, str] = {
 class Metadata:
     """The metadata of a submission, as they were recorded last, by the names of fields."""
 
-    values: Mapping[str, FieldValue] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     promised: Mapping[str, Publicity] = field(default_factory=dict)
     """When each value was to be public, as its team read it."""
     earlier: tuple[tuple[datetime | None, Metadata], ...] = ()
     """The values before each correction, with its time, the latest first."""
 
     def corrected(
-        self, values: Mapping[str, FieldValue], promised: Mapping[str, Publicity], at: datetime | None
+        self, values: Mapping[str, Value], promised: Mapping[str, Publicity], at: datetime | None
     ) -> Metadata:
         """The metadata after an event that records other values, or the first ones."""
         earlier = ((at, replace(self, earlier=())), *self.earlier) if self.promised else ()
@@ -42,7 +42,7 @@ NO_METADATA = Metadata()
 
 
 def body(
-    track: Track, key: tuple[str, str], values: Mapping[str, FieldValue], source: str, reason: str = ""
+    track: Track, key: tuple[str, str], values: Mapping[str, Value], source: str, reason: str = ""
 ) -> dict[str, Any]:
     """The body of the event that records all values of a submission."""
     public = {each.name: each.public for each in track.metadata if each.name in values}
@@ -62,7 +62,7 @@ def public_fields(track: TrackInForce, *, ended: bool) -> tuple[MetadataField, .
     return tuple(each for each in track.metadata if PUBLICITIES.index(each.public) <= ended)
 
 
-def public_values(metadata: Metadata, track: TrackInForce, *, ended: bool) -> dict[str, FieldValue]:
+def public_values(metadata: Metadata, track: TrackInForce, *, ended: bool) -> dict[str, Value]:
     """The values that visitors see now. Boards, pages and exports show only these.
 
     A value stays hidden as long as its team read that it would, also if challenge.toml says something else now.
@@ -74,7 +74,7 @@ def public_values(metadata: Metadata, track: TrackInForce, *, ended: bool) -> di
     }
 
 
-Correction = tuple[datetime | None, str, FieldValue | None]
+Correction = tuple[datetime | None, str, Value | None]
 """When a value was corrected, its field, and the value before."""
 
 
@@ -89,7 +89,7 @@ def corrections(metadata: Metadata, track: TrackInForce, *, ended: bool) -> tupl
     return tuple(found)
 
 
-def field_text(value: FieldValue | None) -> str:
+def field_text(value: Value | None) -> str:
     """A value as it may be stated; empty without one."""
     if isinstance(value, bool):
         return "yes" if value else "no"

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from scorer.live.rules import sentences
 from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
 from scorer.settings.tracks import Track
-from scorer.store.documents import DOCUMENT_VERSION, SplitDocument, SplitQueries
+from scorer.store.documents import VERSION, SplitDocument, SplitQueries
 from scorer.store.events import Basis, Event, ExtensionBody, FolderScan, PhasesBody, RevealBody, bodies
 from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
@@ -349,10 +349,7 @@ def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
     if split is None:
         return None
     document = SplitDocument(
-        version=DOCUMENT_VERSION,
-        track=split.track,
-        preliminary=share_text(split.preliminary),
-        key_sha256=split.key_sha256,
+        version=VERSION, track=split.track, preliminary=share_text(split.preliminary), key_sha256=split.key_sha256
     )
     if not is_revealed(view, split):
         return document

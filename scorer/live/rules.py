@@ -158,7 +158,7 @@ def visibility_rules(track: Track) -> tuple[str, ...]:
     return tuple(found)
 
 
-OVERALL_DECIMALS = 2
+RANK_DECIMALS = 2
 """Of the mean ranks and of the points of an overall ranking."""
 
 
@@ -179,7 +179,7 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
         by=f" by {overall.measure}" * bool(overall.measure),
         tracks=joined(overall.tracks),
         weights=joined([f"{each:g}" for each in overall.weights]) if overall.weights else "",
-        decimals="the decimals of the scores" if overall.rule == "mean" else f"{OVERALL_DECIMALS} decimals",
+        decimals="the decimals of the scores" if overall.rule == "mean" else f"{RANK_DECIMALS} decimals",
         tie_break=overall.tie_break,
     )
 

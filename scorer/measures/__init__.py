@@ -11,7 +11,7 @@ from scorer.measures import binary, diversity, gain, graded, user_models
 from scorer.measures.kinds import Aggregation, Kind, Measure
 from scorer.measures.matched import Cutoff, Parameter, ParameterValue
 from scorer.measures.names import EarlierNames, Registry
-from scorer.measures.trec_eval import SETS
+from scorer.measures.trec_eval import TREC_SETS
 
 FAMILIES = (binary, gain, graded, user_models, diversity)
 
@@ -23,15 +23,15 @@ KINDS: tuple[Kind, ...] = tuple(
 DEFAULT_MEASURES = ("nDCG@10", "AP", "RR", "P@10", "R@100")
 """The measures of an evaluation that names none."""
 
-registry = Registry(KINDS, SETS)
-earlier = EarlierNames(KINDS, SETS)
+registry = Registry(KINDS, TREC_SETS)
+earlier = EarlierNames(KINDS, TREC_SETS)
 parse = registry.parse
 parse_one = registry.parse_one
 
 __all__ = [
     "DEFAULT_MEASURES",
     "KINDS",
-    "SETS",
+    "TREC_SETS",
     "Aggregation",
     "Cutoff",
     "Kind",

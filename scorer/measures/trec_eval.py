@@ -124,7 +124,7 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 }
 """Names of several measures at once, without their cut-offs."""
 
-SETS: dict[str, tuple[str, ...]] = {
+TREC_SETS: dict[str, tuple[str, ...]] = {
     group: tuple(measure.with_cutoffs for measure in TREC_EVAL if measure.name in names and measure.ours)
     for group, names in GROUPS.items()
 }

@@ -53,7 +53,7 @@ from scorer.organising.watch import Queue, Sources, score_queue
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
 from scorer.settings.rules import KEY_FILE
-from scorer.settings.tracks import FILE, LIST_FILES, Challenge, Track, names_file
+from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.store.events import (
     EVERY_TRACK,
     INVALID,
@@ -273,7 +273,7 @@ def _named(settings: str) -> dict[str, str]:
     """The files that the settings name, by their keys."""
     found: dict[str, str] = {}
     for name, table in tomllib.loads(settings)["tracks"].items():
-        files = {key: table[key] for key in ("solution", *LIST_FILES) if names_file(key, table.get(key))}
+        files = {key: table[key] for key in ("solution", *LISTS) if names_file(key, table.get(key))}
         files |= {"split.key_file": table["split"].get("key_file", KEY_FILE)} if "split" in table else {}
         found |= {f"tracks.{name}.{key}": normpath(place) for key, place in files.items()}
     return found

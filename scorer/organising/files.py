@@ -33,16 +33,7 @@ from scorer.files.writing import PART
 from scorer.limits import MB, Limits
 from scorer.live.commitment import ENDINGS, named
 from scorer.live.entry import SubmissionState, delivered_files, recorded
-from scorer.settings.metadata import (
-    MOST_BYTES,
-    FieldValue,
-    MetadataError,
-    StatedMetadata,
-    WrittenValue,
-    checked_fields,
-    of_head,
-    read,
-)
+from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
 from scorer.settings.rules import IGNORED, IGNORED_1
 from scorer.settings.tracks import Track
 from scorer.store.events import ScannedFile, Submission
@@ -375,9 +366,9 @@ def _scanned(status: os.stat_result, sha256: str) -> ScannedFile:
     return ScannedFile(status.st_size, status.st_mtime_ns, status.st_ctime_ns, *place, sha256)
 
 
-def of_file(file: SubmissionFile, listing: Listing) -> StatedMetadata:
+def of_file(file: SubmissionFile, listing: Listing) -> Stated:
     """What the metadata files of a submission state; its own has priority. Raises MetadataError and OSError."""
-    stated: dict[str, WrittenValue] = {}
+    stated: dict[str, Given] = {}
     for path in listing.metadata_of(file):
         with path.open("rb") as stream:
             stated |= read(b"".join(chunks_of(stream, MOST_BYTES + 1)))
@@ -386,7 +377,7 @@ def of_file(file: SubmissionFile, listing: Listing) -> StatedMetadata:
 
 def scanned_metadata(
     track: Track, file: SubmissionFile, listing: Listing, limits: Limits, is_new: bool, notes: list[str]
-) -> Mapping[str, Mapping[str, FieldValue]]:
+) -> Mapping[str, Mapping[str, Value]]:
     """What a scan finds stated of a file, by its name: of a new one, and of one that has a file of metadata.
 
     Raises UnsafePathError if those of a new file are invalid; of another one, `notes` says so, and the earlier stay.
@@ -394,7 +385,7 @@ def scanned_metadata(
     if not track.metadata or not (is_new or any(listing.metadata_of(file))):
         return {}
     try:
-        return {file.file: checked_fields(track.metadata, {**of_head(file.path, limits), **of_file(file, listing)})}
+        return {file.file: checked(track.metadata, {**of_head(file.path, limits), **of_file(file, listing)})}
     except MetadataError as error:
         if is_new:
             raise UnsafePathError(error.reason) from None

@@ -19,7 +19,7 @@ from scorer.live.now import Now, submissions_of
 from scorer.live.phases import closing, is_misdated
 from scorer.live.quotas import picks
 from scorer.organising.files import final_path
-from scorer.settings.metadata import StatedMetadata, WrittenValue, checked_fields
+from scorer.settings.metadata import Given, Stated, checked
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import PickSource
 from scorer.store.log import iso
@@ -72,15 +72,13 @@ def amend(challenge: Challenge, store: Store, name: str, received: datetime, rea
 def amend_metadata(challenge: Challenge, store: Store, name: str, pairs: Sequence[str], reason: str) -> SubmissionState:
     """Correct values of an entry, each given as ``key=value``; the decision is recorded. Returns the entry."""
     state = store.read(lambda view: entry_named(view, challenge.tracks, name))
-    stated = {key: WrittenValue(value) for key, _, value in (pair.partition("=") for pair in pairs)}
+    stated = {key: Given(value) for key, _, value in (pair.partition("=") for pair in pairs)}
     track = challenge.track(state.submission.track)
     record_metadata(store, track, key_of(state.submission), stated, "command", reason)
     return state
 
 
-def record_metadata(
-    store: Store, track: Track, key: Key, stated: StatedMetadata, source: str, reason: str = ""
-) -> None:
+def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source: str, reason: str = "") -> None:
     """Record what is stated of a submission in place of what was; with a reason of the organiser, in addition.
 
     Raises MetadataError; and ChallengeError if the phase of the entry has closed, which does not concern the organiser.
@@ -91,8 +89,8 @@ def record_metadata(
         if not reason and stays(state.submission, Now.of(view, track).phases, track, view.now):
             raise ChallengeError("the phase of the entry has closed, so its metadata stay; ask the organisers")
         known = state.metadata.values if reason else {}
-        earlier = {each.name: WrittenValue(field_text(known.get(each.name))) for each in track.metadata}
-        values = checked_fields(track.metadata, {**earlier, **stated})
+        earlier = {each.name: Given(field_text(known.get(each.name))) for each in track.metadata}
+        values = checked(track.metadata, {**earlier, **stated})
         return [] if values == state.metadata.values else [("metadata", body(track, key, values, source, reason))]
 
     store.record(track.name, changed)

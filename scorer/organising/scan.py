@@ -51,7 +51,7 @@ from scorer.organising.files import (
 from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Queue, Sources, score_queue
 from scorer.scoring.executors import GoOn
-from scorer.settings.metadata import FieldValue
+from scorer.settings.metadata import Value
 from scorer.settings.rules import FILE_NAMES
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
@@ -88,7 +88,7 @@ class Scan:
     """By file: the status that goes with the digest, of settled files."""
     warning: str | None
     """What to do if so many files are missing that the folder may be the wrong one; none is withdrawn then."""
-    metadata: Mapping[str, Mapping[str, FieldValue]]
+    metadata: Mapping[str, Mapping[str, Value]]
     """What is stated of submissions, by file: of new ones, and of those that have a file of metadata."""
     unread: tuple[str, ...] | None
     """The marks of what was listed and is no submission yet, see `FolderScan`; None if nothing was listed, although
@@ -119,7 +119,7 @@ def scan(
     submissions: list[WithFile] = []
     skipped: list[SkippedFile | UploadInProgress] = []
     statuses: dict[str, ScannedFile] = {}
-    metadata: dict[str, Mapping[str, FieldValue]] = {}
+    metadata: dict[str, Mapping[str, Value]] = {}
     notes: list[str] = []
     for file in chosen:
         if not isinstance(file, SubmissionFile):
@@ -278,7 +278,7 @@ class Before:
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
-        return stays(submission, self.entries.now.phases, self.entries.track, self.now)
+        return stays(submission, self.entries.phases, self.entries.track, self.now)
 
 
 def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:

@@ -51,7 +51,7 @@ from scorer.organising.files import (
     submissions_folder,
 )
 from scorer.organising.teams import folder_called
-from scorer.settings.metadata import FieldValue, MetadataError, StatedMetadata, checked_fields, of_head
+from scorer.settings.metadata import MetadataError, Stated, Value, checked, of_head
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import ArrivalBody, Event, Submission
 from scorer.store.snapshot import Snapshot
@@ -185,7 +185,7 @@ class Delivery:
     """The name that the file has for its team; any text."""
     token: str = ""
     """The SHA-256 of the token that it is handed in with; empty: the folder says whose it is."""
-    values: Mapping[str, FieldValue] = field(default_factory=dict)
+    values: Mapping[str, Value] = field(default_factory=dict)
     """Its metadata, as `examined` returns them."""
 
 
@@ -203,7 +203,7 @@ class Accepted:
     """Whether it was not accepted before."""
 
 
-def examined(track: Track, limits: Limits, upload: Upload, stated: StatedMetadata) -> dict[str, FieldValue]:
+def examined(track: Track, limits: Limits, upload: Upload, stated: Stated) -> dict[str, Value]:
     """The metadata of a file, stated or at its head. Its bytes are parsed here, where no other sender waits for it.
 
     Raises RefusedError, also for a file that cannot be read.
@@ -212,7 +212,7 @@ def examined(track: Track, limits: Limits, upload: Upload, stated: StatedMetadat
         raise RefusedError("invalid", f"the file cannot be read: {reason}")
     with refusing():
         head = of_head(upload.path, limits) if track.metadata else {}
-        return checked_fields(track.metadata, {**head, **stated})
+        return checked(track.metadata, {**head, **stated})
 
 
 def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery) -> Accepted:
@@ -405,7 +405,7 @@ def _that_may_cost(listed: Entries, digest: str) -> list[Claim]:
             state.index,
             state.submission.team,
             state.submission.received,
-            listed.now.phases.place(state.submission.received)[0],
+            listed.phases.place(state.submission.received)[0],
             "open",
         )
         for state in listed.stored

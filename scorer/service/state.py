@@ -31,7 +31,7 @@ from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, Refus
 from scorer.service.documents import Checks
 from scorer.service.uploads import in_thread
 from scorer.settings.loading import read_challenge
-from scorer.settings.metadata import StatedMetadata
+from scorer.settings.metadata import Stated
 from scorer.settings.tracks import FILE, Challenge, Track
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -275,7 +275,7 @@ class Service:
             await self.write(lambda: withdraw_entry(self.store, track, key_of(state.submission)))
         return state
 
-    async def correct(self, track: Track, team: str, name: str, stated: StatedMetadata) -> None:
+    async def correct(self, track: Track, team: str, name: str, stated: Stated) -> None:
         """Record other metadata of an entry of a team. Raises RefusedError."""
         key = key_of(self.own_entry(track, team, name).submission)
         with refusing("too-late"):

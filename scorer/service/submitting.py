@@ -42,7 +42,7 @@ from scorer.service.documents import (
 )
 from scorer.service.state import Service, check_same_origin
 from scorer.service.uploads import blocks_of, file_form, file_name_of, in_thread, received, small_body
-from scorer.settings.metadata import MetadataError, StatedMetadata, WrittenValue, checked_fields, given_of, of_head
+from scorer.settings.metadata import Given, MetadataError, Stated, checked, given_of, of_head
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, exact_time, printable, sentence
@@ -310,13 +310,13 @@ async def _held(service: Service, token: Token, track: Track, upload: Upload, na
     return held
 
 
-def _of_head(track: Track, path: Path, limits: Limits) -> tuple[StatedMetadata, str]:
+def _of_head(track: Track, path: Path, limits: Limits) -> tuple[Stated, str]:
     """What the head of a file states, and what is wrong with it that no field of the page can mend."""
-    stated: StatedMetadata = {}
+    stated: Stated = {}
     try:
         if track.metadata:
             stated = of_head(path, limits)
-            checked_fields(track.metadata, stated)
+            checked(track.metadata, stated)
     except MetadataError as error:
         return stated, error.fields.get("", "")
     return stated, ""
@@ -324,9 +324,9 @@ def _of_head(track: Track, path: Path, limits: Limits) -> tuple[StatedMetadata, 
 
 def _wrong(track: Track, values: Mapping[str, str]) -> Mapping[str, str]:
     """What is wrong with metadata, by the names of fields; values that are missing are none of it."""
-    given = {name: WrittenValue(text) for name, text in values.items()}
+    given = {name: Given(text) for name, text in values.items()}
     try:
-        checked_fields([each for each in track.metadata if values.get(each.name)], given)
+        checked([each for each in track.metadata if values.get(each.name)], given)
     except MetadataError as error:
         return error.fields
     return {}
@@ -395,8 +395,8 @@ async def _check_answers(service: Service, token: Token, held: Held, fields: _Fi
         raise RefusedError("invalid", "the file scores 0 for certain; tick the box above the button")
 
 
-def _stated(track: Track, fields: _Fields) -> dict[str, WrittenValue]:
-    return {each.name: WrittenValue(_one(fields, f"meta.{each.name}")) for each in track.metadata}
+def _stated(track: Track, fields: _Fields) -> dict[str, Given]:
+    return {each.name: Given(_one(fields, f"meta.{each.name}")) for each in track.metadata}
 
 
 async def _describe(service: Service, _request: Request, token: Token, fields: _Fields) -> Response:

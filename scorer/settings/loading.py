@@ -21,7 +21,7 @@ from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
 from scorer.settings.rules import SettingsTable, located_in
 from scorer.settings.tables import Overall
-from scorer.settings.tracks import FILE, LIST_FILES, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
+from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
 from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
@@ -189,7 +189,7 @@ def _table_of(model: type[SettingsTable], field: str) -> type[SettingsTable] | N
 
 def _missing_files(table: object, where: _Key, root: Path, *, solutions: bool) -> Iterator[str]:
     """The errors for files that the table of a track names and that do not exist."""
-    for key in ("solution", *LIST_FILES) if solutions else LIST_FILES:
+    for key in ("solution", *LISTS) if solutions else LISTS:
         path = table.get(key) if isinstance(table, dict) else None
         if not isinstance(path, str) or not path.strip() or "\0" in path or not names_file(key, path):
             continue  # no path, or an invalid value, which is reported already

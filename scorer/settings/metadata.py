@@ -34,7 +34,7 @@ OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
 
 _NUMBER = re.compile(r"[-+]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][-+]?\d{1,3})?", re.ASCII)
 
-FieldValue = str | int | float | bool
+Value = str | int | float | bool
 
 
 class MetadataError(ScorerError):
@@ -51,7 +51,7 @@ class MetadataError(ScorerError):
         return f"the metadata are invalid: {'; '.join(str(self).splitlines())}"
 
 
-class WrittenValue(NamedTuple):
+class Given(NamedTuple):
     """A value as it was written."""
 
     text: str | None
@@ -60,7 +60,7 @@ class WrittenValue(NamedTuple):
     """From 1; 0: it is in no file."""
 
 
-StatedMetadata = Mapping[str, WrittenValue]
+Stated = Mapping[str, Given]
 """The values by the keys on the way to each, with dots between them."""
 
 
@@ -78,7 +78,7 @@ def head_of_run(content: bytes) -> bytes:
     return b""
 
 
-def of_head(path: str | os.PathLike[str], limits: Limits) -> StatedMetadata:
+def of_head(path: str | os.PathLike[str], limits: Limits) -> Stated:
     """What the comments at the head of a run state; nothing if it cannot be read. Raises MetadataError."""
     from scorer.lists.reading.blocks import UnreadableError, beginning  # noqa: PLC0415 (Arrow is slow to load)
 
@@ -88,7 +88,7 @@ def of_head(path: str | os.PathLike[str], limits: Limits) -> StatedMetadata:
         return {}
 
 
-def read(content: bytes) -> StatedMetadata:
+def read(content: bytes) -> Stated:
     """What a file of metadata states, in YAML or JSON. Raises MetadataError."""
     import yaml  # noqa: PLC0415 (only challenges with metadata need it)
 
@@ -121,12 +121,12 @@ def _check_nodes(content: bytes) -> None:
             raise MetadataError(f"line {event.start_mark.line + 1}: the metadata have more than {most}")
 
 
-def read_all(documents: Iterable[str]) -> StatedMetadata:
+def read_all(documents: Iterable[str]) -> Stated:
     """What several documents state; a later one has priority. Raises MetadataError."""
     return {name: given for text in documents for name, given in read(text.encode("utf-8", "replace")).items()}
 
 
-def _flat(node: Any, path: str = "") -> Iterator[tuple[str, WrittenValue]]:
+def _flat(node: Any, path: str = "") -> Iterator[tuple[str, Given]]:
     if node.id != "mapping":
         raise ValueError(f"found a {node.id}")
     lines: dict[str, int] = {}
@@ -140,17 +140,17 @@ def _flat(node: Any, path: str = "") -> Iterator[tuple[str, WrittenValue]]:
         elif not value.tag.endswith(":null"):
             # JSON may have a character as two escapes.
             text = str(value.value).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-            yield name, WrittenValue(text if value.id == "scalar" else None, value.start_mark.line + 1)
+            yield name, Given(text if value.id == "scalar" else None, value.start_mark.line + 1)
 
 
-def checked_fields(fields: Sequence[MetadataField], stated: StatedMetadata) -> dict[str, FieldValue]:
+def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]:
     """The values of the fields, in their order. Raises MetadataError with all errors.
 
     A key on the top level is the name of a field. Of other keys, those are read that a field names as `ir_metadata`.
     """
     unknown: list[str] = []
     wrong: dict[str, str] = {}
-    values: dict[str, FieldValue] = {}
+    values: dict[str, Value] = {}
     names = [field.name for field in fields]
     known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
     for name, (text, line) in stated.items():
@@ -173,16 +173,16 @@ def checked_fields(fields: Sequence[MetadataField], stated: StatedMetadata) -> d
     return values
 
 
-def given_of(field: MetadataField, stated: StatedMetadata) -> WrittenValue:
+def given_of(field: MetadataField, stated: Stated) -> Given:
     """What is stated for a field: by its name, or else by its path in ir-metadata."""
-    return stated.get(field.name) or stated.get(field.ir_metadata) or WrittenValue("")
+    return stated.get(field.name) or stated.get(field.ir_metadata) or Given("")
 
 
 def _at(line: int) -> str:
     return f"line {line}: " if line else ""
 
 
-def _value(field: MetadataField, text: str | None) -> FieldValue:
+def _value(field: MetadataField, text: str | None) -> Value:
     """The value of a field. Raises ValueError."""
     if text is None:
         raise ValueError

@@ -20,7 +20,7 @@ from scorer.files import is_url, shown
 from scorer.limits import MB, SETTINGS_BYTES, Limits, is_quickly_parsed
 from scorer.settings.loading import edited
 from scorer.settings.rules import AUTO
-from scorer.settings.tracks import FILE, LIST_FILES, Challenge, Track, names_file
+from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.wording import one_line, quoted, shortened
 
 OUTSIDE = "outside"
@@ -45,7 +45,7 @@ class Portable:
     settings: bytes
     """Of challenge.toml."""
     places: Mapping[tuple[str, str], str]
-    """By the name of a track and "solution", "slices", "submissions", "key_file" or one of `LIST_FILES`: the relative
+    """By the name of a track and "solution", "slices", "submissions", "key_file" or one of `LISTS`: the relative
     path of the file or folder, with forward slashes. Those behind URLs are left out: they stay where they are."""
 
 
@@ -99,7 +99,7 @@ def with_database(settings: bytes, address: str) -> bytes:
 
 
 def _paths(track: Track) -> Iterator[tuple[_Key, str]]:
-    for key in ("solution", *LIST_FILES):
+    for key in ("solution", *LISTS):
         if names_file(key, path := getattr(track, key)):
             yield (key,), path
     yield ("submissions",), track.submissions or f"submissions/{track.name}"
@@ -162,7 +162,7 @@ def _public(document: Mapping[str, Any]) -> dict[str, Any]:
     tracks = {}
     for name, table in public.get("tracks", {}).items():
         tracks[name] = {key: table[key] for key in PUBLIC_TRACK_KEYS if key in table} | {"solution": _NO_SOLUTION}
-        tracks[name] |= {key: f"{name}/{file}" for key, file in LIST_FILES.items() if names_file(key, table.get(key))}
+        tracks[name] |= {key: f"{name}/{file}" for key, file in LISTS.items() if names_file(key, table.get(key))}
     return public | {"tracks": tracks}
 
 
@@ -191,7 +191,7 @@ def downloaded(address: str, track: str | None = None) -> Iterator[tuple[Path, s
         track = track or next((name for name in document["tracks"] if [name] == part), None)
         left = _LIST_BYTES
         for name, table in document["tracks"].items():
-            for key, file in LIST_FILES.items():
+            for key, file in LISTS.items():
                 if track not in (None, name) and key != "queries":  # those tell for which track a file is
                     table.pop(key, None)
                 elif names_file(key, table.get(key)):

@@ -117,7 +117,7 @@ IGNORED = (
 FILE_NAMES = "{team}"
 """The pattern of names of files that have a whole name for a team."""
 
-NonBlank = Annotated[str, valid(str.strip, "is blank")]
+Filled = Annotated[str, valid(str.strip, "is blank")]
 PathText = Annotated[str, valid(lambda path: path.strip() and "\0" not in path, "is not a path")]
 FormatText = Annotated[str, valid(lambda name: name.partition(":")[0] in FORMAT_NAMES, "is not a format")]
 """The name of a format, with its options if it has any, as in ``letor:feature=21``."""
@@ -400,9 +400,9 @@ class MetadataField(SettingsTable):
     name: Annotated[str, valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
         description="a-z, 0-9, _ and -, at most 40 characters, beginning with a letter"
     )
-    title: NonBlank = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     type: MetadataType = Field("text", description='"text", "choice", "number", "yes-no" or "url"')
-    choices: tuple[NonBlank, ...] = Field(
+    choices: tuple[Filled, ...] = Field(
         (), strict=False, validate_default=True, description='texts, each once, with type = "choice"'
     )
     unit: str = Field("", description='a text such as "s" or "kWh", with type = "number"')

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
-from scorer.settings.rules import NonBlank, OneMeasureName, SettingsTable
+from scorer.settings.rules import Filled, OneMeasureName, SettingsTable
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
@@ -30,9 +30,7 @@ _Weight = Annotated[
 class Overall(SettingsTable):
     """How several tracks are ranked as one."""
 
-    tracks: tuple[NonBlank, ...] = Field(
-        strict=False, description='names of two or more tracks, as in ["one", "other"]'
-    )
+    tracks: tuple[Filled, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
     rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
     weights: tuple[_Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
     measure: OneMeasureName = Field("", description=_MEASURE)

@@ -26,11 +26,11 @@ from scorer.settings.rules import (
     NO_QUOTA,
     TEXT,
     Decimals,
+    Filled,
     FormatText,
     KeySplit,
     MeasureName,
     MetadataField,
-    NonBlank,
     OneMeasureName,
     PathText,
     Phase,
@@ -92,7 +92,7 @@ def _leads(url: str) -> bool:
 class Link(SettingsTable):
     """A link in the footer."""
 
-    title: NonBlank = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     url: Annotated[str, valid(_leads, "is not a URL of this kind")] = Field(
         description="a URL that begins with http://, https:// or mailto:"
     )
@@ -327,14 +327,14 @@ class Track(SettingsTable):
         description="a-z, 0-9 and -, at most 60 characters, not beginning with -, and not a reserved name such as teams"
     )
     root: Path = Path()
-    title: NonBlank = Field(description=TEXT)
+    title: Filled = Field(description=TEXT)
     description: str = Field("", description=MARKDOWN)
     solution: PathText = Field(description="the path or URL of a file")
     queries: PathText | None = Field(None, description="the path or URL of a file with one query id a line")
     items: PathText | None = Field(None, description="the path or URL of a file with one item id a line")
     exclude: PathText | None = Field(None, description='"self", or the path or URL of a file with items by query')
     submissions: PathText | None = Field(None, description="the path or URL of a folder")
-    ignore: tuple[NonBlank, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
+    ignore: tuple[Filled, ...] | None = Field(None, strict=False, description='names of files, as in ["*.log"]')
     file_names: Annotated[str, valid(_FILE_NAMES.fullmatch, "is not such a pattern")] | None = Field(
         FILE_NAMES, description='a text with {team}, {run} or both, as in "input.{team}" or "{team}_{run}"'
     )
@@ -360,7 +360,7 @@ class Track(SettingsTable):
     stage: options.Stage | None = Field(None, description=options.STAGE.allowed)
     split: KeySplit | None = Field(None, description="a table, as in split = {preliminary = 0.2}")
     final: options.FinalSplit = Field("all", description=options.FINAL_SPLIT.allowed)
-    baselines: tuple[NonBlank, ...] = Field((), strict=False, description="names of teams, each once")
+    baselines: tuple[Filled, ...] = Field((), strict=False, description="names of teams, each once")
     phases: tuple[Phase, ...] = Field((), strict=False, description="tables, as in [[tracks.cold-start.phases]]")
     late_board: bool = Field(False, description="true or false")
     trusted_times: bool = Field(False, description="true or false")
@@ -473,7 +473,7 @@ class Challenge(SettingsTable):
     }
 
     root: Path = Path()
-    name: NonBlank = Field(description=TEXT)
+    name: Filled = Field(description=TEXT)
     """The name of the challenge."""
     description: str = Field("", description=MARKDOWN)
     tracks: tuple[Track, ...] = Field(description="a table for each track, as in [tracks.cold-start]")
@@ -517,7 +517,7 @@ def _address(root: Path, database: str) -> str | Path:
     return database if re.match(r"[A-Za-z][\w+]*://", database) else absolute(root, database)
 
 
-LIST_FILES = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
+LISTS = {"queries": "queries.txt", "items": "items.txt", "exclude": "exclude.jsonl"}
 """The lists by their keys, and their files in the folder of the track on the site."""
 
 
@@ -528,5 +528,5 @@ def names_file(key: str, value: str | None) -> bool:
 
 def public_lists(track: Track) -> dict[str, Location]:
     """The files of the lists that the track has, by their keys."""
-    texts = {key: getattr(track, key) for key in LIST_FILES}
+    texts = {key: getattr(track, key) for key in LISTS}
     return {key: located_in(track.root, text) for key, text in texts.items() if names_file(key, text)}

@@ -16,7 +16,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationErr
 from scorer.errors import ScorerError
 from scorer.settings.rules import share
 
-DOCUMENT_VERSION = 1
+VERSION = 1
 """Of the documents."""
 
 DOWNLOAD = "download the file again"

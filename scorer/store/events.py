@@ -246,7 +246,7 @@ OptionalTime = Annotated[datetime | None, BeforeValidator(_time)]
 EndTime = Annotated[datetime, BeforeValidator(_end_time)]
 _Count = Annotated[int, Field(strict=True, ge=0)]
 Flag = Annotated[bool, Field(strict=True)]
-Given = Annotated[str | None, Field(strict=True), _checked(lambda text: need(text is not None))]
+_Given = Annotated[str | None, Field(strict=True), _checked(lambda text: need(text is not None))]
 """A text; None only where the key is missing."""
 _Place = tuple[_Count | None, Annotated[float | None, Field(strict=True)]]
 
@@ -334,11 +334,11 @@ class RecordedBasis(Body, plain=("solution", "matching", "version_1", "settings"
         return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
 
 
-OF_FILE = "digest", "replaced_by", "source", "unscored", "reason"
+_OF_FILE = "digest", "replaced_by", "source", "unscored", "reason"
 """The plain keys of bodies about a file."""
 
 
-class FileBody(Body, plain=OF_FILE):
+class FileBody(Body, plain=_OF_FILE):
     """Of an event about a file: a withdrawal, a return, a forgetting, and others with more keys; and a pick."""
 
     file: str
@@ -352,7 +352,7 @@ class FileBody(Body, plain=OF_FILE):
         return {"file": names.file(self.file)}
 
 
-class ArrivalBody(FileBody, plain=(*OF_FILE, "received", "absent_at", "delivery", "naming")):
+class ArrivalBody(FileBody, plain=(*_OF_FILE, "received", "absent_at", "delivery", "naming")):
     """Of the arrival of a file."""
 
     team: str
@@ -361,8 +361,8 @@ class ArrivalBody(FileBody, plain=(*OF_FILE, "received", "absent_at", "delivery"
     absent_at: OptionalTime = None
     names: str = ""
     """``raw``; in an arrival that schema 1 or 2 recorded, empty, and there the names of team and file were escaped."""
-    delivery: Given = None
-    naming: Given = None
+    delivery: _Given = None
+    naming: _Given = None
 
     @model_validator(mode="before")
     @classmethod
@@ -375,13 +375,13 @@ class ArrivalBody(FileBody, plain=(*OF_FILE, "received", "absent_at", "delivery"
         return super()._named(names) | {"team": names.team(self.team), "names": "raw"}
 
 
-class AmendmentBody(FileBody, plain=(*OF_FILE, "received")):
+class AmendmentBody(FileBody, plain=(*_OF_FILE, "received")):
     """Of an event that gives an entry another time of receipt."""
 
     received: _Time
 
 
-class MetadataBody(FileBody, plain=(*OF_FILE, "values", "public")):
+class MetadataBody(FileBody, plain=(*_OF_FILE, "values", "public")):
     """Of an event that records all metadata of an entry."""
 
     values: dict[str, str | int | float | bool]
@@ -473,8 +473,8 @@ class CommitmentBody(Body, plain=("sha256", "opening")):
 class RevealBody(Body, plain=("split_key", "commitment")):
     """Of an event that reveals the key of a split, or a commitment."""
 
-    split_key: Given = None
-    commitment: Given = None
+    split_key: _Given = None
+    commitment: _Given = None
 
 
 class LogBody(Body, plain=("version", "kinds")):

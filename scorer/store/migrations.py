@@ -79,18 +79,18 @@ def version_of(connection: sa.Connection, database: Database) -> int | None:
         if len(versions) == 1 and versions[0] in MIGRATED_BY_1_0:
             raise StoreError(
                 f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer "
-                f"{__version__}, which migrates versions from {min(STEPS)}; install scorer 1.0, run `scorer status` to "
-                "migrate the database, and install this version again"
+                f"{__version__}, which migrates versions from {min(MIGRATIONS)}; install scorer 1.0, run `scorer "
+                "status` to migrate the database, and install this version again"
             )
         if len(versions) == 1 and versions[0] > db.SCHEMA_VERSION:
             raise StoreError(
                 f"{database.where}: {writer} wrote it (schema version {versions[0]}), but this is scorer "
                 f"{__version__}, which reads versions up to {db.SCHEMA_VERSION}; install {writer} or later"
             )
-    if len(versions) != 1 or versions[0] not in (*STEPS, db.SCHEMA_VERSION):
+    if len(versions) != 1 or versions[0] not in (*MIGRATIONS, db.SCHEMA_VERSION):
         found = ", ".join(map(str, versions)) or "none"
         raise StoreError(
-            f"{database.where}: schema version {found} is unknown; expected {min(STEPS)} to {db.SCHEMA_VERSION}; "
+            f"{database.where}: schema version {found} is unknown; expected {min(MIGRATIONS)} to {db.SCHEMA_VERSION}; "
             "restore a backup, or move it away and run `scorer run` to score all submissions again"
         )
     return int(versions[0])
@@ -112,7 +112,7 @@ def _bring_forward(database: Database) -> None:
             row = {"identity": uuid.uuid4().hex, "salt": secrets.token_hex(32), "revision": 1}
             _insert_schema(connection, row)
         elif version < db.SCHEMA_VERSION:
-            STEPS[version](connection)
+            MIGRATIONS[version](connection)
 
 
 def _from_5(connection: sa.Connection) -> None:
@@ -128,5 +128,5 @@ def _insert_schema(connection: sa.Connection, row: Mapping[str, Any]) -> None:
     insert_all(connection, db.schema_table, [{**row, "version": db.SCHEMA_VERSION, "scorer": __version__}])
 
 
-STEPS: Mapping[int, Callable[[sa.Connection], None]] = {5: _from_5}
+MIGRATIONS: Mapping[int, Callable[[sa.Connection], None]] = {5: _from_5}
 """By the version that the step starts from. A step makes the current tables, so a new version of them changes each."""

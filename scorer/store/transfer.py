@@ -43,7 +43,7 @@ from scorer.store.events import (
     read_json,
 )
 from scorer.store.log import LOG_VERSION
-from scorer.store.migrations import STEPS, back_up, version_of
+from scorer.store.migrations import MIGRATIONS, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store, now
@@ -245,7 +245,7 @@ _BUNDLED = ("scorer_schema", "event", "solution", "result", "failure", "last_run
 BUNDLED_TABLES: Mapping[str, sa.Table] = {name: db.tables.tables[name] for name in _BUNDLED}
 """The tables in a bundle, in the order in which their rows are inserted."""
 
-VERSIONS = range(min(STEPS), db.SCHEMA_VERSION + 1)
+VERSIONS = range(min(MIGRATIONS), db.SCHEMA_VERSION + 1)
 """The schema versions of bundles that are read."""
 
 SCHEMA_TABLE, EVENT_TABLE = db.schema_table.name, db.event_table.name

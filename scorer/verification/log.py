@@ -19,7 +19,7 @@ from scorer.errors import ScorerError, os_errors_as
 from scorer.store.log import ABOUT_RECORD, EVENT_KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
 from scorer.wording import counted, quoted, shortened
 
-VERSION = 1
+READ_VERSION = 1
 """Of the documents that can be verified."""
 
 _LISTED = 5
@@ -88,9 +88,9 @@ def read_document(path: Path) -> Mapping[str, Any]:
         raise ScorerError(f"{path}: not JSON: {error}; download the file again") from error
     if not isinstance(document, dict):
         raise ScorerError(f"{path}: expected a JSON object; download the file again")
-    if document.get("version") != VERSION:
+    if document.get("version") != READ_VERSION:
         found = quoted(str(document.get("version")))
-        raise ScorerError(f"{path}: found version {found}, expected {VERSION}; use the scorer that wrote the file")
+        raise ScorerError(f"{path}: found version {found}, expected {READ_VERSION}; use the scorer that wrote the file")
     return document
 
 

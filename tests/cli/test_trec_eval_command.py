@@ -18,7 +18,7 @@ import pytest
 
 import scorer
 from scorer.board.reports.scores import trec_name
-from scorer.measures import SETS, parse, parse_one, registry
+from scorer.measures import TREC_SETS, parse, parse_one, registry
 from scorer.measures.names import printed_measures
 from scorer.measures.trec_eval import GROUPS, TREC_EVAL, TREC_LEFT_OUT
 from tests.commands import Answer, Terminal, command
@@ -129,7 +129,7 @@ def test_a_group_has_the_same_measures_in_every_command(group: str) -> None:
         assert str(printed["set_F"]) == "SetF(weight=plain)"  # the same number as SetF, whose β is 1
         printed["set_F"] = parse_one("SetF")
 
-    assert [measure for name in SETS[group] for measure in parse(name)] == list(printed.values())
+    assert [measure for name in TREC_SETS[group] for measure in parse(name)] == list(printed.values())
     assert [trec_name(measure) for measure in printed.values()] == list(printed)
 
 

@@ -34,7 +34,7 @@ PARSERS = (
         "scorer.settings.metadata.read",
         "scorer.settings.metadata.read_all",
         "*.of_head",
-        "scorer.settings.metadata.checked_fields",
+        "scorer.settings.metadata.checked",
     ),
 )
 """The parsers, by their full names: of libraries, and the functions here that read files of teams."""
@@ -71,7 +71,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("service/submitting.py", "request.query_params"): HEADERS,
     ("service/submitting.py", "urllib.parse.parse_qs"): f"{BODY}, 100 fields",
     ("service/submitting.py", "scorer.settings.metadata.of_head"): f"{BEGINNING}; {YAML}",
-    ("service/submitting.py", "scorer.settings.metadata.checked_fields"): f"{BODY}, or the values of {BEGINNING}",
+    ("service/submitting.py", "scorer.settings.metadata.checked"): f"{BODY}, or the values of {BEGINNING}",
     ("service/submitting.py", "zipfile.ZipFile"): "written only",
     ("service/uploads.py", "base64.b64decode"): HEADERS,
     ("service/uploads.py", "starlette.formparsers.MultiPartParser"): (
@@ -79,7 +79,7 @@ PLACES: dict[tuple[str, str], str] = {
     ),
     ("service/accepting.py", "scorer.lists.detection.why_unreadable"): BEGINNING,
     ("service/accepting.py", "scorer.settings.metadata.of_head"): f"{BEGINNING}; {YAML}",
-    ("service/accepting.py", "scorer.settings.metadata.checked_fields"): "the values of a document of metadata",
+    ("service/accepting.py", "scorer.settings.metadata.checked"): "the values of a document of metadata",
     ("service/accepting.py", "json.loads"): RECORD,
     ("service/accepting.py", "uuid.UUID"): OWN,
     ("service/accepting.py", "datetime.datetime.fromisoformat"): RECORD,
@@ -91,8 +91,8 @@ PLACES: dict[tuple[str, str], str] = {
     ("organising/files.py", "datetime.datetime.strptime"): "16 characters of a name, by a pattern",
     ("organising/files.py", "scorer.settings.metadata.read"): YAML,
     ("organising/files.py", "scorer.settings.metadata.of_head"): f"{BEGINNING}; {YAML}",
-    ("organising/files.py", "scorer.settings.metadata.checked_fields"): "the values of a document of metadata",
-    ("organising/picks.py", "scorer.settings.metadata.checked_fields"): "the values of a document of metadata",
+    ("organising/files.py", "scorer.settings.metadata.checked"): "the values of a document of metadata",
+    ("organising/picks.py", "scorer.settings.metadata.checked"): "the values of a document of metadata",
     ("settings/metadata.py", "yaml.parse"): YAML,
     ("settings/metadata.py", "yaml.compose"): YAML,
     ("settings/metadata.py", "scorer.lists.reading.blocks.beginning"): BEGINNING,

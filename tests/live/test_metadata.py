@@ -33,7 +33,7 @@ from scorer.service.accepting import collect
 from scorer.service.client import Client
 from scorer.service.documents import Checks
 from scorer.settings.loading import read_challenge
-from scorer.settings.metadata import MOST_BYTES, MetadataError, checked_fields, head_of_run, of_head, read
+from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, of_head, read
 from scorer.settings.rules import MetadataField
 from scorer.wording import csv_table
 from tests.accessibility import has_axe, violations
@@ -150,12 +150,12 @@ class TestReading:
     """Files of metadata, which anybody may write."""
 
     def test_values_have_their_types(self) -> None:
-        assert checked_fields(fields(), read(ALL.encode())) == VALUES
-        assert checked_fields(fields(), read(json.dumps(VALUES).encode())) == VALUES
+        assert checked(fields(), read(ALL.encode())) == VALUES
+        assert checked(fields(), read(json.dumps(VALUES).encode())) == VALUES
 
     def test_only_the_paths_of_ir_metadata_that_fields_name_are_read(self) -> None:
         head = head_of_run((HEAD + RUN).encode())
-        assert checked_fields(fields(), read(head)) == {"system": "BM25", "kind": "Automatic"}
+        assert checked(fields(), read(head)) == {"system": "BM25", "kind": "Automatic"}
         assert head_of_run(RUN.encode()) == head_of_run(b"# ir_metadata.start\n# a: 1\nq0 Q0 a 1 1 t\n") == b""
 
     @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ class TestReading:
     )
     def test_what_is_wrong_has_its_line(self, text: str, error: str) -> None:
         with pytest.raises(MetadataError) as raised:
-            checked_fields(fields(), read(text.encode()))
+            checked(fields(), read(text.encode()))
         assert error in str(raised.value)
         assert str(raised.value).isprintable()
 
@@ -214,7 +214,7 @@ class TestReading:
 
     def test_few_errors_are_named(self) -> None:
         with pytest.raises(MetadataError) as raised:
-            checked_fields(fields(), read("\n".join(f"a{number}: b" for number in range(400)).encode()))
+            checked(fields(), read("\n".join(f"a{number}: b" for number in range(400)).encode()))
         assert len(str(raised.value).splitlines()) == 21
 
     def test_only_the_beginning_of_a_compressed_file_is_expanded(self, tmp_path: Path) -> None:
@@ -229,10 +229,10 @@ class TestReading:
         assert why_unreadable(run, None, Limits()) == ""
 
     def test_a_tag_has_no_effect(self) -> None:
-        assert checked_fields(fields(), read(b"system: !!python/name:os.system x")) == {"system": "x"}
+        assert checked(fields(), read(b"system: !!python/name:os.system x")) == {"system": "x"}
 
     def test_a_character_in_two_escapes_is_one(self) -> None:
-        assert checked_fields(fields(), read(rb'{"system": "\ud83d\ude00"}')) == {"system": "\U0001f600"}
+        assert checked(fields(), read(rb'{"system": "\ud83d\ude00"}')) == {"system": "\U0001f600"}
 
 
 class TestFolder:

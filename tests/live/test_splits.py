@@ -35,6 +35,7 @@ from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.databases import rows, site_content, without_log
 from tests.oracles import preliminary_queries
+from tests.strategies import rest
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
 HASH, OTHER_HASH = (hashlib.sha256(key).hexdigest() for key in (KEY, OTHER_KEY))
@@ -375,8 +376,8 @@ def test_qrels_have_preliminary_scores_by_a_key(split_challenge: Path, terminal:
     assert scores(split_challenge, terminal, "preliminary P@1") == expected(preliminary())
 
     edit(split_challenge, "split =", 'final = "rest"\nsplit =')
-    rest = [query for query in QUERIES if query not in preliminary()]
-    assert scores(split_challenge, terminal, "P@1") == expected(rest)
+    others = [query for query in QUERIES if query not in preliminary()]
+    assert scores(split_challenge, terminal, "P@1") == expected(others)
 
 
 def test_results_are_stored_with_the_means_of_the_split(
@@ -406,7 +407,7 @@ def test_another_key_gives_other_means(run_challenge: Path, terminal: Terminal) 
     assert rows(str(run_challenge / "scores.db"), f"SELECT count(*) FROM mean WHERE mask = '{mask}'") == [(len(HITS),)]
 
 
-@pytest.mark.parametrize("final", ["all", "rest"])
+@pytest.mark.parametrize("final", ["rest", *rest(["all"])])
 def test_cached_statistics_are_not_those_of_another_key(split_challenge: Path, terminal: Terminal, final: str) -> None:
     """The whole site is that of a new database, without the files that list events or count them."""
     edit(split_challenge, '"preliminary"', f'"final"\nfinal = "{final}"')
@@ -642,7 +643,7 @@ def reveals(content: bytes) -> list[str]:
     return [name for name, secret in secrets.items() if secret.encode() in content] + ["raw"] * (KEY in content)
 
 
-@pytest.mark.parametrize("per_query", ["hidden", "public"])
+@pytest.mark.parametrize("per_query", ["public", *rest(["hidden"])])
 @pytest.mark.parametrize("stage", ["preliminary", "final"])
 def test_no_public_byte_has_the_key_or_a_query_before_it_is_revealed(
     split_challenge: Path, terminal: Terminal, stage: str, per_query: str

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import scorer
 from docs.peers import PEERS, RANX, TREC_EVAL, TREC_EVAL_FAMILIES, VERSION_10, filled
 from scorer.errors import MeasureError, SolutionError, SubmissionError
-from scorer.measures import SETS, parse, parse_one, registry
+from scorer.measures import TREC_SETS, parse, parse_one, registry
 from scorer.measures.kinds import AMBIGUOUS
 from scorer.measures.names import REFUSED
 from tests.paths import DOCS
@@ -38,7 +38,7 @@ def bare(name: str) -> str:
 
 def known(tool: str) -> set[str]:
     """The names that are read or refused, without cut-offs and parameters."""
-    return {bare(name) for name in PEERS[tool]} | set(REFUSED) | set(SETS)
+    return {bare(name) for name in PEERS[tool]} | set(REFUSED) | set(TREC_SETS)
 
 
 def sizes(names: Iterable[str]) -> set[str]:
@@ -279,7 +279,7 @@ def test_a_list_is_split_between_names(text: str, names: list[str]) -> None:
 
 
 @examples(200)
-@given(drawn=st.lists(measures() | st.sampled_from([*TREC_EVAL_FAMILIES, *RANX, *SETS]), min_size=1, max_size=4))
+@given(drawn=st.lists(measures() | st.sampled_from([*TREC_EVAL_FAMILIES, *RANX, *TREC_SETS]), min_size=1, max_size=4))
 def test_a_joined_list_is_split_into_its_names(drawn: list[Any]) -> None:
     """Canonical names, full names, families, names of ranx and sets."""
     names = [*map(str, drawn), *(each.full for each in drawn if not isinstance(each, str))]

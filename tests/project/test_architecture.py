@@ -21,6 +21,19 @@ TOP_LEVEL = {"__init__", "__main__", "errors", "limits", "options", "wording"}
 
 LONGEST = 700
 """Lines of a module."""
+REPEATED = {
+    "each format has it, and `lists/detection.py` reads it": (
+        "lists/formats",
+        "NAME SOLUTION SUBMISSION OPTIONS UNFIT_QUERY UNFIT_ITEM recognises graded ranked columns "
+        "write_solution write_submission",
+    ),
+    "a command and what it runs have one name": (
+        "cli",
+        "amend check collect commit compare convert entries evaluate export forget fuse overlap pick pool receipt "
+        "render report restore retry reveal score serve similar status teams",
+    ),
+}
+"""The public names that several modules define: why, the folder, and the names."""
 
 CHANGES = [
     "a measure",
@@ -146,6 +159,33 @@ def test_modules_are_short(module: Path) -> None:
     lines = module.read_text(encoding="utf-8").count("\n")
 
     assert lines <= LONGEST
+
+
+def public_names(module: Path) -> set[str]:
+    """The classes, functions and values that a module defines at its top level, without those that are its own."""
+    names = set()
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            nodes = (each for target in targets for each in ast.walk(target) if isinstance(each, ast.Name))
+            names |= {each.id for each in nodes if isinstance(each.ctx, ast.Store)}
+    return {name for name in names if not name.startswith("_")}
+
+
+def test_a_public_name_is_defined_once() -> None:
+    """A name means one thing in the package; outside of the folder of `REPEATED`, at most one module has it too."""
+    folders: dict[str, list[str]] = {}
+    for module in MODULES:
+        for name in public_names(module):
+            folders.setdefault(name, []).append(module.parent.relative_to(PACKAGE).as_posix())
+
+    expected = {name: folder for folder, names in REPEATED.values() for name in names.split()}
+    assert {name for name, places in folders.items() if len(places) > 1} == set(expected)
+    for name, folder in expected.items():
+        others = [place for place in folders[name] if place != folder]
+        assert len(others) == (folder == "cli"), name
 
 
 def test_every_change_names_a_file_or_a_folder_that_exists() -> None:

@@ -24,7 +24,7 @@ import pytest
 from scorer.settings.loading import LimitSettings, TeamSettings
 from scorer.settings.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS
 from scorer.settings.rules import SettingsTable
-from scorer.settings.tracks import LIST_FILES, Branding, Challenge
+from scorer.settings.tracks import LISTS, Branding, Challenge
 from tests import everything
 from tests.browser import Page, chromium
 from tests.bundles import members, tree
@@ -92,7 +92,7 @@ def test_only_public_keys_are_published(artefacts: Path, look: str) -> None:
     assert set(published) == set(PUBLIC_KEYS)
     assert set().union(*published["tracks"].values()) == {*PUBLIC_TRACK_KEYS, "solution"}
     for track, table in published["tracks"].items():
-        changed = {key: f"{track}/{LIST_FILES[key]}" for key in LIST_FILES if table.get(key, "self") != "self"}
+        changed = {key: f"{track}/{LISTS[key]}" for key in LISTS if table.get(key, "self") != "self"}
         changed |= {"solution": "not-published"}
         assert table == {key: own["tracks"][track][key] for key in table} | changed
     assert not re.search("hidden|entries/|popular|2027|AoE|Department|rounded|CC BY|scores.db|example.org/", text)

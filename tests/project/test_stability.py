@@ -63,7 +63,7 @@ def surface() -> dict[str, Any]:
             "leaderboard.json": read["properties"]["version"]["const"],
             "schema": SCHEMA_VERSION,
             "bundle": bundle.BUNDLE_VERSION,
-            "documents": log.VERSION,
+            "documents": log.READ_VERSION,
         },
         "names": {name: "class" if isinstance(value, type) else signature(value) for name, value in values.items()},
         "extras": sorted(project["optional-dependencies"]),

@@ -164,15 +164,22 @@ def cluster_in(folder: Path, *, nanny: bool = True, sources: Sequence[Path] = (S
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a cluster whose workers are restarted when they die."""
-    with cluster_in(tmp_path_factory.mktemp("cluster")) as cluster:
+    """The address of a cluster."""
+    with cluster_in(tmp_path_factory.mktemp("cluster"), nanny=False) as cluster:
         yield cluster.address
 
 
-@pytest.fixture(params=["processes", "dask"])
+@pytest.fixture(scope="module")
+def restarting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a cluster whose workers are restarted when they die."""
+    with cluster_in(tmp_path_factory.mktemp("restarting")) as cluster:
+        yield cluster.address
+
+
+@pytest.fixture(params=["processes", pytest.param("dask", marks=pytest.mark.endurance)])
 def executor(request: pytest.FixtureRequest) -> Executor:
     """Each executor that scores files outside this process."""
-    return Processes(2) if request.param == "processes" else Dask(request.getfixturevalue("cluster"))
+    return Processes(2) if request.param == "processes" else Dask(request.getfixturevalue("restarting"))
 
 
 def results(executor: Executor, work: Work, files: list[FileToScore], limits: Limits = PATIENT) -> list[FileOutcome]:
@@ -281,7 +288,6 @@ def test_a_killed_worker_costs_one_file(executor: Executor, work: Work, pipe: Pa
     assert_only_one_failed(found, "that scored it died")
 
 
-@pytest.mark.parametrize("executor", ["processes", pytest.param("dask", marks=pytest.mark.endurance)], indirect=True)
 def test_a_worker_that_hangs_costs_one_file(executor: Executor, work: Work, pipe: Path) -> None:
     """Only that file exceeds the time limit."""
     assert_only_one_failed(

@@ -284,7 +284,7 @@ _MOST_LINES, _NAMED = 60, 18
 BASELINE_LINES = 6
 """The number of baselines that a chart has at most."""
 
-LINE_STEPS, RINGS = 800, 120
+STEPS, RINGS = 800, 120
 """The number of steps of all lines at most, and of the entries that have rings, if there are not more."""
 
 LEADS = 40
@@ -359,16 +359,14 @@ def leaders_over_time(
     times = [when for team in scored for when, _ in (*team.counted, *team.entries)]
     has_rings = sum(len(team.entries) for team in shown) <= RINGS
     lines = tuple(
-        replace(
-            team, counted=_thinned(team.counted, LINE_STEPS // len(shown)), entries=team.entries if has_rings else ()
-        )
+        replace(team, counted=_thinned(team.counted, STEPS // len(shown)), entries=team.entries if has_rings else ())
         for team in shown
     )
     best = best_of_all(ranked)
     drawing = partial(
         _leaders_panel,
         lines,
-        _thinned(best, LINE_STEPS),
+        _thinned(best, STEPS),
         tuple((scored[lead.team].name, lead) for lead in leads(scored)),
         (min(times), max(times)) if times else None,
         len(ranked),

@@ -63,18 +63,7 @@ from scorer.options import RESAMPLES, SEED
 from scorer.settings.published import published_settings
 from scorer.settings.rules import zone_text
 from scorer.settings.tables import OVERALL_FOLDER
-from scorer.settings.tracks import (
-    DARK,
-    FILE,
-    LIGHT,
-    LIST_FILES,
-    STATIC,
-    Challenge,
-    Track,
-    contrast,
-    public_lists,
-    softened,
-)
+from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
 from scorer.store.log import LOG, LOG_TEXTS, public_pem
 from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened
@@ -270,7 +259,7 @@ def participants_files(challenge: Challenge, boards: Sequence[Board]) -> dict[st
                 lists[key] = [json.dumps({"query": query, "items": [item]}) for query, item in pairs]
             else:
                 lists[key] = read_ids(path).to_pylist()
-            files[f"{folder}/{LIST_FILES[key]}"] = "".join(f"{line}\n" for line in lists[key])
+            files[f"{folder}/{LISTS[key]}"] = "".join(f"{line}\n" for line in lists[key])
         if sample := _sample(track, lists.get("queries", ()), lists.get("items", ())):
             files[f"{folder}/{SAMPLE}"] = sample
     return files

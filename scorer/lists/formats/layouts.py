@@ -22,7 +22,7 @@ WHITE = " "
 _MARKS = {"\t": " TAB ", ",": " COMMA ", ";": " SEMICOLON ", WHITE: " BLANK ", ":": ":"}
 """What separates columns, as texts name it."""
 
-LISTS = ("query", "items")
+ITEM_LISTS = ("query", "items")
 RANKS = ("query", "item", "rank")
 RANKS_AND_SCORES = ("query", "item", "rank", "score")
 RUN = ("query", "Q0", "item", "rank", "score", "tag")
@@ -64,7 +64,7 @@ class Layout:
         return self.between in (",", WHITE)
 
     def __str__(self) -> str:
-        if self.columns == LISTS:
+        if self.columns == ITEM_LISTS:
             return f"query{_MARKS[self.mark]}{BETWEEN.get(self.between, 'item, one a line')}"
         if self.columns == PREDICTIONS:
             return "one score a line, for the row of the solution with this number"
@@ -96,14 +96,14 @@ def layout_of(lines: Sequence[str], head: Block | None = None) -> Layout | None:
         return _between_tabs(lines) or columns
     mark, rows = found
     if columns is None and head is None:
-        return Layout(LISTS, mark)
+        return Layout(ITEM_LISTS, mark)
     if columns is None and head is not None:
         rows = (_lists(sample(head.content, MOST)) or found)[1]
         cells = [row[1] for row in rows]
-        return Layout(LISTS, mark, mark_between(cells, are_scattered=_repeat(row[0] for row in rows)))
+        return Layout(ITEM_LISTS, mark, mark_between(cells, are_scattered=_repeat(row[0] for row in rows)))
     raise UnreadableError(
-        f"found {quoted(lines[0])}, which is either {columns}, or {Layout(LISTS, mark, WHITE)}; write the same mark, "
-        'a blank or a tab, between all columns, or each list in brackets, as in ["d1", "d2"]'
+        f"found {quoted(lines[0])}, which is either {columns}, or {Layout(ITEM_LISTS, mark, WHITE)}; write the same "
+        'mark, a blank or a tab, between all columns, or each list in brackets, as in ["d1", "d2"]'
     )
 
 

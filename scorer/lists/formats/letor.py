@@ -14,17 +14,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, keep, list_lengths, numbers, one_array, pc, take, text_lengths, texts
-from scorer.lists.reading.blocks import (
-    Batch,
-    Block,
-    Graded,
-    Lines,
-    Ranked,
-    Reader,
-    UnreadableError,
-    Words,
-    row_of_items,
-)
+from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, row_of
 from scorer.measures.matched import Bools, Floats
 from scorer.wording import quoted
 
@@ -163,7 +153,7 @@ class _Vectors:
         words = pc.list_flatten(self.values)
         prefix = f"{wanted}:"
         here = np.flatnonzero(booleans(pc.starts_with(words, prefix)))
-        row = row_of_items(list_lengths(self.values), len(self.lines))[here]
+        row = row_of(list_lengths(self.values), len(self.lines))[here]
         value = pc.utf8_slice_codeunits(take(words, here), len(prefix))
         # A feature that is left out is 0, the first of the values below.
         at = np.zeros(len(self.lines), dtype=np.int64)

@@ -17,16 +17,7 @@ from scorer.limits import MB
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import pc, texts
-from scorer.lists.reading.blocks import (
-    SMALL_FILE_BYTES,
-    Batch,
-    Block,
-    Graded,
-    LimitError,
-    Ranked,
-    Reader,
-    UnreadableError,
-)
+from scorer.lists.reading.blocks import SMALL, Batch, Block, Graded, LimitError, Ranked, Reader, UnreadableError
 from scorer.wording import printable
 
 NAME = "parquet"
@@ -211,7 +202,7 @@ def _bounded(batches: Iterable[Any], block: Block) -> Iterator[Any]:
     for batch in batches:
         size += sum(_plain_size(column, block) for column in batch.columns)
         _check_size(size, block)
-        if size > max(SMALL_FILE_BYTES, limits.expansion * len(block.content)):
+        if size > max(SMALL, limits.expansion * len(block.content)):
             times = size // len(block.content)
             raise LimitError(limits, "expansion", f"the content has {times:,} times the size of the file")
         yield batch

@@ -12,7 +12,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, layouts, shortest
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, row_of_items
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, row_of
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -56,7 +56,7 @@ def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
 
 def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     """Read the lines of a submission; items are listed by rank."""
-    return layouts.LaidOut(_ranked, layouts.Layout(layouts.LISTS, ":", ","))
+    return layouts.LaidOut(_ranked, layouts.Layout(layouts.ITEM_LISTS, ":", ","))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:
@@ -179,7 +179,7 @@ def _items(tails: pa.StringArray, plain: bool, number: Ints, findings: Findings)
     split = pc.split_pattern(tails, ",")
     lengths = list_lengths(split)
     tokens = _trimmed(pc.list_flatten(split), plain)
-    row = row_of_items(lengths, len(tails))
+    row = row_of(lengths, len(tails))
     empty = text_lengths(tokens) == 0
     if not empty.any():
         return lengths, tokens, row

@@ -102,7 +102,7 @@ GZIP, XZ, ZSTD, BZ2 = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd", re.comp
 LAYERS = 3
 """How many compressions and archives may be within each other, as in .tar.gz."""
 
-SMALL_FILE_BYTES = 1 << 26
+SMALL = 1 << 26
 """The bytes that any file may grow to, however small it is."""
 
 
@@ -347,7 +347,7 @@ class _Expanded(io.RawIOBase):
         self._given += count
         if self._given > self._limits.expanded_mb * MB:
             raise LimitError(self._limits, "expanded_mb", f"the content has more than {self._given // MB:,} MB")
-        if self._given > max(SMALL_FILE_BYTES, self._limits.expansion * self._packed.count):
+        if self._given > max(SMALL, self._limits.expansion * self._packed.count):
             times = self._given // max(self._packed.count, 1)
             raise LimitError(self._limits, "expansion", f"the content has {times:,} times the size of the file")
         return count
@@ -551,7 +551,7 @@ class Graded:
 
     @property
     def row_of_item(self) -> Ints:
-        return row_of_items(self.lengths, len(self.query))
+        return row_of(self.lengths, len(self.query))
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -573,7 +573,7 @@ class Ranked:
 
     @property
     def row_of_item(self) -> Ints:
-        return row_of_items(self.lengths, len(self.query))
+        return row_of(self.lengths, len(self.query))
 
     def part(self, start: int, stop: int) -> Ranked:
         """Return the rows from `start` up to, but without, `stop`."""
@@ -604,7 +604,7 @@ def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
     return None if not len(names) or booleans(pc.equal(names, names[0])).all() else names
 
 
-def row_of_items(lengths: Ints | None, rows: int) -> Ints:
+def row_of(lengths: Ints | None, rows: int) -> Ints:
     """Return the row of each item."""
     every = np.arange(rows, dtype=np.int64)
     return every if lengths is None else np.repeat(every, lengths)

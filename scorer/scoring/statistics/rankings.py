@@ -82,16 +82,14 @@ def consensus(ranks_by_task: Ints) -> Floats:
 
 # Preliminary and final
 
-RANDOM_SETS = 1_000
+SETS = 1_000
 """The number of random sets of preliminary queries."""
 
 _CHUNK = 1 << 21
 """The number of random numbers that are in memory at a time."""
 
 
-def split_means(
-    scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = RANDOM_SETS, seed: int = SEED
-) -> Floats:
+def split_means(scores: Floats, preliminary: Bools, final_is_rest: bool, sets: int = SETS, seed: int = SEED) -> Floats:
     """Return the means over the preliminary queries and over the final ones, and over those of random sets.
 
     [submission, 2 * (1 + sets)]: the preliminary mean, those of the random sets of preliminary queries, and the final
