@@ -12,22 +12,21 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError, create_model
+from pydantic import ValidationError
 
 from scorer.board import build
 from scorer.board.statistics import ScoredRows
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
-from scorer.organising.rules import settings
+from scorer.live.rules import recorded_settings as settings
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_split_key
+from scorer.settings.rules import KeySplit, QuerySplit, make_key, read_split_key
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot
@@ -685,34 +684,6 @@ def test_neither_the_database_nor_its_site_has_the_key(run_challenge: Path) -> N
     assert settings(track) != recorded.settings
     with pytest.raises(ChallengeError, match=f"SHA-256 {OTHER_HASH}; expected that with the SHA-256 {HASH}"):
         settings(again)
-
-
-def test_a_new_optional_key_changes_nothing_that_is_recorded(run_challenge: Path) -> None:
-    """Of a track, of its quota and of its split: it is recorded only where it is set."""
-    track = read_challenge(run_challenge).tracks[0]
-    key: Any = {"new_key": (int | None, None)}
-    quota, split = (create_model(of.__name__, __base__=of, **key) for of in (Quota, KeySplit))
-    tables: Any = {"quota": (quota, quota()), "split": (split | None, None)}
-    newer = create_model("Track", __base__=Track, **key, **tables)
-    recorded: dict[str, Any] = {**settings(track), "name": "main", "root": run_challenge}
-    with_key = {**recorded, "new_key": 1, "quota": {"new_key": 2}, "split": {**recorded["split"], "new_key": 3}}
-
-    assert settings(newer.model_validate(recorded, strict=False)) == settings(track)
-    changed: Any = settings(newer.model_validate(with_key, strict=False))
-    assert [changed["new_key"], changed["quota"]["new_key"], changed["split"]["new_key"]] == [1, 2, 3]
-
-
-def test_the_defaults_that_are_recorded_stay() -> None:
-    """Another default, or another key, would accuse each challenge that has committed."""
-    values = {"name": "main", "title": "Main", "solution": "s.txt", "list_length": 3, "primary": "AP"}
-    assert settings(Track.model_validate(values)) == json.loads(
-        """{"title": "Main", "description": "", "solution": "s.txt", "queries": null, "items": null,
-        "submissions": null, "list_length": 3, "cutoffs": [], "primary": "AP", "measures": [], "decimals": 4,
-        "missing": "zero", "ties": "trec", "equal_ranks": "shared", "entry": "best", "stage": null, "split": null,
-        "final": "all", "baselines": [], "late_board": false, "per_query": "hidden", "reveal_solution": false,
-        "quota": {"per_day": null, "zone": "UTC", "per_phase": null, "total": null, "rejected_per_day": null},
-        "solution_format": null, "submission_format": null}"""
-    )
 
 
 # scorer reveal
