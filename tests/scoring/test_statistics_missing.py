@@ -74,7 +74,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "median rank": rankings.RANKING_RULES["median-rank"],
     "by_wins": lambda scores: rankings.by_wins(paired_tests.wilcoxon_greater(scores)),
     "ranking": lambda scores: rankings.ranking(rankings.means(scores)),
-    "ranked": rankings.ranks_of,
+    "ranks_of": rankings.ranks_of,
     "values_of_track": lambda scores: [rankings.values_of_track(scores.T, rule) for rule in get_args(OverallRule)],
     "rank_frequencies": lambda scores: rankings.rank_frequencies(rankings.ranks_of(scores.T)),
     "rank_quantiles": lambda scores: rankings.rank_quantiles(rankings.ranks_of(resampling.resampled_means(scores, 9))),
