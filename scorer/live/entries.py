@@ -87,8 +87,8 @@ def entries(now: Now) -> Entries:
     """The entries of a track by the rules in force, without scores; computed once. Raises StoreError."""
     if "entries" not in now.derived:
         now.derived["entries"] = _entries(now, TrackInForce.of(now.rules), ())
-    listed: Entries = now.derived["entries"]
-    return listed
+    kept: Entries = now.derived["entries"]
+    return kept
 
 
 def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
@@ -161,7 +161,7 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
     released = _released(now, track, placed, cache) if track.has_ladder and measures else {}
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
-    listed = tuple(
+    submissions = tuple(
         _entry(
             state,
             place,
@@ -178,7 +178,7 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
     )
     certain = tuple(claim for claim in claims if within.get(claim.index, True) is not False)
     to_score = tuple(state for state in stored if state.present and within.get(state.index, True))
-    return Entries(now, listed, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
+    return Entries(now, submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
 
 
 def _with_decimals(now: Now, track: TrackInForce, stored: Iterable[SubmissionState]) -> TrackInForce:
@@ -213,14 +213,14 @@ def with_outcomes(
 
     Scored results have the means of `measures` over the queries of `splits`.
     """
-    listed = tuple(submissions)
+    states = tuple(submissions)
     if basis is None:
-        return listed
-    results = view.results(basis, {state.submission.digest for state in listed}, measures, splits)
+        return states
+    results = view.results(basis, {state.submission.digest for state in states}, measures, splits)
     failures = view.failures(basis)
     return tuple(
         replace(state, result=result, failure=None if result else failures.get(state.submission.digest))
-        for state in listed
+        for state in states
         for result in [results.get(state.submission.digest)]
     )
 
@@ -436,8 +436,8 @@ class Followed:
         That is a keyed hash: events become public, and an id is the sender's.
         """
         digest = hmac.digest(self._delivery_key, "\0".join((track, team, name)).encode(), "sha256")
-        known = track, team, name
-        return known if known in self.deliveries else (track, team, str(uuid.UUID(bytes=digest[:16])))
+        key = track, team, name
+        return key if key in self.deliveries else (track, team, str(uuid.UUID(bytes=digest[:16])))
 
     def delivered(self, track: str, team: str, name: str) -> Arrival | None:
         """The arrival of a delivery, named as for `delivery`, if it is in the record."""

@@ -147,15 +147,15 @@ def visibility_rules(track: Track) -> tuple[str, ...]:
     """Who sees what, a sentence for each row of the table [visibility] that is set."""
     if track.visibility is None:
         return ()
-    found: list[str] = []
+    rules: list[str] = []
     for name in ("score", "rank", "board", "names", "per_query", "metadata"):
         if (row := getattr(track.visibility, name)) is not None:
             moments = {"team": _texts("moments")[row.team], "everyone": _texts("moments")[row.everyone]}
-            found += sentences("visible", "own_row" if name in OWN else "row", what=_texts("visible")[name], **moments)
+            rules += sentences("visible", "own_row" if name in OWN else "row", what=_texts("visible")[name], **moments)
     names = track.visibility.names
     if names and names.everyone != "now":
-        found.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
-    return tuple(found)
+        rules.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
+    return tuple(rules)
 
 
 RANK_DECIMALS = 2
@@ -224,11 +224,11 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     if isinstance(exclude := rules["exclude"], dict):
         rules["exclude"] = track.exclude if track.exclude not in (None, SELF) else exclude["file"]
-    chosen = values | rules
-    if chosen["entry"] != "picks":
-        del chosen["picks"]  # it has no effect then, and may not be set
+    settings = values | rules
+    if settings["entry"] != "picks":
+        del settings["picks"]  # it has no effect then, and may not be set
     try:
-        return Track.model_validate(chosen)
+        return Track.model_validate(settings)
     except ValidationError as error:
         key = ".".join(map(str, ("tracks", track.name, *error.errors()[0]["loc"])))
         raise ChallengeError(
