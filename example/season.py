@@ -28,7 +28,7 @@ from scorer.organising.commitment import reveal
 from scorer.organising.picks import amend, forget, pick
 from scorer.organising.render import render
 from scorer.organising.run import Rendered, carry_out, plan
-from scorer.scoring.executors import executor_named
+from scorer.scoring.executors.base import Serial
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.store import Store
@@ -118,9 +118,9 @@ class Simulation:
     def _change_rules(self, step: Step, challenge: Challenge, store: Store, track: Track) -> None:
         match step.kind:
             case "preview":
-                errata.preview_erratum(challenge, store, track, executor_named("serial"))
+                errata.preview_erratum(challenge, store, track, Serial())
             case "apply":
-                errata.apply(challenge, store, track, step.text, executor_named("serial"))
+                errata.apply(challenge, store, track, step.text, Serial())
             case "cancel":
                 errata.cancel(store, track)
             case _:
@@ -148,7 +148,7 @@ def run(challenge: Challenge, store: Store) -> None:
     teams.import_teams(challenge, store)
     for track in challenge.tracks:
         work = plan(store, challenge, track, confirm_withdrawals=True)
-        for _ in carry_out(store, work, executor_named("serial")):
+        for _ in carry_out(store, work, Serial()):
             pass
     teams.import_teams(challenge, store)
 

@@ -132,6 +132,9 @@ Fact = str | int | float | Sequence[str]
 FORM = "form"
 """The code of what only the bytes of the file say; its fact `text` is the message."""
 
+CAUSE = re.compile(r"\{([a-z-]+)\.([a-z-]+)\}")
+"""In a text: the code of the cause and the variant of its text."""
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -160,6 +163,7 @@ class Problem:
         template = texts_of(__file__)[self.code]["text"]
         if not isinstance(template, str):
             template = template[self.facts["variant"]]
+        template = CAUSE.sub(lambda cause: texts_of(__file__)[cause[1]]["text"][cause[2]], template)
         return shortened(_SENTENCES.vformat(template, (), self.facts), LONGEST)
 
     def for_team(self, *, queries_are_public: bool) -> Problem | None:

@@ -119,9 +119,6 @@ STATISTICS = Option("statistics")
 SlicesPublic = Literal["end", "now"]
 SLICES_PUBLIC = Option("slices_public")
 
-Role = Literal["solution", "submission"]
-"""What a file is to a challenge."""
-
 RowName = Literal["tag", "file", "path"]
 ROW_NAME = Option("names", "row_name")
 

@@ -22,6 +22,7 @@ from scorer.store.log import chained, encoded, iso, secret_of
 from scorer.store.store import Store
 from scorer.verification.bundle import COMMENT_BYTES, EVENT_ROWS, MANIFEST, SCHEMA_ROWS
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
+from tests.shared import build_once
 
 KEY = "07" * 32
 """Of a split that selects the queries q2 and q3."""
@@ -57,7 +58,15 @@ FILES = {
 
 
 def rich_challenge(folder: Path) -> Live:
-    """A challenge in its second phase with pages, templates, a logo, a key, a wrong pick, and an open erratum."""
+    """A challenge in its second phase with pages, templates, a logo, a key, a wrong pick, and an open erratum.
+
+    All are copies of one.
+    """
+    build_once(folder, "rich challenge", build=_write_rich)
+    return Live(folder, day(27))
+
+
+def _write_rich(folder: Path) -> None:
     live = Live.graded(folder, rules=RULES)
     for name, text in FILES.items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -83,7 +92,6 @@ def rich_challenge(folder: Path) -> Live:
     live.write_solution(without_flags(CORRECTED))
     live.preview(day(26, 14))
     run(live, day(27))
-    return live
 
 
 def without_flags(solution: str) -> str:

@@ -69,8 +69,3 @@ def drawn(name: str, *, header: bool = False) -> Ints:
 def listed(values: dict[str, Any], algorithms: list[str]) -> list[Any]:
     """The values in the order of the algorithms."""
     return [values[each] for each in algorithms]
-
-
-def matrix(values: dict[str, dict[str, float | None]], algorithms: list[str]) -> Floats:
-    """[i, j]; NaN where R has no number."""
-    return np.array([[values[i][j] for j in algorithms] for i in algorithms], dtype=np.float64)

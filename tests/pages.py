@@ -37,7 +37,7 @@ PLAIN_PATH = re.compile(
 """The path of a file of a site, with nothing in it that comes from a file of a team."""
 
 
-@dataclass
+@dataclass(slots=True)
 class Element:
     """An element of a page."""
 
@@ -96,7 +96,7 @@ class Reader(HTMLParser):
         return end
 
 
-@lru_cache(100)
+@lru_cache(40)
 def read(text: str) -> Element:
     """A page as a tree, which nobody changes: several tests read the pages of one site."""
     return Reader(text).open[0]

@@ -15,6 +15,7 @@ from scorer.organising.teams import import_teams, issue
 from scorer.settings.tracks import FILE
 from tests.committed import Committed
 from tests.live_challenges import CORRECTED, GOOD, OTHER, POOR, SOLUTION, day
+from tests.shared import build_once
 
 END = day(31, 13)
 """When all is over."""
@@ -24,8 +25,14 @@ def decided(folder: Path, secret: str = "", table: str = "", entries: str = "") 
     """A committed challenge that is over and revealed, with its site; an erratum changed the solution of `main`.
 
     `secret` is in everything that nobody may see; `table` is one more table of challenge.toml, and `entries` one
-    more key.
+    more key. Challenges with the same words are copies of one.
     """
+    words = (secret, table, entries)
+    build_once(folder, "decided", words, build=lambda place: _decide(place, *words))
+    return Committed(folder, END)
+
+
+def _decide(folder: Path, secret: str, table: str, entries: str) -> None:
     live = Committed.create(folder)
     live.edit('name = "Live"\n', f'name = "Live"\nlicence = "CC BY 4.0"\n{entries}# {secret}\n')
     live.edit("[tracks.main]", f"{table}[tracks.main]")
@@ -58,7 +65,6 @@ def decided(folder: Path, secret: str = "", table: str = "", entries: str = "") 
     live.run(END)
     live.reveal(END)
     live.rendered(END)
-    return live
 
 
 def archived(live: Committed, target: Path) -> Path:

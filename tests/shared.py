@@ -1,12 +1,13 @@
-"""Statistics that tests derive again and again, kept in a folder of all workers of a run; and the SQL of
-statements, kept by each worker.
+"""What tests derive again and again, kept in a folder of all workers of a run: statistics, and challenges that tests
+copy; and the SQL of statements, kept by each worker.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import wraps
 from hashlib import sha256
@@ -50,9 +51,27 @@ class Shared:
         return self._known[key]
 
 
+_templates: list[Path] = []
+"""The folder for folders that are built once, during a run of the tests."""
+
+
+def build_once(folder: Path, *key: object, build: Callable[[Path], object]) -> None:
+    """Make a folder that no other folder of this key differs from: the first worker builds it, and all copy it."""
+    if not _templates:
+        build(folder)
+        return
+    template = _templates[-1] / key_of(*key)
+    if not template.exists():
+        part = template.with_suffix(f".{os.getpid()}-{get_ident()}")
+        build(part)
+        with suppress(OSError):  # another worker was faster
+            part.rename(template)
+    shutil.copytree(template, folder, symlinks=True, dirs_exist_ok=True)
+
+
 @contextmanager
 def sharing(folder: Path) -> Iterator[None]:
-    """Compute each statistic of a board and each analysis of a track once.
+    """Compute each statistic of a board and each analysis of a track once, and build each template once.
 
     The keys have all arguments, also the scores of each query, so that a wrong key of the cache in a database is found
     as it is without sharing.
@@ -79,7 +98,9 @@ def sharing(folder: Path) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(statistics, "_computed", computed)
         patch.setattr(organising_boards, "_computed_analysis", analysed)
+        _templates.append(folder)
         yield
+        _templates.pop()
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def trec_eval(
     from scorer.board.reports.scores import TrecEvalOutput
     from scorer.lists.formats.trec import last_tag
     from scorer.measures import registry
-    from scorer.measures.trec_eval import printed_measures
+    from scorer.measures.names import printed_measures
     from scorer.scoring.evaluation import score_source
     from scorer.scoring.outcomes import Rules
 

@@ -6,6 +6,7 @@ import gzip
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib import import_module
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
@@ -100,24 +101,22 @@ def convert(
     if source_format is not None:
         _named("source_format", source_format)
     where = shown(target) if isinstance(target, str | os.PathLike) else "the target"
-    written_format = _target_format(target, target_format)
+    form = _target_format(target, target_format)
+    content, listed_is_relevant = _content(source, source_format, kind, ties, _kind_of(target))
     try:
-        content = converted(
-            source,
-            written_format,
-            kind=kind,
-            likely=_kind_of(target),
-            source_format=source_format,
-            ties=ties,
-            best_of=best_of,
-        )
+        if isinstance(content, SubmissionContent):
+            content = content.best_of(best_of) if best_of else content
+            written = form.format.write_submission(content, form.options)
+        else:
+            _check_relevance(content, form, listed_is_relevant=listed_is_relevant)
+            written = form.format.write_solution(content, form.options)
     except UnwritableError as error:
         raise ScorerError(f"{printable(where)}: {error}") from error
     if not isinstance(target, str | os.PathLike):
-        target.write(content)
+        target.write(written)
         return
     try:
-        Path(target).write_bytes(compressed(content, os.fspath(target)))
+        Path(target).write_bytes(compressed(written, os.fspath(target)))
     except OSError as error:
         raise ScorerError(f"{printable(where)}: cannot be written: {error.strerror or error}") from error
 
@@ -146,20 +145,12 @@ def _target_format(target: object, name: str | None) -> DetectedFormat:
     return detected
 
 
-def converted(
-    source: _Source,
-    target: DetectedFormat,
-    *,
-    kind: FileKind | None = None,
-    likely: FileKind | None = None,
-    source_format: str | None = None,
-    ties: TieRule | None = None,
-    best_of: str | None = None,
-) -> bytes:
-    """Return the source's content in the target's format; the same content gives the same bytes.
+def _content(
+    source: _Source, source_format: str | None, kind: FileKind | None, ties: TieRule | None, likely: FileKind | None
+) -> tuple[SolutionContent | SubmissionContent, bool]:
+    """Return the source's content, and whether listed items of any grade are relevant in it.
 
-    The parameters are those of `convert`, which is for files, and `likely`, the kind of a source that can be both.
-    Raises FileError where the source cannot be read, UnwritableError where the target cannot hold the content, and
+    `likely` is the kind of a source that can be both. Raises FileError where the source cannot be read, and
     ConversionError where the kind is not given and the source can be either.
     """
     where = shown(source) if isinstance(source, str | os.PathLike) else "the source"
@@ -175,12 +166,7 @@ def converted(
         # The kind with fewer findings is more likely what the source is meant to be.
         meant = min(read, key=lambda kind: read[kind][1].count)
         raise (SolutionError if meant == "solution" else SubmissionError)(where, read[meant][1])
-    content = valid[likely] if likely in valid else next(iter(valid.values()))
-    if isinstance(content, SubmissionContent):
-        content = content.best_of(best_of) if best_of else content
-        return target.format.write_submission(content, target.options)
-    _check_relevance(content, target, listed_is_relevant=listed_is_relevant)
-    return target.format.write_solution(content, target.options)
+    return valid[likely] if likely in valid else next(iter(valid.values())), listed_is_relevant
 
 
 Batches = Callable[[FileKind, Findings], Sequence[Any]]
@@ -258,15 +244,9 @@ def _suffix(path: str) -> str:
     return suffixes[-1] if suffixes else ""
 
 
-def _xz(content: bytes) -> bytes:
-    import lzma  # noqa: PLC0415 (few files need it)
-
-    return lzma.compress(content)
-
-
 COMPRESSIONS: Mapping[str, Callable[[bytes], bytes]] = {
     ".gz": partial(gzip.compress, mtime=0),  # a time in the header would change the bytes of the same content
-    ".xz": _xz,
+    ".xz": lambda content: bytes(import_module("lzma").compress(content)),
     ".zst": lambda content: bytes(pa.Codec("zstd").compress(content, asbytes=True)),
 }
 """By suffix."""

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, BinaryIO, Literal, Protocol, cast
+from typing import BinaryIO, Literal, Protocol
 
 from scorer.errors import Findings, Problem
 from scorer.files import is_regular
@@ -30,7 +29,6 @@ from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
     SAMPLE_BYTES,
-    SAMPLE_LINES,
     Batch,
     Block,
     Digest,
@@ -48,7 +46,6 @@ from scorer.lists.reading.blocks import (
     sample,
 )
 from scorer.lists.reading.tables import AmbiguousError
-from scorer.options import Role
 from scorer.wording import printable, quoted, shortened, texts_of
 
 
@@ -122,6 +119,10 @@ class DetectedFormat:
     def is_vlnet(self) -> bool:
         """Whether each query has one row only, and every item that a solution lists is relevant, with any grade."""
         return self.format is vlnet
+
+    def is_solution(self, head: Block) -> bool:
+        """Whether a file that begins with `head` can be a solution and no submission; no for LETOR's format."""
+        return self.format is not letor and _is_read(self.graded, head) and not _is_read(self.ranked, head)
 
     @property
     def has_predicted_rows(self) -> bool:
@@ -370,33 +371,6 @@ def why_unreadable(path: str | os.PathLike[str], format_name: str | None, limits
     return ""
 
 
-if TYPE_CHECKING:
-    import io
-
-TAG_BYTES = 1 << 12
-"""How much of a file the search for a tag reads."""
-
-
-def roles(path: str | os.PathLike[str]) -> set[Role]:
-    """Return what a file can be, by its first block.
-
-    Nothing if it is invalid as both, if it cannot be read twice, and for LETOR's format, in which the options decide.
-    """
-    found: set[Role] = set()
-    if not is_regular(path):
-        return found
-    try:
-        with opened(path, None, "from") as (detected, head, _):
-            if detected.format is not letor:
-                if _is_read(detected.graded, head):
-                    found.add("solution")
-                if _is_read(detected.ranked, head):
-                    found.add("submission")
-    except UnreadableError:
-        pass
-    return found
-
-
 def _is_read(reader: Callable[[Block], Reader[Batch]], head: Block) -> bool:
     """Whether the first block has a row, and all of its rows are valid, or several columns may be meant."""
     findings = Findings()
@@ -420,26 +394,15 @@ def run_tag(path: str | os.PathLike[str], format_name: str | None = None) -> str
     if named is not None and named.options.get("tag", "*") != "*":
         return named.options["tag"]
     try:
-        start = _start(path)
-    except (UnreadableError, OSError, EOFError, zlib.error):
+        start = beginning(path)
+    except UnreadableError:
         return None
-    text = start.removeprefix(BYTE_ORDER_MARK).decode("utf-8", errors="replace")
-    if len(start) == TAG_BYTES:
-        text = text.rpartition("\n")[0]  # the last line may go on
-    lines = [line for line in text.split("\n") if line.strip()][:SAMPLE_LINES]
+    if len(start) == SAMPLE_BYTES:
+        start = start.rpartition(b"\n")[0]  # the last line may go on
+    lines = sample(start.removeprefix(BYTE_ORDER_MARK))
     detected = named or recognised(lines, "from")
     if detected is None or detected.format is not trec:
         return None
     rows = (line.split() for line in lines if not line.startswith("#"))
     first = next(rows, [])
     return first[trec.RUN_COLUMNS - 1].strip('"') if len(first) >= trec.RUN_COLUMNS else None
-
-
-def _start(path: str | os.PathLike[str]) -> bytes:
-    """Return the first `TAG_BYTES` of a file after decompression, without expanding more of it."""
-    parts, wanted = [], TAG_BYTES
-    with open_bytes(path) as stream:
-        while wanted and (part := cast("io.BufferedReader", stream).read1(wanted)):
-            parts.append(part)
-            wanted -= len(part)
-    return b"".join(parts)

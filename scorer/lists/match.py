@@ -22,7 +22,7 @@ from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING, Counts
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
 from scorer.lists.reading.arrow import coded, fingerprints, plain_spelling, run_starts, take, texts
 from scorer.lists.reading.blocks import Block, LimitError, Ranked
-from scorer.lists.solution import UNKNOWN, Solution, codes, is_excluded, report_repeated
+from scorer.lists.solution import UNKNOWN, Solution, codes, first_rows, is_excluded, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Tied, ranges
 from scorer.options import Missing, Ties
 from scorer.wording import counted, quoted
@@ -190,21 +190,26 @@ def match(
         seen.add(part)
         if seen.lists > limits.queries:
             raise LimitError(limits, "queries", f"the file has {seen.lists:,} lists or more")
-    problems.extend(seen.problems)
-    lengths = np.concatenate([np.zeros(0, dtype=np.int64), *seen.lengths])
+    short, found_notes = Findings(), Findings()
+    for part in seen.parts:
+        problems.extend(part.problems)
+        found_notes.extend(part.notes)
+        short.extend(part.short)
+    lengths = np.concatenate([np.zeros(0, dtype=np.int64), *(part.length for part in seen.parts)])
     if lengths.size:
         check_queries(solution, seen.answered, missing, problems, notes, seen.unknown)
     elif not problems:
         (problems if needs_lists else notes).add(0, "the file has no rows")
-    if seen.excluded:  # in all lists, so that the number shows nothing about the queries of the solution
-        notes.note(0, "excluded", count=seen.excluded)
-    check_lengths(lengths, list_length, seen.short, notes)
+    if removed := sum(part.excluded for part in seen.parts):
+        # In all lists, so that the number shows nothing about the queries of the solution.
+        notes.note(0, "excluded", count=removed)
+    check_lengths(lengths, list_length, short, notes)
     retrieved = seen.length if list_length is None else np.minimum(seen.length, list_length)
     items = int(retrieved.sum())
     possible = int(np.minimum(retrieved, solution.judged).sum())
     in_solution = seen.members.in_solution(items, possible) if len(solution.ideal) else None
     few_known = check_items(seen.members, in_solution, items, possible, notes)
-    notes.extend(seen.notes)
+    notes.extend(found_notes)
     found = seen.joined()
 
     def matched_by(rule: Ties, extremes: tuple[Matched, Matched] | None = None) -> Matched:
@@ -221,7 +226,7 @@ def match(
         answered=int(seen.answered.sum()),
         unknown=len(seen.unknown),
         items=items,
-        repeated=seen.repeated,
+        repeated=sum(part.repeated for part in seen.parts),
         overlong=0 if list_length is None else int((seen.length > list_length).sum()),
         in_solution=in_solution,
         few_known=few_known,
@@ -260,16 +265,9 @@ class _Matches:
     """[query of the solution]"""
     members: Membership
     unknown: set[str] = field(default_factory=set)
-    lengths: list[Ints] = field(default_factory=list)
-    """The lengths of all lists, those of unknown queries included."""
+    parts: list[_Part] = field(default_factory=list)
     lists: int = 0
     """How many lists there are, those of unknown queries included."""
-    found: list[FoundItems] = field(default_factory=list)
-    repeated: int = 0
-    excluded: int = 0
-    problems: Findings = field(default_factory=Findings)
-    notes: Findings = field(default_factory=Findings)
-    short: Findings = field(default_factory=Findings)
 
     def add(self, part: _Part) -> None:
         """Add a part. Raises ScatteredError if an earlier part has one of its queries."""
@@ -279,27 +277,21 @@ class _Matches:
             raise ScatteredError
         self.answered[number] = True
         self.length[number] = part.length[known]
-        self.lengths.append(part.length)
         self.lists += part.length.size
         self.unknown.update(part.unknown)
-        self.found.append(part.found)
-        self.repeated += part.repeated
-        self.excluded += part.excluded
+        self.parts.append(part)
         self.members.add(part.members)
-        self.problems.extend(part.problems)
-        self.notes.extend(part.notes)
-        self.short.extend(part.short)
 
     def joined(self) -> FoundItems:
-        if len(self.found) == 1:
-            return self.found[0]
+        every = [part.found for part in self.parts]
+        if len(every) == 1:
+            return every[0]
         nothing = np.zeros(0, dtype=np.int64)
         query, rank, entry = (
-            np.concatenate([nothing, *(getattr(found, name) for found in self.found)])
-            for name in ("query", "rank", "entry")
+            np.concatenate([nothing, *(getattr(found, name) for found in every)]) for name in ("query", "rank", "entry")
         )
-        groups = [found.tied for found in self.found if found.tied is not None]
-        if self.found and not groups:
+        groups = [found.tied for found in every if found.tied is not None]
+        if every and not groups:
             return FoundItems(query, rank, entry)
         parts = [(tied.before, tied.size, *tied.with_copies) for tied in groups]
         columns = (np.concatenate([nothing, *(part[column] for part in parts)]) for column in range(4))
@@ -324,7 +316,7 @@ def _match_part(
         report_repeated(lists.query_of_row, lists.queries, lists.line, problems)
     lists.report_repeated_ranks(problems)
     number = solution.query_codes(lists.queries)
-    line = lists.line[lists.first_rows()]
+    line = lists.line[first_rows(lists.query_of_row)]
     unknown = np.flatnonzero(number == UNKNOWN)
     names: list[str] = take(lists.queries, unknown).to_pylist()
     _note_unknown(names, line[unknown], notes)
@@ -415,8 +407,6 @@ class Membership:
     """Held items that are not in the solution: their ids."""
     strangers: Findings = field(default_factory=Findings)
     """Items that are not candidates."""
-    strange: Findings = field(default_factory=Findings)
-    """As `strangers`: their ids."""
     alike: int = 0
     """Items that are not in the solution, but would be in Unicode's form NFC."""
 
@@ -442,7 +432,6 @@ class Membership:
         if solution.candidate_set is not None:
             item = _items(lists, length, every)
             stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
-            members.strange.add_each(lists.line_of(stranger), lambda at: lists.items[int(stranger[at])].as_py())
             members.strangers.note_each(
                 lists.line_of(stranger),
                 "stranger",
@@ -474,9 +463,9 @@ class Membership:
         self.judged += other.judged
         self.held_judged += other.held_judged
         self.held += other.held
+        other.held.clear()  # items that were looked up need no memory any more
         self.strangers.extend(other.strangers)
         self.alike += other.alike
-        self.strange.extend(other.strange)
         if sum(len(ids) for ids, _ in self.held) > MAX_HELD:
             self._look_up()
 
@@ -652,7 +641,8 @@ def check_items(members: Membership, in_solution: int | None, items: int, possib
         count, shown = members.strangers.count, members.strangers.shown[:_EXAMPLES]
         total = Problem(0, "strangers", {"variant": "one" if count == 1 else "several", "count": count, "items": items})
         if count == items and members.solution.candidates is not None:
-            facts = difference(_texts(members.strange), members.solution.candidates.to_pylist())
+            ids = [str(problem.facts["item"]) for problem in members.strangers]
+            facts = difference(ids, members.solution.candidates.to_pylist())
             total = Problem(0, SCORES_NOTHING, {"items": items, **facts})
         notes.extend(Findings([total, *shown], 1 + len(shown)))
     return few_known

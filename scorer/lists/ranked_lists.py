@@ -5,7 +5,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, compress, pairwise
+from itertools import chain, compress
 from typing import Any
 
 import numpy as np
@@ -93,12 +93,6 @@ class RankedLists:
     @property
     def length(self) -> Ints:
         return np.diff(self.start)
-
-    def first_rows(self) -> Ints:
-        """[list]: the row in which its query appears first."""
-        first = np.full(len(self.queries), self.query_of_row.size, dtype=np.int64)
-        np.minimum.at(first, self.query_of_row, np.arange(self.query_of_row.size))
-        return first
 
     def line_of(self, item: Ints) -> Ints:
         """The line numbers of these items."""
@@ -267,9 +261,6 @@ class Order:
 BY_GRADE: tuple[Ties, ...] = ("expected", "best", "worst")
 """The rules for ties that need the tie groups, but neither the ids nor the lines of the items."""
 
-_AT_ONCE = 1 << 17
-"""The least number of items that are looked up together."""
-
 ABSENT = -1
 
 
@@ -328,15 +319,9 @@ def _by_fingerprint(
     list_of_entry = known[which]
     keys = _keys(lists, np.repeat(np.arange(lists.length.size), lists.length), fingerprints(lists.items)[lists.order])
     wanted = _keys(lists, list_of_entry, solution.ids.fingerprints[entry])
-    found: list[Ints] = []
-    for first, last in _stretches(lists):
-        begin = int(lists.start[first])
-        of_stretch = slice(*np.searchsorted(list_of_entry, (first, last)))
-        index = indices_of(wanted[of_stretch], keys[begin : lists.start[last]])
-        if index is None:
-            return None
-        found.append(np.where(index == ABSENT, ABSENT, begin + index))
-    position = np.concatenate([np.zeros(0, dtype=np.int64), *found])
+    position = indices_of(wanted, keys)
+    if position is None:
+        return None
     is_found = np.flatnonzero(position != ABSENT)
     entry, position = entry[is_found], position[is_found]
     item = lists.order[position]
@@ -352,13 +337,6 @@ def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) ->
     """The integers of `_by_fingerprint`."""
     bits = np.uint64(max(1, len(lists.queries).bit_length()))
     return (of_list.astype(np.uint64) << (np.uint64(64) - bits)) | (fingerprint >> bits)
-
-
-def _stretches(lists: RankedLists) -> Iterator[tuple[int, int]]:
-    """The first list of each stretch of lists, and that of the next: small tables fit the processor's cache."""
-    edges = np.arange(0, lists.order.size, _AT_ONCE)
-    first = distinct(np.searchsorted(lists.start, edges)).tolist()
-    yield from pairwise([*first, lists.length.size])
 
 
 def indices_of(wanted: NDArray[np.uint64], keys: NDArray[np.uint64]) -> Ints | None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scorer.errors import ContentError, Findings, SolutionError
 from scorer.files import shown
 from scorer.limits import OWN_FILES, Limits
-from scorer.lists.detection import opened, roles
+from scorer.lists.detection import opened
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import (
     booleans,
@@ -348,7 +348,7 @@ def excluded_pairs(listed: _Listed, limits: Limits = OWN_FILES) -> ExcludedPairs
     with findings_about(name, SolutionError) as findings:
         if isinstance(listed, str | os.PathLike):
             with opened(listed, None, "exclude", limits=limits) as (detected, head, content):
-                read = detected.graded(head) if roles(listed) == {"solution"} else detected.ranked(head)
+                read = detected.graded(head) if detected.is_solution(head) else detected.ranked(head)
                 batches = [read(block, findings) for block in content]
         else:
             if isinstance(listed, Mapping):
@@ -645,10 +645,14 @@ def read_ids(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> pa.Str
     return coded(parts)[1]
 
 
+def first_rows(row_code: Ints) -> Ints:
+    """[query]: its first row; queries are numbered in the order of these."""
+    return np.flatnonzero(np.diff(np.maximum.accumulate(row_code), prepend=-1))
+
+
 def report_repeated(row_code: Ints, queries: pa.StringArray, line: Ints, findings: Findings) -> None:
     """Report every row whose query has an earlier row."""
-    first = np.full(len(queries), line.size, dtype=np.int64)
-    np.minimum.at(first, row_code, np.arange(line.size))
+    first = first_rows(row_code)
     again = np.flatnonzero(first[row_code] < np.arange(line.size))
     findings.add_each(
         line[again],

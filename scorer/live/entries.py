@@ -59,7 +59,7 @@ from scorer.wording import printable_name
 class Entries:
     """The entries of a track."""
 
-    now: Now
+    phases: Phases
     all: tuple[Entry, ...]
     """In the order of the record."""
     quota: UsedQuota
@@ -84,11 +84,12 @@ class Entries:
 
 
 def entries(now: Now) -> Entries:
-    """The entries of a track by the rules in force, without scores; computed once. Raises StoreError."""
-    if "entries" not in now.derived:
-        now.derived["entries"] = _entries(now, TrackInForce.of(now.rules), ())
-    kept: Entries = now.derived["entries"]
-    return kept
+    """The entries of a track by the rules in force, without scores; computed once for a state. Raises StoreError."""
+    return now.view.kept(
+        ("entries", now.declared.name),
+        (now.view.revision, now.rules, now.basis, now.phases),
+        lambda: _entries(now, TrackInForce.of(now.rules), ()),
+    )
 
 
 def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
@@ -178,7 +179,7 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
     )
     certain = tuple(claim for claim in claims if within.get(claim.index, True) is not False)
     to_score = tuple(state for state in stored if state.present and within.get(state.index, True))
-    return Entries(now, submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
+    return Entries(now.phases, submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
 
 
 def _with_decimals(now: Now, track: TrackInForce, stored: Iterable[SubmissionState]) -> TrackInForce:

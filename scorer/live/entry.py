@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from operator import attrgetter
 from typing import Any, Literal, cast
 
 from scorer.errors import MOST_SHOWN, Problem, SolutionError
@@ -339,16 +341,19 @@ def arrival(submission: Submission, source: str = FOLDER, delivery: str | None =
     return body if delivery is None else {**body, "delivery": delivery}
 
 
-def submissions(events: Iterable[Event]) -> dict[Key, SubmissionState]:
+def submissions(
+    events: Iterable[Event], earlier: Mapping[Key, SubmissionState] | None = None, announcement: datetime | None = None
+) -> dict[Key, SubmissionState]:
     """The submissions of one track in the order of their arrivals, given the events of the track in order.
+
+    `earlier` has those of the events before, and `announcement` is when phases were announced first among them.
 
     Events about submissions whose arrival is not among the given events are ignored.
 
     Names that schema 1 and 2 escaped are taken to be those that were escaped, which are more likely than names with
     escape sequences; see also `as_recorded`.
     """
-    states: dict[Key, SubmissionState] = {}
-    announcement: datetime | None = None
+    states = dict(earlier or {})
     for event in events:
         body = event.body
         if isinstance(body, ArrivalBody):
@@ -375,12 +380,15 @@ def key_of_body(states: Mapping[Key, SubmissionState], body: FileBody) -> Key:
 
 
 def recorded(view: Snapshot, track: str) -> Mapping[Key, SubmissionState]:
-    """The submissions of a track as of a snapshot, as `submissions` returns them; folded once."""
-    key = ("submissions", track)
-    if key not in view.derived:
-        view.derived[key] = submissions(view.events(track))
-    states: Mapping[Key, SubmissionState] = view.derived[key]
-    return states
+    """The submissions of a track as of a snapshot, as `submissions` returns them; each event is folded once."""
+
+    def folded(count: int, earlier: Mapping[Key, SubmissionState] | None) -> Mapping[Key, SubmissionState]:
+        events = view.events(track)
+        start = bisect_right(events, count, key=attrgetter("index"))
+        announced = (event.at for event in events[:start] if event.kind == "phases" and event.at is not None)
+        return submissions(events[start:], earlier, next(announced, None))
+
+    return view.folded(("submissions", track), folded)
 
 
 def _arrived(event: Event, body: ArrivalBody) -> SubmissionState:

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
-from scorer.settings.rules import Phase, share, share_text, zone_text
+from scorer.settings.rules import Phase, split_of, zone_text
 from scorer.settings.tables import OWN, Moment, Overall, Viewer
 from scorer.settings.tracks import Track
 from scorer.store.events import CommitmentBody, Event, RecordedBasis, bodies
@@ -43,7 +43,8 @@ def sentences(about: str, *names: str, **values: object) -> tuple[str, ...]:
 class TrackInForce(Track):
     """A track by the rules in force, with what its board shows of the scores at a moment."""
 
-    not_keys: ClassVar[frozenset[str]] = Track.not_keys | {"deciding_phase", "auto_decimals", "viewer", "hidden"}
+    never_recorded: ClassVar = Track.never_recorded | {"deciding_phase", "auto_decimals", "viewer", "hidden"}
+    not_keys: ClassVar[frozenset[str]] = Track.not_keys | never_recorded
 
     deciding_phase: Phase | None = None
     """The phase that decides what the board shows of its scores; None: the board shows the scores of the stage."""
@@ -184,6 +185,23 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
     )
 
 
+def recorded_settings(track: Track, excluded: str | None = None) -> dict[str, Any]:
+    """All settings of a track in the form in which they are recorded, of which rules are committed to.
+
+    Of the key of a split it has the SHA-256, as of the list of excluded items, which is `excluded`.
+    """
+    recorded = track.recorded()
+    if track.phases:
+        recorded["stage"] = None
+    if limits := track.limits.on_content:
+        recorded["limits"] = limits
+    if track.exclude is not None and excluded is not None:
+        recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
+    if split := split_of(track):
+        recorded["split"]["key_sha256"] = split.key_sha256
+    return recorded
+
+
 def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
     """The rules among recorded settings as plain values, without the split, which is published separately."""
     return {name: rule_of(settings, name) for name in RULES if name in settings and name != "split"}
@@ -192,15 +210,8 @@ def rules_of_settings(settings: Mapping[str, object]) -> dict[str, object]:
 def committed_content(basis: RecordedBasis, phases: object) -> dict[str, Any]:
     """What a commitment says about a track with this basis and these phases."""
     settings = basis.settings or {}
-    if split := settings.get("split"):
-        split = {"preliminary": share_text(share(split["preliminary"])), "key_sha256": split["key_sha256"]}
-    return {
-        "solution": basis.solution,
-        "items": basis.items,
-        "rules": rules_of_settings(settings),
-        "phases": phases,
-        "split": split,
-    }
+    rules, split = rules_of_settings(settings), rule_of(settings, "split")
+    return {"solution": basis.solution, "items": basis.items, "rules": rules, "phases": phases, "split": split}
 
 
 def is_committed(events: Sequence[Event], track: str) -> bool:
@@ -216,19 +227,15 @@ def with_rules(track: Track, recorded: RecordedBasis) -> Track:
     """
     values = {name: getattr(track, name) for name in Track.model_fields}
     stored = recorded.settings or {}
-    # Recorded settings have these only where they are not the defaults.
-    defaults = {"trusted_times": False, "exclude": None, "unjudged": "nonrelevant", "overall": None}
-    defaults |= {"rows": "team", "rows_per_team": None, "visibility": None}
+    optional = {name: field.default for name, field in Track.model_fields.items() if not field.is_required()}
+    defaults = {name: optional[name] for name in optional.keys() & ({*RULES} - Track.always_recorded)}
     rules = {**defaults, **{name: stored[name] for name in RULES if name in stored}}
     if track.split is not None and isinstance(split := rules.get("split"), dict):
         rules["split"] = {**split, "key_file": track.split.key_file}  # where the key is, is no rule
     if isinstance(exclude := rules["exclude"], dict):
         rules["exclude"] = track.exclude if track.exclude not in (None, SELF) else exclude["file"]
-    settings = values | rules
-    if settings["entry"] != "picks":
-        del settings["picks"]  # it has no effect then, and may not be set
     try:
-        return Track.model_validate(settings)
+        return Track.model_validate(values | rules)
     except ValidationError as error:
         key = ".".join(map(str, ("tracks", track.name, *error.errors()[0]["loc"])))
         raise ChallengeError(

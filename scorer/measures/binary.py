@@ -94,10 +94,6 @@ def recall(matched: Matched, k: int | None, *, denominator: Capped = "R", rel: R
     return ratio(matched.relevant_found(rel, k), divisor, wanted > 0)
 
 
-def _success(measure: Measure) -> Measure | None:
-    return None if measure.cutoff is None else success.measure(measure.cutoff)
-
-
 @kind(name="Hits", bounded=False)
 def hits(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The number of relevant items in the first k ranks, or anywhere in the list."""
@@ -280,14 +276,12 @@ _SAME_REACH = (0.0, 0.1, 0.2, 0.4, 0.5, 0.6, 0.8, 0.9, 1.0)
 """Levels at which reach=up and reach=exact agree for every R; at 0.3 and 0.7, floating-point products are too low."""
 
 
-def _reached_up(measure: Measure) -> Measure | None:
-    return None if measure.cutoff in _SAME_REACH else measure.changed(reach="up")
-
-
 @kind(
     name="IPrec",
     aliases={"iprec_at_recall": {"reach": "nearest"}},
-    unlike=(Unlike("ir_measures", "reach", _reached_up),),
+    unlike=(
+        Unlike("ir_measures", "reach", lambda own: None if own.cutoff in _SAME_REACH else own.changed(reach="up")),
+    ),
     closed_form=False,
 )
 def interpolated_precision(
@@ -318,7 +312,11 @@ def _highest_precision(matched: Matched, recall: float, reach: Reach, rel: Thres
     return highest
 
 
-@kind(name="Accuracy", unlike=(Unlike("BEIR", "rel", _success),), closed_form=False)
+@kind(
+    name="Accuracy",
+    unlike=(Unlike("BEIR", "rel", lambda own: None if own.cutoff is None else success.measure(own.cutoff)),),
+    closed_form=False,
+)
 def accuracy(matched: Matched, k: int | None, *, rel: Relevant = "positive") -> Floats:
     """The probability that a relevant item of the list is ranked before an item that is not relevant."""
     hits = matched.found.relevant(rel).top(k)

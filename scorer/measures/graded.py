@@ -78,7 +78,9 @@ def relevance_curves(matched: Matched, whisker: Whisker = "observed") -> Relevan
     zero, one = np.zeros_like(highest), np.ones_like(highest)
     position = np.column_stack([zero, median / highest, upper / highest, one])
     height = np.column_stack([zero, zero, 1 - outlying, one])
-    _join(position, height)
+    for point in (2, 1, 0):  # points at the same position get the height of the last of them, which is the highest
+        same = position[:, point] == position[:, point + 1]
+        height[same, point] = height[same, point + 1]
     return RelevanceCurves(position, height, _slopes(position, height), highest, curve)
 
 
@@ -99,13 +101,6 @@ def _median_and_fence(grade: Floats, items: Floats) -> tuple[Floats, Floats]:
     with np.errstate(over="ignore"):  # an infinite fence exceeds all grades, as the exact one does
         fence = at(hinge) + 1.5 * (at(hinge) - at(items + 1 - hinge))
     return at((items + 1) / 2), fence
-
-
-def _join(position: Floats, height: Floats) -> None:
-    """Give points at the same position the height of the last of them, which is the highest."""
-    for point in (2, 1, 0):
-        same = position[:, point] == position[:, point + 1]
-        height[same, point] = height[same, point + 1]
 
 
 def _slopes(position: Floats, height: Floats) -> Floats:

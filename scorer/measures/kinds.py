@@ -259,7 +259,8 @@ class Measure:
     @property
     def threshold(self) -> Threshold:
         """What makes an item relevant to the measure; for a combination, the highest threshold of its measures."""
-        level = max((part.threshold for _, part in self.kind.terms), key=_level, default=self.settings.get("rel"))
+        levels: list[object] = [part.threshold for _, part in self.kind.terms] or [self.settings.get("rel")]
+        level = max(levels, key=lambda level: level if isinstance(level, float) else 0.0)
         return level if isinstance(level, float) else "positive"
 
     def at_threshold(self, rel: float | None) -> Measure:
@@ -331,10 +332,6 @@ class Measure:
             return name + parameters
         cutoffs = self.cutoff if isinstance(self.cutoff, tuple) else (self.cutoff,)
         return f"{name}{parameters}@{','.join(map(repr, cutoffs))}"
-
-
-def _level(threshold: Threshold) -> float:
-    return threshold if isinstance(threshold, float) else 0.0
 
 
 def _sum_of(terms: Iterable[tuple[float, str]], times: str = "*", plus: str = "+") -> str:

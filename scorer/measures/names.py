@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
-from scorer.errors import MeasureError
+from scorer.errors import MeasureError, ScorerError
 from scorer.measures.kinds import AMBIGUOUS, Kind, Measure, combination
-from scorer.measures.matched import ParameterValue, decimal
-from scorer.measures.trec_eval import TREC_LEFT_OUT
+from scorer.measures.matched import LARGEST_CUTOFF, ParameterValue, decimal
+from scorer.measures.trec_eval import DEFAULT_GROUP, GROUPS, TREC_EVAL, TREC_LEFT_OUT, TrecMeasure
 from scorer.wording import closest, quoted
 
 _PARTS = re.compile(
@@ -490,3 +491,171 @@ def _numbers(text: str) -> tuple[float, ...]:
             raise MeasureError(f"cut-off {quoted(written)} is listed twice in {quoted(text)}")
         numbers.append(number)
     return tuple(numbers)
+
+
+# The names of trec_eval
+
+
+class TrecParametersError(ScorerError):
+    """The parameters of a measure of trec_eval are wrong, or not possible here."""
+
+
+class Printed(NamedTuple):
+    """A value that trec_eval prints: a measure with the name that it has there, or a text."""
+
+    name: str
+    measure: Measure | None
+    """None for a text: the run's tag, or the grades of the first items."""
+    length: int = 0
+    """The number of items whose grades are a text."""
+
+
+def printed_measures(
+    requested: Sequence[str], registry: Registry, *, collection: float = 0, level: float = 1
+) -> list[Printed]:
+    """Return the values that trec_eval prints for its names of measures, in its order; without names, `DEFAULT_GROUP`.
+
+    The names are as the option -m has them: ``map``, ``P.5,10``, ``ndcg.1=3.5,2=9``, ``all_trec``. The first parameters
+    of a measure count, as in trec_eval. `collection` is the number of its documents, for utility; `level` is the lowest
+    grade that counts as relevant. Raises MeasureError where a name is not one of trec_eval's, or `scorer` does not
+    compute the measure; and TrecParametersError where its parameters are wrong.
+    """
+    names: set[str] = set()
+    written: dict[str, str] = {}
+    for text in requested or (DEFAULT_GROUP,):
+        name, dot, parameters = text.partition(".")
+        if dot and not parameters:
+            raise MeasureError(f"{quoted(text)} has nothing after the dot; write {name}, or its parameters")
+        if name in TREC_LEFT_OUT:
+            raise MeasureError(f"{name} of trec_eval is not computed: it {TREC_LEFT_OUT[name]}")
+        if name not in GROUPS and name not in _BY_NAME:
+            raise _not_in_trec_eval(name, registry)
+        if dot and (name in GROUPS or _BY_NAME[name].takes == "nothing"):
+            raise MeasureError(f"{quoted(text)}: {name} takes no parameters{_INSTEAD.get(name, '')}")
+        names.update(GROUPS.get(name, (name,)))
+        if dot:
+            written.setdefault(name, parameters)
+    return [
+        value
+        for measure in TREC_EVAL
+        if measure.name in names
+        for value in _trec_values(measure, written.get(measure.name), registry, collection, level)
+    ]
+
+
+_BY_NAME = {measure.name: measure for measure in TREC_EVAL}
+
+_INSTEAD = {
+    "map": ", and trec_eval ignores them; for a cut-off write map_cut.10",
+    "11pt_avg": " here; for other levels of recall write iprec_at_recall.0.2,0.5,0.8, and average its lines",
+    **dict.fromkeys(GROUPS, ", and trec_eval ignores them; name a measure of the group, as in P.10"),
+}
+
+
+def _not_in_trec_eval(name: str, registry: Registry) -> MeasureError:
+    close = closest(name, [*GROUPS, *_BY_NAME], 3)
+    hint = f"; the closest names are {', '.join(close)}" if close else ""
+    try:
+        kind = registry.kind(name)
+    except MeasureError:
+        pass
+    else:
+        hint += f"; {kind.name} is a name of scorer, which `scorer evaluate -m {name}` reads"
+    return MeasureError(f"trec_eval 10 has no measure {quoted(name)}{hint}")
+
+
+def _trec_values(
+    measure: TrecMeasure, written: str | None, registry: Registry, collection: float, level: float
+) -> Iterator[Printed]:
+    """Yield the values of a measure, with the parameters as written after the dot; None without any."""
+    try:
+        if measure.takes in ("depths", "levels"):
+            for cutoff in _trec_cutoffs(measure, written):
+                name = measure.template.format(int(cutoff) if measure.takes == "depths" else cutoff)
+                yield Printed(name, _trec_measure(measure, registry, cutoff, measure.parameters, level))
+            return
+        name = measure.name if written is None else f"{measure.name}_{written}"
+        if not measure.ours:
+            length = _trec_numbers(measure, written)[0] if measure.takes == "numbers" else 0
+            yield Printed(name, None, int(max(length, 0)))
+            return
+        parameters: dict[str, float | str | Mapping[float, float]] = dict(measure.parameters)
+        if measure.takes == "numbers":
+            parameters |= zip(measure.named, _trec_numbers(measure, written), strict=True)
+        elif measure.takes == "pairs" and written is not None:
+            parameters = _trec_pairs(measure, written)
+        if measure.name == "utility":
+            parameters["items"] = collection
+        yield Printed(name, _trec_measure(measure, registry, None, parameters, level))
+    except MeasureError as error:
+        text = measure.name if written is None else f"{measure.name}.{written}"
+        raise TrecParametersError(f"{quoted(text)}: {error}") from None
+
+
+def _trec_measure(
+    measure: TrecMeasure,
+    registry: Registry,
+    cutoff: float | None,
+    parameters: Mapping[str, float | str | Mapping[float, float]],
+    level: float,
+) -> Measure:
+    kind = registry.kind(measure.ours)
+    # The default of a threshold is any grade above 0, which is the same for whole grades.
+    return kind.measure(cutoff, parameters).at_threshold(None if level == 1 else level)
+
+
+def _trec_cutoffs(measure: TrecMeasure, written: str | None) -> list[float]:
+    """The cut-offs in ascending order."""
+    if written is None:
+        return list(measure.default)
+    numbers = [decimal(number) for number in written.split(",")]
+    whole = measure.takes == "depths"
+    if not all(
+        math.isfinite(number) and (not whole or (number == int(number) and 1 <= number <= LARGEST_CUTOFF))
+        for number in numbers
+    ):
+        kind = "whole numbers above 0" if whole else "numbers"
+        raise MeasureError(
+            f"expected {kind} between commas, as in {measure.name}.{measure.default[0]:g},{measure.default[1]:g}"
+        )
+    if len(set(numbers)) < len(numbers):
+        raise MeasureError("a cut-off is listed twice; list each once")
+    return sorted(numbers)
+
+
+def _trec_numbers(measure: TrecMeasure, written: str | None) -> tuple[float, ...]:
+    if written is None:
+        return measure.default
+    numbers = tuple(map(decimal, written.split(",")))
+    if len(numbers) != len(measure.default) or not all(map(math.isfinite, numbers)):
+        example = ",".join(f"{number:g}" for number in measure.default)
+        count = len(measure.default)
+        raise MeasureError(
+            f"expected {'a number' if count == 1 else f'{count} numbers'}, as in {measure.name}.{example}"
+        )
+    return numbers
+
+
+def _trec_pairs(measure: TrecMeasure, written: str) -> dict[str, float | str | Mapping[float, float]]:
+    """Return pairs such as ``p=0.8`` or ``1=3.5,2=9`` as our parameters."""
+    pairs: dict[str, float] = {}
+    for pair in written.split(","):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        number = decimal(value)
+        is_level = name.isascii() and name.isdigit()
+        if not equals or not math.isfinite(number) or name in pairs or not (is_level or name in measure.named):
+            example = "p=0.8" if "p" in measure.named else "1=3.5,2=9"
+            raise MeasureError(f"expected parameters as in {measure.name}.{example}; found {quoted(pair)}")
+        if is_level and "gain" not in measure.named:
+            raise MeasureError(
+                f"{measure.name} takes no gains here: trec_eval normalises them with uninitialised numbers"
+            )
+        if number < 0 or (is_level and int(name) == 0 and number):
+            raise MeasureError(f"found {quoted(pair)}; level 0 has gain 0, and no gain is negative, in scorer")
+        pairs[name] = number
+    if "gain" in measure.named:
+        gains = {float(name): gain for name, gain in pairs.items()}
+        if len(gains) < len(pairs):
+            raise MeasureError("a level has two gains")
+        return {"gain": gains}
+    return dict(pairs)

@@ -75,10 +75,6 @@ def rank_biased_precision(
     return ratio(sums, 1, matched.relevant_items(rel) > 0)
 
 
-def _gdeval_err(measure: Measure) -> Measure | None:
-    return None if measure.cutoff is None else measure.changed(highest=4)
-
-
 @kind(name="RBPresidual", aliases={"rbp_resid": {}}, closed_form_when_cut=False)
 def rank_biased_residual(matched: Matched, *, p: _Persistence = 0.9) -> Floats:
     """How much RBP could grow if every unjudged item had the highest gain, in the list and after its end."""
@@ -88,7 +84,11 @@ def rank_biased_residual(matched: Matched, *, p: _Persistence = 0.9) -> Floats:
     return np.where(matched.count(judged) < matched.retrieved, residual, 0)
 
 
-@kind(name="ERR", unlike=(Unlike("ir_measures", "highest", _gdeval_err),), closed_form=False)
+@kind(
+    name="ERR",
+    unlike=(Unlike("ir_measures", "highest", lambda own: None if own.cutoff is None else own.changed(highest=4)),),
+    closed_form=False,
+)
 def expected_reciprocal_rank(matched: Matched, k: int | None, *, highest: Highest = "solution") -> Floats:
     """The expected reciprocal of the rank at which a user stops who is more likely to stop at better items."""
     return ratio(_stops(matched, matched.found.top(k), highest, "exp"), 1, best_grades(matched) > 0)
@@ -157,14 +157,10 @@ def extrapolated_overlap(query: Ints, ranks: tuple[Ints, Ints], lengths: tuple[I
 Depth = Annotated[float | Literal["list"], About(least=1, most=1e6)]
 
 
-def _as_long_as_the_lists(measure: Measure) -> Measure:
-    return measure.changed(depth="list")
-
-
 @kind(
     name="Compat",
     aliases={"Compatibility": {}},
-    unlike=(Unlike("ir_measures", "depth", _as_long_as_the_lists, is_refused=False),),
+    unlike=(Unlike("ir_measures", "depth", lambda own: own.changed(depth="list"), is_refused=False),),
     closed_form=False,
 )
 def compatibility(

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorer.board.reports.leaderboard import misdated_lines
-from scorer.errors import ChallengeError, FileError
+from scorer.errors import ChallengeError, ExecutorError, FileError
 from scorer.files.writing import is_readable_by_others, replace_content
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Followed
@@ -34,14 +34,14 @@ from scorer.organising.run import Work, carry_out, hint, plan, present_entries, 
 from scorer.organising.scan import Arrivals
 from scorer.organising.teams import import_teams
 from scorer.organising.watch import LOOK_EVERY, ArrivalLoop, Loop, RunLoop
-from scorer.scoring.executors import GoOn, always, executor_named
+from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed, Rejected
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.database import ReplacedError
 from scorer.store.events import Failure, Submission
 from scorer.store.store import Store
-from scorer.wording import printable, printable_name
+from scorer.wording import printable, printable_name, quoted
 
 if TYPE_CHECKING:
     from scorer.scoring.executors.base import Executor, FileOutcome
@@ -72,8 +72,21 @@ class RunOptions:
         return replace(challenge.limits, seconds=math.ceil(self.time_limit))
 
     def executor_named(self) -> Executor | None:
-        """The executor with the requested name. Raises ExecutorError if it is unknown."""
-        return None if self.executor is None else executor_named(self.executor)
+        """The executor with the requested name; None for none. Raises ExecutorError if it is unknown."""
+        if self.executor is None:
+            return None
+        from scorer.scoring.executors.base import Processes, Serial  # noqa: PLC0415 (Arrow is slow to load)
+        from scorer.scoring.executors.dask import Dask  # noqa: PLC0415
+
+        kind, _, detail = self.executor.partition(":")
+        if kind == "serial" and not detail:
+            return Serial()
+        if kind == "processes" and (not detail or (detail.isascii() and detail.isdigit() and int(detail) > 0)):
+            return Processes(int(detail) if detail else os.cpu_count() or 1)
+        if kind == "dask" and detail:
+            return Dask(detail)
+        expected = "serial, processes, processes:N or dask:ADDRESS"
+        raise ExecutorError(f"unknown executor {quoted(self.executor)}; expected {expected}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,13 +30,12 @@ from scorer.live.entries import entries
 from scorer.live.entry import rounded
 from scorer.live.names import as_public
 from scorer.live.now import Now, published_log
-from scorer.live.rules import TrackInForce
+from scorer.live.rules import TrackInForce, recorded_settings
 from scorer.live.timeline import timeline
 from scorer.measures import Measure
 from scorer.options import Split
 from scorer.organising.phases import check_preliminary
 from scorer.organising.restore import check_published
-from scorer.organising.rules import settings
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.scoring.analysis.compare import need_mean
 from scorer.scoring.analysis.kept import Task, TaskWords, number_of
@@ -114,7 +113,7 @@ def _parts(now: Now, phase: Phase) -> list[object]:
     events = view.events()
     parts: list[object] = [
         *("past board", code_digest(), view.identity, track.name, view.hides_names),
-        *(phase.recorded(), [stated.recorded() for stated in track.phases], dict(settings(track))),
+        *(phase.recorded(), [stated.recorded() for stated in track.phases], recorded_settings(track)),
         [event.index for event in events],
         *([sorted(track.hidden)] if track.hidden else []),
     ]

@@ -13,7 +13,7 @@ from scorer.files import Location, digest, is_regular
 from scorer.limits import OWN_FILES, Limits
 from scorer.live.entries import Entries, entries
 from scorer.live.now import Now, with_naming
-from scorer.live.rules import TrackInForce, changed_names, list_digest, rule_of, with_rules
+from scorer.live.rules import changed_names, list_digest, recorded_settings, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_gains
 from scorer.settings.rules import split_of
@@ -78,7 +78,7 @@ class RuleSet:
 
     @cached_property
     def settings(self) -> Mapping[str, object]:
-        return settings(self.track, self.excluded_digest)
+        return recorded_settings(self.track, self.excluded_digest)
 
     def read_solution(self, limits: Limits = OWN_FILES) -> Solution:
         """The solution, with the candidate items and the excluded ones, from files within these limits.
@@ -157,29 +157,6 @@ class RuleSet:
 
 ABOUT_FILES = frozenset({"description", "solution", "queries", "items", "submissions"})
 """Recorded settings that say where something is, or are texts: they decide nothing."""
-
-NO_RULES = ("phases", "statistics", "ignore", "file_names", "slices", "slices_public", "judged_bounds")
-
-
-def settings(track: Track, excluded: str | None = None) -> Mapping[str, object]:
-    """All settings of a track, as they are recorded: of the key of a split, its SHA-256, as of the list of excluded
-    items, which is `excluded`; without the phases, and without what changes no score: the choice of statistics, the
-    slices, bounds for unjudged items, the files to ignore, and the names of files, which arrivals have.
-    """
-    recorded = track.model_dump(mode="json", exclude={*TrackInForce.not_keys, *NO_RULES})
-    if track.phases:
-        recorded["stage"] = None
-    # So that they are those of earlier versions: without keys that have no effect.
-    unused = {"picks": track.entry != "picks", "rows_per_team": track.rows == "team"}
-    recorded = {key: value for key, value in recorded.items() if not unused.get(key)}
-    recorded |= {} if track.publish_submissions else {"publish_submissions": False}
-    recorded |= {"limits": limits} if (limits := track.limits.on_content) else {}
-    for key, table in (("overall", track.overall), ("visibility", track.visibility)):
-        recorded |= {} if table is None else {key: table.recorded()}
-    if track.exclude is not None and excluded is not None:
-        recorded["exclude"] = {"file": track.exclude, "sha256": excluded}
-    split = split_of(track)
-    return recorded if split is None else {**recorded, "split": {**recorded["split"], "key_sha256": split.key_sha256}}
 
 
 def differing_settings(rules: RuleSet, recorded: RecordedBasis) -> list[str]:

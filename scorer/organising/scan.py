@@ -278,7 +278,7 @@ class Before:
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
-        return stays(submission, self.entries.now.phases, self.entries.track, self.now)
+        return stays(submission, self.entries.phases, self.entries.track, self.now)
 
 
 def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:

@@ -190,7 +190,7 @@ class AlignedRuns:
             of_list, ids, run_score = of_list[by_list], take(ids, by_list), run_score[by_list]
         item, items = coded([ids])
         number = (of_list // runs) * max(len(items), 1) + item
-        order = stable_order(number)
+        order = np.argsort(number, kind="stable")
         new_candidate = _starts(number[order])
         run = of_list % runs
         again = ~new_candidate & ~_starts(run[order])
@@ -281,19 +281,6 @@ def by_id_within_ties(tied: Bools, order: Ints, ids: pa.StringArray, number: Int
     return result
 
 
-def stable_order(number: Ints) -> Ints:
-    """The order that sorts numbers from 0, equal ones as they are.
-
-    Sorting a number and its position as one integer is faster than a stable sort.
-    """
-    bits = max(1, int(number.size).bit_length())
-    if int(number.max(initial=0)).bit_length() + bits > 63:
-        return np.argsort(number, kind="stable")
-    packed = number << bits | np.arange(number.size)
-    packed.sort()
-    return packed & ((1 << bits) - 1)
-
-
 def _starts(values: Ints) -> Bools:
     """Which values differ from the one before."""
     return np.append(True, values[1:] != values[:-1])[: values.size]
@@ -349,17 +336,13 @@ def for_each_part(
         try:
             collect(_side_by_side(runs, pool))
         except ScatteredError:
-            _check_second_pass(runs)
+            for run in runs:
+                if not run.can_be_read_again:
+                    found = "its queries are not in the order of those of the other runs, which needs a second pass"
+                    problem = Problem.of_form(0, f"{found}; save the run as a file")
+                    raise SubmissionError(run.name, Findings([problem], 1)) from None
             results.clear()
             collect(_by_partitions(runs, pool))
-
-
-def _check_second_pass(runs: Sequence[Run]) -> None:
-    """Raise SubmissionError for a run that cannot be read twice."""
-    found = "its queries are not in the order of those of the other runs, which needs a second pass"
-    for run in runs:
-        if not run.can_be_read_again:
-            raise SubmissionError(run.name, Findings([Problem.of_form(0, f"{found}; save the run as a file")], 1))
 
 
 class _Reader:

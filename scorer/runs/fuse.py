@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from functools import partial
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar, cast, overload
+from typing import Any, BinaryIO, TypeVar, overload
 
 import numpy as np
 import pyarrow as pa
@@ -158,22 +159,12 @@ def _packed(file: Path, suffix: str) -> Path:
     return packed
 
 
-def _gzip(raw: BinaryIO) -> BinaryIO:
+_COMPRESSIONS: Mapping[str, Callable[[BinaryIO], Any]] = {
     # A time or a name in the header would change the bytes of the same content.
-    return cast(BinaryIO, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0))
-
-
-def _xz(raw: BinaryIO) -> BinaryIO:
-    import lzma  # noqa: PLC0415 (few files need it)
-
-    return cast(BinaryIO, lzma.LZMAFile(raw, "wb"))
-
-
-def _zstd(raw: BinaryIO) -> BinaryIO:
-    return cast(BinaryIO, pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd"))
-
-
-_COMPRESSIONS: Mapping[str, Callable[[BinaryIO], BinaryIO]] = {".gz": _gzip, ".xz": _xz, ".zst": _zstd}
+    ".gz": lambda raw: gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0),
+    ".xz": lambda raw: import_module("lzma").LZMAFile(raw, "wb"),
+    ".zst": lambda raw: pa.CompressedOutputStream(pa.PythonFile(raw, mode="w"), "zstd"),
+}
 
 
 def trec_lines(lists: FusedLists) -> Iterator[memoryview]:

@@ -21,7 +21,7 @@ from scorer.measures.kinds import Measure, kind
 from scorer.measures.matched import About, Bools, Floats, Ints, ratio
 from scorer.measures.names import Registry
 from scorer.measures.user_models import extrapolated_overlap
-from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of, stable_order
+from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
 from scorer.wording import counted, html_table, quoted
 
 if TYPE_CHECKING:
@@ -109,7 +109,7 @@ def _places(query: Ints, rank: Ints) -> tuple[Ints, Ints]:
 
     Both are [item]: queries ascend, and the items of a query have different ranks.
     """
-    order = stable_order(query * (rank.max(initial=0) + 1) + rank)
+    order = np.argsort(query * (rank.max(initial=0) + 1) + rank, kind="stable")
     place = np.empty_like(order)
     place[order] = np.arange(order.size)
     return order, place - np.searchsorted(query, query)

@@ -425,12 +425,12 @@ class Evaluation(Tabular, Mapping[str, float]):
         return ["measure", *heads], rows, _caption(self)
 
 
-class Evaluations(Tabular, Mapping[str, Evaluation]):
+class Evaluations(Tabular, dict[str, Evaluation]):
     """The scores of several submissions by the same measures: a mapping from the name of each to its `Evaluation`."""
 
-    def __init__(self, evaluations: Mapping[str, Evaluation]) -> None:
-        self._evaluations = dict(evaluations)
-        self._first = next(iter(self._evaluations.values()))
+    @property
+    def _first(self) -> Evaluation:
+        return next(iter(self.values()))
 
     @property
     def queries(self) -> int:
@@ -481,15 +481,6 @@ class Evaluations(Tabular, Mapping[str, Evaluation]):
         for name, frame in frames.items():
             frame.insert(0, "submission", name)
         return pd.concat(frames.values(), ignore_index=True)
-
-    def __getitem__(self, name: str) -> Evaluation:
-        return self._evaluations[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._evaluations)
-
-    def __len__(self) -> int:
-        return len(self._evaluations)
 
     def __repr__(self) -> str:
         means = {name: dict(evaluation) for name, evaluation in self.items()}

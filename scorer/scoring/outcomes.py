@@ -17,14 +17,15 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scorer.errors import ContentError, Findings
+from scorer.errors import ContentError, Findings, system_failure
+from scorer.limits import Limits
 from scorer.lists import EQUAL_SCORES, READ_AS, Counts
 from scorer.measures import Aggregation, Measure
 from scorer.measures.gain import SUM_ROUNDING
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Subtopics, Tied, ranges
 from scorer.measures.names import in_version_1_0
 from scorer.options import SELF, Missing, NothingRelevant, Split, Ties, Unjudged
-from scorer.wording import quoted
+from scorer.wording import QUOTED, printable, quoted
 
 if TYPE_CHECKING:
     from scorer.lists.solution import Solution
@@ -479,6 +480,7 @@ class Rejected:
     """The limits that the file exceeds, by name, and their values. With another value, it is tried again."""
 
 
+NEEDS_MEMORY = "it needs more memory than is available"
 CHANGED = "it changed while it was read, or could not be read completely"
 """Why a submission failed whose bytes do not have the digest that they had before."""
 
@@ -501,3 +503,19 @@ class Failed:
 
 
 Outcome = Scored | Rejected | Failed
+
+
+def too_slow(limits: Limits) -> Failed:
+    """The outcome of a file that took longer than the limit."""
+    return Failed(f"it took longer than {limits.seconds:g} seconds", "time")
+
+
+def unexpected(error: Exception) -> Failed:
+    """The outcome of a file that reveals a bug, or a system that fails: neither keeps the others from being scored."""
+    failure = system_failure(error)
+    if isinstance(failure, MemoryError):
+        return Failed(NEEDS_MEMORY, "memory")
+    text = printable(str(failure or error))[:QUOTED]
+    if isinstance(failure or error, OSError | ImportError):
+        return Failed(f"the system failed while it was scored: {text}")
+    return Failed(f"scorer failed on it ({type(error).__name__}: {text}); `scorer evaluate` shows where", "lost")

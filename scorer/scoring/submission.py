@@ -33,7 +33,7 @@ from scorer.lists.reading.arrow import coded
 from scorer.lists.reading.blocks import InaccessibleError, LimitError, Ranked, UnreadableError, is_large
 from scorer.lists.solution import Excluded, Solution
 from scorer.measures.matched import Floats, Matched
-from scorer.scoring.outcomes import CHANGED, Failed, Outcome, Rejected, Rules, Scored
+from scorer.scoring.outcomes import CHANGED, NEEDS_MEMORY, Failed, Outcome, Rejected, Rules, Scored
 from scorer.wording import quoted
 
 Parted = Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
@@ -41,8 +41,6 @@ Parted = Callable[[Iterable[Ranked]], Iterable[Sequence[Ranked]]]
 
 PASSAGES, FIRST = ("#", "%p", "::"), 1_000
 """The marks between a document and the number of its passage, and the items in which they are sought."""
-
-NEEDS_MEMORY = "it needs more memory than is available"
 
 
 class ChangedError(Exception):

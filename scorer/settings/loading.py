@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
@@ -293,6 +293,8 @@ DECISIONS: tuple[Decision, ...] = ("merged_into", "disqualified", "withdrawn")
 class TeamSettings(SettingsTable):
     """The table of a team in teams.toml."""
 
+    never_recorded: ClassVar = frozenset({"reason"})
+
     name: Name | None = Field(None, description=_A_NAME)
     affiliation: Line | None = Field(None, description=_A_TEXT)
     links: tuple[Url, ...] = Field(
@@ -304,11 +306,6 @@ class TeamSettings(SettingsTable):
     disqualified: Line | None = Field(None, description=_A_REASON)
     withdrawn: Line | None = Field(None, description=_A_REASON)
     reason: Line | None = Field(None, description=f"why the last decision was taken, {_A_TEXT}")
-
-    def recorded(self) -> dict[str, Any]:
-        """What is recorded: the keys that are set, without the reason, which is part of the event."""
-        values = self.model_dump(mode="json", exclude_none=True, exclude={"reason"})
-        return {key: value for key, value in values.items() if value != []}
 
 
 def read_teams(root: Path) -> Mapping[str, TeamSettings]:

@@ -54,28 +54,40 @@ class SettingsTable(BaseModel):
     not_keys: ClassVar[frozenset[str]] = frozenset()
     """Fields that do not come from a key of the table."""
     always_recorded: ClassVar[frozenset[str]] = frozenset()
-    """Fields that are written with their defaults, as before; each other one only where it differs. Empty: all are."""
+    """Fields that version 1 of the recorded form has with their defaults; each other one only where it differs."""
+    never_recorded: ClassVar[frozenset[str]] = frozenset()
+    """Fields that no score depends on, or that other events or other parts of this form have."""
+    only_with: ClassVar[Mapping[str, tuple[str, str]]] = {}
+    """By field: another one, and the value of it without which the field has no effect and is not recorded."""
     checks: ClassVar[Mapping[str, Callable[[Any, Mapping[str, Any]], object]]] = {}
     """By field: what is wrong with its value, if anything is, given the values of the fields before it."""
 
     @field_validator("*")
     @classmethod
     def _checked(cls, value: Any, validated: ValidationInfo) -> Any:
-        check = cls.checks.get(validated.field_name or "")
-        if check is not None and (wrong := check(value, validated.data)):
+        name, known = validated.field_name or "", validated.data
+        check = cls.checks.get(name)
+        if check is not None and (wrong := check(value, known)):
             raise ValueError(wrong)
+        key, needed = cls.only_with.get(name, ("", ""))
+        if known.get(key, needed) != needed and value != cls.model_fields[name].default:
+            raise ValueError(f'has no effect with {key} = "{known[key]}"')
         return value
 
     @model_serializer(mode="wrap")
-    def _recorded(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        """The values, so that a new optional key changes nothing that is recorded or committed."""
-        values: dict[str, Any] = write(self)
-        always, fields = self.always_recorded, type(self).model_fields
+    def _without_defaults(self, write: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """The values, so that a new optional key changes nothing that is recorded, committed or published."""
+        fields, always = type(self).model_fields, self.always_recorded | self.only_with.keys()
+        idle = {name for name, (key, needed) in self.only_with.items() if getattr(self, key) != needed}
         return {
             name: value
-            for name, value in values.items()
-            if not always or name in always or getattr(self, name) != fields[name].default
+            for name, value in write(self).items()
+            if name not in idle and (name in always or getattr(self, name) != fields[name].default)
         }
+
+    def recorded(self) -> dict[str, Any]:
+        """The values in the form in which they are recorded and committed to."""
+        return self.model_dump(mode="json", exclude={*self.never_recorded})
 
     @classmethod
     def keys(cls) -> list[str]:
@@ -227,7 +239,7 @@ Share = Annotated[Decimal, BeforeValidator(share), PlainSerializer(share_text, w
 class KeySplit(SettingsTable):
     """The table `split` of a track."""
 
-    always_recorded: ClassVar = frozenset({"preliminary", "key_file", "key_sha256"})
+    always_recorded: ClassVar = frozenset({"key_file", "key_sha256"})
 
     preliminary: Share = Field(description="a number between 0 and 1, as in 0.2")
     key_file: PathText = Field(KEY_FILE, description="the path of a file")
@@ -493,6 +505,8 @@ Step = Annotated[Decimal, BeforeValidator(_step), PlainSerializer(share_text, wh
 class Phase(SettingsTable):
     """A phase of a track. Its entries are received in [start, end + grace)."""
 
+    always_recorded: ClassVar = frozenset({"grace", "freeze", "shows"})
+
     name: str = Field(description="a-z, 0-9 and -, at most 60 characters, not beginning with -", max_length=60)
     start: _Time = Field(description=_TIME)
     end: _Time = Field(description=_TIME)
@@ -532,17 +546,13 @@ class Phase(SettingsTable):
         """When the board stops; None without a freeze."""
         return self.end - self.freeze if self.freeze else None
 
-    def recorded(self) -> dict[str, Any]:
-        """The phase as plain values for the record: times in UTC, durations in seconds, no floats."""
-        return self.model_dump(mode="json", exclude_none=True)
-
     @classmethod
     def of_record(cls, values: dict[str, Any]) -> Phase:
-        """The phase that `recorded` returned."""
-        start, end = (datetime.fromisoformat(values[key]) for key in ("start", "end"))
-        grace, freeze = (timedelta(seconds=values[key]) for key in ("grace", "freeze"))
-        step = {"ladder_step": values.get("ladder_step")}
-        return cls(name=values["name"], start=start, end=end, grace=grace, freeze=freeze, shows=values["shows"], **step)
+        """The phase that `recorded` returned, with times in UTC and durations in seconds."""
+        times = {key: datetime.fromisoformat(values[key]) for key in ("start", "end")}
+        lengths = {key: timedelta(seconds=values[key]) for key in ("grace", "freeze")}
+        known = {key: values[key] for key in cls.model_fields if key in values}
+        return cls(**{**known, **times, **lengths, "shows": values["shows"]})
 
 
 def check_order(phases: tuple[Phase, ...]) -> None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
 from scorer.settings.rules import Filled, OneMeasureName, SettingsTable
@@ -29,6 +29,9 @@ _Weight = Annotated[
 
 class Overall(SettingsTable):
     """How several tracks are ranked as one."""
+
+    always_recorded: ClassVar = frozenset({"rule", "weights", "measure", "missing", "tie_break", "equal_ranks"})
+    """Of what is published; only the keys that are set are recorded."""
 
     tracks: tuple[Filled, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
     rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
@@ -90,6 +93,8 @@ _MOMENTS = ", ".join(f'"{moment}"' for moment in MOMENTS)
 class _Row(SettingsTable):
     """From which moment the own team sees something, and everyone."""
 
+    always_recorded: ClassVar = frozenset({"team", "everyone"})
+
     team: Moment = Field("now", description=_MOMENTS)
     everyone: Moment = Field("now", description=_MOMENTS)
 
@@ -108,13 +113,21 @@ def _of_all(row: _Row) -> _Row:
 
 _ALLOWED = f'{_MOMENTS}, or a table, as in {{team = "now", everyone = "final"}}'
 
-OwnRow = Annotated[_Row | None, BeforeValidator(lambda at: {"team": at, "everyone": at} if isinstance(at, str) else at)]
+
+def _or_text(table_of: Callable[[str], dict[str, str]]) -> tuple[BeforeValidator, PlainSerializer]:
+    """Reads a moment as the table that it means, and writes it instead of this table."""
+
+    def written(row: _Row | None) -> object:
+        values = row and row.recorded()
+        return row.everyone if row and values == {"team": "now", **table_of(row.everyone)} else values
+
+    return BeforeValidator(lambda at: table_of(at) if isinstance(at, str) else at), PlainSerializer(written)
+
+
+OwnRow = Annotated[_Row | None, *_or_text(lambda at: {"team": at, "everyone": at})]
 """A moment for all, or one for the own team and one for everyone."""
 
-PublicRow = Annotated[
-    Annotated[_Row, AfterValidator(_of_all)] | None,
-    BeforeValidator(lambda at: {"everyone": at} if isinstance(at, str) else at),
-]
+PublicRow = Annotated[Annotated[_Row, AfterValidator(_of_all)] | None, *_or_text(lambda at: {"everyone": at})]
 """A moment for everyone: the own team sees it anyway, or no part of it is of one team."""
 
 
@@ -141,14 +154,6 @@ class Visibility(SettingsTable):
         """From when a viewer sees the thing with this name; the organiser sees all now."""
         row: _Row | None = getattr(self, name)
         return "now" if row is None or viewer == "organiser" else row.team if viewer == "team" else row.everyone
-
-    def recorded(self) -> dict[str, Any]:
-        """The keys that are set, as they are recorded."""
-        rows: dict[str, _Row] = {name: row for name in self.keys() if (row := getattr(self, name)) is not None}
-        return {
-            name: row.everyone if name not in OWN or row.team == row.everyone else row.model_dump(mode="json")
-            for name, row in rows.items()
-        }
 
     def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
         """What contradicts other rows, or the tracks of the challenge, a clause for each error."""

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
 from scorer import options
 from scorer.errors import ChallengeError
@@ -289,12 +289,18 @@ class Track(SettingsTable):
     )
     always_recorded: ClassVar = frozenset(
         (
-            *("title", "description", "solution", "queries", "items", "submissions", "list_length", "cutoffs"),
-            *("primary", "measures", "decimals", "missing", "ties", "equal_ranks", "entry", "picks", "rows_per_team"),
-            *("stage", "split", "final", "baselines", "late_board", "quota", "per_query", "reveal_solution"),
-            *("solution_format", "submission_format"),
+            *("description", "queries", "items", "submissions", "cutoffs", "measures", "decimals", "missing", "ties"),
+            *("equal_ranks", "entry", "stage", "split", "final", "baselines", "late_board", "quota", "per_query"),
+            *("reveal_solution", "solution_format", "submission_format"),
         )
     )
+    never_recorded: ClassVar = frozenset(
+        (
+            *("root", "name", "metadata", "limits", "has_earlier_names", "phases", "statistics", "ignore"),
+            *("file_names", "slices", "slices_public", "judged_bounds"),
+        )
+    )
+    only_with: ClassVar = {"picks": ("entry", "picks"), "rows_per_team": ("rows", "entry")}
     checks: ClassVar = {
         "name": lambda name, _: (
             (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)
@@ -311,14 +317,6 @@ class Track(SettingsTable):
             and 'removes items that ties = "expected" leaves without a rank; choose another rule for ties'
         ),
         "judged_bounds": _bounds_wrong,
-        # Recorded settings have the default.
-        "picks": lambda picks, known: (
-            (picks != _PICKS and known.get("entry", "picks") != "picks")
-            and f'has no effect with entry = "{known["entry"]}"'
-        ),
-        "rows_per_team": lambda most, known: (
-            (most is not None and known.get("rows", "entry") != "entry") and 'has no effect with rows = "team"'
-        ),
         "baselines": lambda names, _: len(set(names)) < len(names) and "names a team twice",
         "phases": _phases_wrong,
     }
@@ -372,7 +370,7 @@ class Track(SettingsTable):
     reveal_solution: bool = Field(False, description="true or false")
     solution_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
     submission_format: FormatText | None = Field(None, description=options.FORMATS_ALLOWED)
-    overall: Overall | None = None
+    overall: Annotated[Overall | None, PlainSerializer(lambda overall: overall and overall.recorded())] = None
     """The overall ranking that the track enters; None: it enters none."""
     metadata: tuple[MetadataField, ...] = ()
     """The fields that the challenge declares for all tracks."""

@@ -39,7 +39,11 @@ def iso(moment: datetime) -> str:
 
 
 def encoded(body: Mapping[str, Any]) -> str:
-    """An object as JSON in ASCII with sorted keys and without spaces."""
+    """An object as JSON in ASCII with sorted keys and without spaces.
+
+    For ASCII and whole numbers below 2^53, these are the bytes of RFC 8785. They stay others than those for U+007F and
+    other characters, which are escaped, and for floats, which are as Python writes them: hashes depend on them.
+    """
     return json.dumps(body, sort_keys=True, ensure_ascii=True, separators=(",", ":"), default=str)
 
 

@@ -33,6 +33,7 @@ from scorer.store.log import RESOLUTION, iso
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")
+_Derived = TypeVar("_Derived")
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,41 @@ class TableRows:
     """The events that were selected before, by track."""
     derived: dict[object, Any] = field(default_factory=dict, init=False)
     """What other rooms derived from this snapshot, so that they derive it once."""
+    _kept: dict[object, tuple[object, Any]] = field(default_factory=dict)
+    """What other rooms derived from the whole record, also from earlier snapshots of the process: by its name, with
+    what it depends on."""
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether it has all events, as they are, and all outcomes."""
+        return not self.until and self.only is None and not self.hides_names
+
+    def kept(self, name: object, parts: object, derive: Callable[[], _Derived]) -> _Derived:
+        """The value with a name that was derived last, if it depended on equal parts; else what `derive` returns."""
+        if not self._is_whole:
+            return derive()
+        before, value = self._kept.get(name, (None, None))
+        if before != parts:
+            value = derive()
+            self._kept[name] = parts, value
+        derived: _Derived = value
+        return derived
+
+    def folded(self, name: object, fold: Callable[[int, _Derived | None], _Derived]) -> _Derived:
+        """The value with a name that follows from the events.
+
+        `fold` receives the number of events that an earlier value follows from, and this value: 0 and None without one.
+        """
+        if name not in self.derived:
+            events, (last, before) = self.all_events, self._kept.get(name, (None, None))
+            count = last.index if self._is_whole and isinstance(last, Event) else 0
+            if not 0 < count <= len(events) or events[count - 1] is not last:  # it is the database of another record
+                count, before = 0, None
+            self.derived[name] = before if 0 < count == len(events) else fold(count, before)
+            if self._is_whole and events:
+                self._kept[name] = events[-1], self.derived[name]
+        derived: _Derived = self.derived[name]
+        return derived
 
     def verified(self, table: Table, statement: Select[Any]) -> Iterator[Row[Any]]:
         """The rows that a statement selects as `select_rows` does, each with the checksum that it should have."""

@@ -69,6 +69,7 @@ class Store:
         self._clock = clock
         self._events: list[Event] = []
         self._outcomes: dict[str, Row[Any]] = {}
+        self._kept: dict[object, tuple[object, Any]] = {}
 
     @classmethod
     def open(
@@ -138,7 +139,14 @@ class Store:
         return self.database.retried(once)
 
     def _snapshot(self, connection: Connection) -> Snapshot:
-        return Snapshot(connection, self.database, _events=self._events, _outcomes=self._outcomes, now=self._clock())
+        return Snapshot(
+            connection,
+            self.database,
+            _events=self._events,
+            _outcomes=self._outcomes,
+            _kept=self._kept,
+            now=self._clock(),
+        )
 
     def record(self, track: str, decide: Callable[[Snapshot], Added]) -> None:
         """Append events to the record of a track, or with `EVERY_TRACK` to that of the whole challenge.

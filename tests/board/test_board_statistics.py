@@ -320,7 +320,7 @@ def test_values_that_other_code_computed_are_not_used(folder: Path, tmp_path: Pa
     """A change of any module of the package counts: statistics, curves, charts and analyses depend on most of them."""
     shutil.copytree(folder, tmp_path / "challenge")
     package = Path(scorer.__file__).parent
-    shutil.copytree(package, tmp_path / "scorer", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(package, tmp_path / "scorer")
     shutil.copytree(package.with_name("templates"), tmp_path / "templates")
     module = tmp_path / "scorer" / "wording.py"
     module.write_text(module.read_text() + "\nCHANGED = True\n")

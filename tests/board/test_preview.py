@@ -57,8 +57,8 @@ def image_of(shown: bytes) -> Image.Image:
 
 def marks_of(picture: Image.Image, colour: str) -> set[tuple[int, int]]:
     """Where the pixels of a colour are, right of the names."""
-    wanted = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)])
-    near = (abs(np.asarray(picture, dtype=int) - wanted) <= 12).all(axis=2)
+    wanted = np.array([int(colour[at : at + 2], 16) for at in (1, 3, 5)], dtype=np.int16)
+    near = (abs(np.asarray(picture, dtype=np.int16) - wanted) <= 12).all(axis=2)
     return {(x, y) for y, x in np.argwhere(near).tolist() if x > 600}
 
 

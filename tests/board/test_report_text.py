@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from html.parser import HTMLParser
-from importlib.resources import files
 from itertools import pairwise
 from pathlib import Path
 
@@ -17,9 +15,11 @@ from scorer.board.reports.report_text import Captioned, Figure, task_sections
 from scorer.board.site.report_page import CHARTS
 from scorer.scoring.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.scoring.analysis.kept import Task
+from tests.accessibility import has_axe, violations
 from tests.boards import HOSTILE
 from tests.browser import Page, chromium
 from tests.commands import Terminal, here
+from tests.pages import read
 from tests.values import CLEAR, Values, table
 
 FEW = Settings(resamples=1000)
@@ -212,22 +212,6 @@ def test_long_lists_of_names_are_cut() -> None:
 # The page
 
 
-class Elements(HTMLParser):
-    """The elements and the text of a page."""
-
-    def __init__(self, page: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.text = ""
-        self.feed(page)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.tags.append((tag, dict(attrs)))
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 @pytest.fixture(scope="module")
 def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A report whose tasks, algorithms, cases and file have hostile names."""
@@ -242,21 +226,22 @@ def hostile_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_page_of_hostile_names_is_closed(hostile_page: Path) -> None:
     """No element and no attribute comes from a name, and no address leads out of the page; ids are unique."""
-    page = Elements(hostile_page.read_text(encoding="utf-8"))
+    page = read(hostile_page.read_text(encoding="utf-8"))
+    tags = [(each.tag, each.attributes) for each in page.all()]
 
-    assert {tag for tag, _ in page.tags}.isdisjoint({"script", "img", "iframe", "object", "link", "foreignObject"})
-    assert not [name for _, attributes in page.tags for name in attributes if name.startswith("on") or name == "style"]
+    assert {tag for tag, _ in tags}.isdisjoint({"script", "img", "iframe", "object", "link", "foreignObject"})
+    assert not [name for _, attributes in tags for name in attributes if name.startswith("on") or name == "style"]
     assert "<script>alert(1)</script>" in page.text
     assert "\u202e" not in page.text
 
-    addresses = [value or "" for _, each in page.tags for name, value in each.items() if name in ("href", "src")]
+    addresses = [value or "" for _, each in tags for name, value in each.items() if name in ("href", "src")]
     assert addresses
     assert all(address.startswith("#") for address in addresses)
     assert "url(" not in page.text.replace("url(data:", "")
-    assert any("default-src 'none'" in (each.get("content") or "") for tag, each in page.tags if tag == "meta")
+    assert any("default-src 'none'" in (each.get("content") or "") for tag, each in tags if tag == "meta")
 
-    ids = [each["id"] for _, each in page.tags if "id" in each]
-    links = [(value or "").removeprefix("#") for _, each in page.tags for name, value in each.items() if name == "href"]
+    ids = [each["id"] for _, each in tags if "id" in each]
+    links = [(value or "").removeprefix("#") for _, each in tags for name, value in each.items() if name == "href"]
     assert set(links) <= set(ids)
     assert len(ids) == len(set(ids))
 
@@ -290,7 +275,7 @@ def test_numbers_of_the_page_are_those_of_the_analysis(tmp_path: Path, terminal:
 
     assert markdown.startswith("# Analysis of values.csv\n\n## Summary\n")
     assert "3 algorithms are in 3 tiers; 2 of 2 pairs of neighbours are separable." in markdown
-    assert "3 algorithms are in 3 tiers; 2 of 2 pairs of neighbours are separable." in Elements(page).text
+    assert "3 algorithms are in 3 tiers; 2 of 2 pairs of neighbours are separable." in read(page).text
     assert "| A | 1 | 1 only | high | 0.8925 |" in markdown
 
     for form, first in {"html": page, "markdown": markdown, "json": text}.items():
@@ -356,7 +341,7 @@ def test_a_preliminary_report_has_preliminary_queries_only(new_challenge: Path, 
     """It says so; final scores are not computed, and ids of queries are not shown."""
     assert terminal.run("score", new_challenge).code == 0
     document = json.loads(terminal.run("report", new_challenge, "--format", "json").out)
-    page = Elements(terminal.run("report", new_challenge, "-o", "-").out)
+    page = read(terminal.run("report", new_challenge, "-o", "-").out)
 
     assert document["tasks"][0]["cases"] == 1
     assert "This is based on the preliminary queries only." in page.text
@@ -408,12 +393,8 @@ class TestInBrowser:
         assert tab.ask("document.documentElement.scrollWidth") <= width
 
     @pytest.mark.parametrize("dark", [False, True])
+    @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
     def test_axe_finds_no_violation(self, tab: Page, hostile_page: Path, dark: bool) -> None:
         """By axe-core's rules for WCAG, best practices included."""
-        pytest.importorskip("axe_playwright_python")
         tab.open(hostile_page.as_uri(), dark=dark)
-        tab.ask((files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8") + "; 0")
-        answer = tab.send("Runtime.evaluate", expression="axe.run()", awaitPromise=True, returnByValue=True)
-
-        violations = answer["result"]["value"]["violations"]
-        assert [(each["id"], each["nodes"][0]["html"][:200]) for each in violations] == []
+        assert violations(tab) == []

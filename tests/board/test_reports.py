@@ -317,12 +317,12 @@ def test_letters_after_z_are_explained(form: str) -> None:
 def test_pairs_are_compared_in_order_with_enough_rounds() -> None:
     """Each pair once, over the queries with a score; the smallest adjusted p-value is a tenth of the level."""
     scores = np.array([[1.0, 0.5, np.nan], [0.5, 0.25, np.nan], [1.0, 0.5, np.nan]])
-    found = compare_pairs(scores, 0.05)
+    found = compare_pairs(scores, [0.75, 0.375, 0.75], 0.05)
 
     differences = [(each.first, each.second, each.difference) for each in found]
     assert differences == [(0, 1, 0.375), (0, 2, 0.0), (1, 2, -0.375)]
     assert not any(each.significant for each in found)
-    assert compare_pairs(scores[:1], 0.05) == compare_pairs(scores[:0], 0.05) == ()
+    assert compare_pairs(scores[:1], [0.75], 0.05) == compare_pairs(scores[:0], [], 0.05) == ()
     assert rounds_needed(2, 0.05) == 10_000
     assert rounds_needed(100, 0.01) == 10 * 4_950 * 100
 

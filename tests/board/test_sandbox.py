@@ -10,7 +10,7 @@ import pytest
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Challenge
-from tests.boards import board, erratum, published_log, timeline
+from tests.boards import board, board_of, erratum, published_log, timeline
 from tests.boards import challenge as settings
 from tests.commands import Terminal
 from tests.pages import pages
@@ -55,7 +55,7 @@ def test_a_template_reaches_nothing_but_its_context(challenge: Challenge, expres
     (challenge.root / OWN).write_text(f"{{{{ {expression} }}}}")
 
     with pytest.raises(ScorerError, match=r"templates/page\.html"):
-        rendered(challenge)
+        pages(challenge, [board_of(track) for track in challenge.tracks])
     assert (challenge.root / "secret.txt").read_text() == "the secret"
     assert not (challenge.root / "new.txt").exists()
 

@@ -17,7 +17,7 @@ from scorer.board.site.pages import SITE_ASSETS
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Track
-from tests.boards import ERRORS, HOSTILE, START, board, challenge, team
+from tests.boards import ERRORS, HOSTILE, START, board, board_of, challenge, scored_row, team
 from tests.browser import IN_BROWSER, Page
 from tests.colours import contrast
 from tests.commands import Terminal
@@ -138,7 +138,10 @@ def test_the_name_of_a_track_is_no_id() -> None:
     declared = challenge()
     first = declared.tracks[0]
     tracks = tuple(first.model_copy(update={"name": name, "title": name}) for name in ("main", "board", "a-1", "a"))
-    site = pages(declared.model_copy(update={"tracks": tracks}), [board(track) for track in tracks])
+    site = pages(
+        declared.model_copy(update={"tracks": tracks}),
+        [board_of(track, scored_row("solo", 0.3, 0.2, 5)) for track in tracks],
+    )
     test_ids_are_unique(site)
     test_every_link_has_a_target(site)
 

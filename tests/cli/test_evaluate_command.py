@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from scorer.cli.evaluate import DEFAULT_MEASURES_TEXT
-from scorer.lists.detection import TAG_BYTES, roles, run_tag
+from scorer.lists.detection import run_tag
+from scorer.lists.reading.blocks import SAMPLE_BYTES
 from scorer.measures import DEFAULT_MEASURES
 from tests.commands import Terminal, process
 
@@ -111,8 +112,8 @@ def test_standard_input_has_no_tag(folder: Path) -> None:
         ("q1:a,b\n", None),
         ('{"query": "q1", "item": "a", "score": 1}\n', None),
         ("2 qid:1 1:0.5 2:0.1 3:4 # d1\n", None),
-        ("q1 Q0 a 1 2 " + "t" * TAG_BYTES, None),
-        ("\n" * TAG_BYTES + "q1 Q0 a 1 2 bm25\n", None),
+        ("q1 Q0 a 1 2 " + "t" * SAMPLE_BYTES, None),
+        ("\n" * SAMPLE_BYTES + "q1 Q0 a 1 2 bm25\n", None),
         ("", None),
     ],
 )
@@ -241,18 +242,6 @@ def test_files_in_the_wrong_order_have_the_errors_of_their_lines(folder: Path, t
 
     assert answer.code == 1
     assert answer.err.startswith('low.txt:1: found "q1 Q0 x 1 2 bm25"; expected four columns')
-
-
-def test_what_a_file_can_be(more: Path) -> None:
-    """By its first rows: one of two, either, or neither. The role of a LETOR file depends on the options."""
-    letor = more / "letor.txt"
-    letor.write_text("2 qid:1 1:0.5 2:0.1 # d1\n0 qid:1 1:0.9 2:0.3 # d2\n", encoding="utf-8")
-
-    assert roles(more / "qrels.txt") == roles(more / "sol.txt") == roles(more / "grades.csv") == {"solution"}
-    assert roles(more / "low.txt") == roles(more / "sub.txt") == {"submission"}
-    assert roles(more / "scores.csv") == {"solution", "submission"}
-    assert roles(letor) == set()
-    assert roles(more / "broken.txt") == roles(more / "contest") == roles(more / "absent") == roles("-") == set()
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,8 @@ import pytest
 import scorer
 from scorer.board.reports.scores import trec_name
 from scorer.measures import TREC_SETS, parse, parse_one, registry
-from scorer.measures.trec_eval import GROUPS, TREC_EVAL, TREC_LEFT_OUT, printed_measures
+from scorer.measures.names import printed_measures
+from scorer.measures.trec_eval import GROUPS, TREC_EVAL, TREC_LEFT_OUT
 from tests.commands import Answer, Terminal, command
 from tests.paths import DOCS, REAL_DATA
 from tests.values import TREC_EVAL_10

@@ -27,12 +27,13 @@ def mixed(rows: tuple[tuple[str, ...], ...], marks: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize("iteration", ["Q0", "0"])
-def test_every_mix_of_blanks_and_tabs_is_a_run(iteration: str, tmp_path: Path) -> None:
-    """All 1,024; a tab after the query made a list of `Q0`, `d1`, `1`, `0.9`, `t`."""
+@pytest.mark.parametrize("some", [MARKS[:2], pytest.param(MARKS, marks=pytest.mark.endurance)], ids=["32", "1,024"])
+def test_every_mix_of_blanks_and_tabs_is_a_run(some: tuple[str, ...], iteration: str, tmp_path: Path) -> None:
+    """All of one mark each, or of up to two; a tab after the query made a list of `Q0`, `d1`, `1`, `0.9`, `t`."""
     path = tmp_path / "run"
     rows = tuple((query, iteration, *others) for query, _, *others in RUN)
     trec_eval = pytest.importorskip("pytrec_eval").RelevanceEvaluator(QRELS, {"recip_rank"})
-    for marks in product(MARKS, repeat=5):
+    for marks in product(some, repeat=5):
         path.write_text(text := mixed(rows, marks), encoding="utf-8")
         run: dict[str, dict[str, float]] = {}
         for query, _, item, _, score, _ in map(str.split, text.splitlines()):

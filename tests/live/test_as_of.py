@@ -6,12 +6,23 @@ import csv
 import io
 import json
 import shutil
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scorer.errors import StoreError
+from scorer.live.entries import entries
+from scorer.live.entry import recorded, submissions
+from scorer.live.now import Now
+from scorer.organising.picks import forget
+from scorer.settings.tracks import Track
+from scorer.store.events import Event
+from scorer.store.snapshot import Snapshot
+from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.live_challenges import (
     ANNOUNCED,
@@ -152,3 +163,45 @@ def test_a_state_before_the_first_scores_has_the_first_basis(over: Live) -> None
 
     assert replace(found.rows[0], entries=()).entry is not None
     assert found.queries == 10
+
+
+def test_what_a_process_keeps_is_what_a_new_one_computes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After each change; each event is folded once, and where nothing is new nothing is computed."""
+    folded: list[int] = []
+
+    def counted(events: Sequence[Event], *before: Any) -> Any:
+        folded.append(len(events))
+        return submissions(events, *before)
+
+    live = Live.of(tmp_path, FROZEN, TWO, settings=SETTINGS)
+    live.run(ANNOUNCED)
+    changes = (
+        (START, lambda: [live.put(f"a/{number}", lists(number, 1), START) for number in range(1, 4)]),
+        (START + DAY, lambda: live.path("a/2").unlink()),
+        (START + 2 * DAY, lambda: live.put("b/1", lists(5, 1), START + 2 * DAY)),
+        (
+            START + 3 * DAY,
+            lambda: live.do(live.now, lambda challenge, store: forget(challenge, store, "main/b/1", "a test")),
+        ),
+        (SECOND_START, lambda: live.put("a/1", lists(4, 4), SECOND_START)),
+        (SECOND_END, lambda: None),
+    )
+    with Store.open(live.challenge.database_address, clock=lambda: live.now) as kept:
+        for at, change in changes:
+            change()
+            live.run(at)
+            states = [store.read(partial(_state, track=live.track)) for store in (kept, live.store(at))]
+            assert states[0] == states[1]
+            monkeypatch.setattr("scorer.live.entry.submissions", counted)
+            assert kept.read(partial(_state, track=live.track)) == states[0]
+            assert folded == []
+            monkeypatch.undo()
+        with Store.open(live.challenge.database_address, clock=lambda: live.now) as other:
+            events = other.read(lambda view: len(view.all_events))
+            assert other.read(lambda view: _state(view.as_of(events - 1), live.track)) != states[0]
+            assert other.read(partial(_state, track=live.track)) == states[0]
+
+
+def _state(view: Snapshot, track: Track) -> tuple[object, ...]:
+    listed = entries(Now.of(view, track))
+    return dict(recorded(view, track.name)), listed.all, listed.to_score, listed.quota

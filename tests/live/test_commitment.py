@@ -24,6 +24,7 @@ from tests.committed import COMMITTED, KEY, LISTS, Committed
 from tests.databases import rows
 from tests.live_challenges import BEFORE, CORRECTED, PHASES, SOLUTION, day, stop_clock
 from tests.pages import read
+from tests.strategies import some
 
 HOUR = timedelta(hours=1)
 
@@ -515,16 +516,15 @@ COMMANDS = {"commit": (["commit"], COMMITTED, 3), "reveal": (["reveal", "--chall
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 @pytest.mark.parametrize(
     ("name", "write", "when"),
-    [
-        ("commit", 2, "before"),
+    some(
+        [
+            (*step, when)
+            for step in (("commit", 1), ("commit", 2), ("commit", 3), ("reveal", 1))
+            for when in ("before", "after")
+        ],
         ("commit", 3, "after"),
         ("reveal", 1, "before"),
-        pytest.param("commit", 1, "before", marks=pytest.mark.endurance),
-        pytest.param("commit", 1, "after", marks=pytest.mark.endurance),
-        pytest.param("commit", 2, "after", marks=pytest.mark.endurance),
-        pytest.param("commit", 3, "before", marks=pytest.mark.endurance),
-        pytest.param("reveal", 1, "after", marks=pytest.mark.endurance),
-    ],
+    ),
 )
 def test_a_killed_and_repeated_command_writes_the_same_log(
     name: str,

@@ -35,7 +35,7 @@ from scorer.organising.render import (
     track_tasks,
 )
 from scorer.organising.teams import record_teams
-from scorer.scoring.executors import executor_named
+from scorer.scoring.executors.base import Serial
 from scorer.settings.rules import Phase, auto_decimals
 from scorer.store.snapshot import Cache
 from tests.live_challenges import (
@@ -337,8 +337,8 @@ def test_an_erratum_releases_all_scores_again(tmp_path: Path) -> None:
     live.write_solution(changed)
     live.now = START + 2 * HOUR
     with live.store() as store:
-        preview_erratum(live.challenge, store, live.track, executor_named("serial"))
-        _, changes = apply(live.challenge, store, live.track, "three were wrong", executor_named("serial"))
+        preview_erratum(live.challenge, store, live.track, Serial())
+        _, changes = apply(live.challenge, store, live.track, "three were wrong", Serial())
 
     assert [(each.before.score, each.after.score) for each in changes.teams] == [(0.7, 0.1)]
     assert answers(live) == {

@@ -12,22 +12,21 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import ValidationError, create_model
+from pydantic import ValidationError
 
 from scorer.board import build
 from scorer.board.statistics import ScoredRows
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
-from scorer.organising.rules import settings
+from scorer.live.rules import recorded_settings as settings
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import KeySplit, QuerySplit, Quota, make_key, read_split_key
+from scorer.settings.rules import KeySplit, QuerySplit, make_key, read_split_key
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot
@@ -35,6 +34,7 @@ from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.databases import rows, site_content, without_log
 from tests.oracles import preliminary_queries
+from tests.strategies import rest
 
 KEY, OTHER_KEY = bytes(range(32)), bytes(range(1, 33))
 HASH, OTHER_HASH = (hashlib.sha256(key).hexdigest() for key in (KEY, OTHER_KEY))
@@ -375,8 +375,8 @@ def test_qrels_have_preliminary_scores_by_a_key(split_challenge: Path, terminal:
     assert scores(split_challenge, terminal, "preliminary P@1") == expected(preliminary())
 
     edit(split_challenge, "split =", 'final = "rest"\nsplit =')
-    rest = [query for query in QUERIES if query not in preliminary()]
-    assert scores(split_challenge, terminal, "P@1") == expected(rest)
+    others = [query for query in QUERIES if query not in preliminary()]
+    assert scores(split_challenge, terminal, "P@1") == expected(others)
 
 
 def test_results_are_stored_with_the_means_of_the_split(
@@ -406,7 +406,7 @@ def test_another_key_gives_other_means(run_challenge: Path, terminal: Terminal) 
     assert rows(str(run_challenge / "scores.db"), f"SELECT count(*) FROM mean WHERE mask = '{mask}'") == [(len(HITS),)]
 
 
-@pytest.mark.parametrize("final", ["all", "rest"])
+@pytest.mark.parametrize("final", ["rest", *rest(["all"])])
 def test_cached_statistics_are_not_those_of_another_key(split_challenge: Path, terminal: Terminal, final: str) -> None:
     """The whole site is that of a new database, without the files that list events or count them."""
     edit(split_challenge, '"preliminary"', f'"final"\nfinal = "{final}"')
@@ -642,7 +642,7 @@ def reveals(content: bytes) -> list[str]:
     return [name for name, secret in secrets.items() if secret.encode() in content] + ["raw"] * (KEY in content)
 
 
-@pytest.mark.parametrize("per_query", ["hidden", "public"])
+@pytest.mark.parametrize("per_query", ["public", *rest(["hidden"])])
 @pytest.mark.parametrize("stage", ["preliminary", "final"])
 def test_no_public_byte_has_the_key_or_a_query_before_it_is_revealed(
     split_challenge: Path, terminal: Terminal, stage: str, per_query: str
@@ -684,34 +684,6 @@ def test_neither_the_database_nor_its_site_has_the_key(run_challenge: Path) -> N
     assert settings(track) != recorded.settings
     with pytest.raises(ChallengeError, match=f"SHA-256 {OTHER_HASH}; expected that with the SHA-256 {HASH}"):
         settings(again)
-
-
-def test_a_new_optional_key_changes_nothing_that_is_recorded(run_challenge: Path) -> None:
-    """Of a track, of its quota and of its split: it is recorded only where it is set."""
-    track = read_challenge(run_challenge).tracks[0]
-    key: Any = {"new_key": (int | None, None)}
-    quota, split = (create_model(of.__name__, __base__=of, **key) for of in (Quota, KeySplit))
-    tables: Any = {"quota": (quota, quota()), "split": (split | None, None)}
-    newer = create_model("Track", __base__=Track, **key, **tables)
-    recorded: dict[str, Any] = {**settings(track), "name": "main", "root": run_challenge}
-    with_key = {**recorded, "new_key": 1, "quota": {"new_key": 2}, "split": {**recorded["split"], "new_key": 3}}
-
-    assert settings(newer.model_validate(recorded, strict=False)) == settings(track)
-    changed: Any = settings(newer.model_validate(with_key, strict=False))
-    assert [changed["new_key"], changed["quota"]["new_key"], changed["split"]["new_key"]] == [1, 2, 3]
-
-
-def test_the_defaults_that_are_recorded_stay() -> None:
-    """Another default, or another key, would accuse each challenge that has committed."""
-    values = {"name": "main", "title": "Main", "solution": "s.txt", "list_length": 3, "primary": "AP"}
-    assert settings(Track.model_validate(values)) == json.loads(
-        """{"title": "Main", "description": "", "solution": "s.txt", "queries": null, "items": null,
-        "submissions": null, "list_length": 3, "cutoffs": [], "primary": "AP", "measures": [], "decimals": 4,
-        "missing": "zero", "ties": "trec", "equal_ranks": "shared", "entry": "best", "stage": null, "split": null,
-        "final": "all", "baselines": [], "late_board": false, "per_query": "hidden", "reveal_solution": false,
-        "quota": {"per_day": null, "zone": "UTC", "per_phase": null, "total": null, "rejected_per_day": null},
-        "solution_format": null, "submission_format": null}"""
-    )
 
 
 # scorer reveal

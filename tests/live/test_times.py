@@ -21,7 +21,7 @@ from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend
 from scorer.organising.run import plan
-from scorer.scoring.executors import executor_named
+from scorer.scoring.executors.base import Serial
 from tests.commands import Terminal
 from tests.live_challenges import (
     ANNOUNCED,
@@ -151,8 +151,8 @@ def test_an_erratum_puts_trusted_times_into_force(tmp_path: Path) -> None:
     assert live.states()[BY_NAME] == "misdated"
 
     with live.store(END + 3 * HOUR) as store:
-        preview_erratum(live.challenge, store, live.track, executor_named("serial"))
-        apply(live.challenge, store, live.track, "Our server writes the names.", executor_named("serial"))
+        preview_erratum(live.challenge, store, live.track, Serial())
+        apply(live.challenge, store, live.track, "Our server writes the names.", Serial())
     live.run(END + 4 * HOUR)
     assert live.states()[BY_NAME] == "scored"
 

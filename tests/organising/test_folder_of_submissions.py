@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from scorer.limits import Limits
+from scorer.live.rules import recorded_settings as settings
 from scorer.organising.files import SkippedFile, SubmissionFile, submission_files
-from scorer.organising.rules import settings
 from scorer.organising.scan import import_submissions, scan
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store

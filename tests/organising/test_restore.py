@@ -410,6 +410,7 @@ def test_the_service_accepts_nothing_until_the_restore(service: Served, tmp_path
     assert live.page("log.jsonl").startswith(published)
 
 
+@pytest.mark.endurance
 def test_a_service_in_a_process_goes_on_after_the_restore(tmp_path: Path) -> None:
     """With its loop, which renders nothing until then."""
     folder = challenge(tmp_path / "live")

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -61,15 +62,15 @@ def fewer_calls(tmp_path: Path) -> dict[str, str]:
 def test_a_challenge_runs_with_fewer_calls(tmp_path: Path, fewer_calls: dict[str, str]) -> None:
     """The board is the same; a run says once what is not limited, also if several children score."""
     boards = []
-    assert process("init", tmp_path / "all").code == 0
+    assert here("init", tmp_path / "all").code == 0
     shutil.copytree(tmp_path / "all", tmp_path / "fewer")
-    for name, environment in (("all", {}), ("fewer", fewer_calls)):
+    for name, call in (("all", here), ("fewer", partial(process, environment=fewer_calls))):
         folder = tmp_path / name
         (folder / "submissions" / "main" / "new.txt").write_bytes(b"q1:apple,pear\r\nq2:fig\r\nq3:lemon\r\nq4:pear\r\n")
-        ran = process("run", folder, "--executor", "processes", environment=environment)
+        ran = call("run", folder, "--executor", "processes")
         assert ran.code == 0, ran.err
         assert ran.err.count(UNLIMITED) == (name == "fewer"), ran.err
-        again = process("check", "-C", folder, folder / "submissions" / "main" / "new.txt", environment=environment)
+        again = call("check", "-C", folder, folder / "submissions" / "main" / "new.txt")
         assert again.code == 0, again.err
         rows = json.loads((folder / "site" / "main" / "leaderboard.json").read_bytes())["rows"]
         boards.append([{**row, "last entry": "", "changes": []} for row in rows])
@@ -108,16 +109,29 @@ def test_pages_of_teams_have_names_on_every_system() -> None:
     assert all(name == name.lower() and len(name) <= 60 for name in found)
 
 
+SEVERAL = """
+import sys
+from scorer.cli import main
+for line in sys.argv[1:]:
+    sys.argv = ["scorer", *line.split()]
+    try:
+        main()
+    except SystemExit as stop:
+        print("exit code", stop.code or 0)
+    else:
+        print("exit code", 0)
+"""
+
+
 def test_no_file_is_read_or_written_in_the_code_page_of_the_system(tmp_path: Path) -> None:
     """Python warns of each that is opened without an encoding; here the code page is ASCII."""
     environment = {"PYTHONWARNDEFAULTENCODING": "1", "PYTHONUTF8": "0", "LC_ALL": "C"}
-    folder = tmp_path / "challenge"
-    file = folder / "submissions" / "main" / "new.txt"
-    for arguments in (("init", folder), ("run", folder), ("check", "-C", folder, file), ("doctor", "-C", folder)):
-        answer = process(*arguments, environment=environment)
-        own = [line for line in answer.err.splitlines() if "EncodingWarning" in line and "/scorer/" in line]
-        assert own == []
-        file.write_text("q1:apple,pear\nq2:fig\nq3:lemon\nq4:pear,é\n", encoding="utf-8")
+    folder, file = tmp_path / "challenge", tmp_path / "new.txt"
+    file.write_text("q1:apple,pear\nq2:fig\nq3:lemon\nq4:pear,é\n", encoding="utf-8")
+    lines = [f"init {folder}", f"run {folder}", f"check -C {folder} {file}", f"doctor -C {folder}"]
+    answer = process(*lines, environment=environment, program=SEVERAL)
+    assert answer.out.count("exit code 0") == len(lines), answer
+    assert [line for line in answer.err.splitlines() if "EncodingWarning" in line and "/scorer/" in line] == []
     assert "Main track" in (folder / "site" / "main" / "index.html").read_text(encoding="utf-8")
 
 
@@ -140,11 +154,16 @@ CODE_PAGE = {"PYTHONIOENCODING": "cp1252", "PYTHONUTF8": "0"}
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("pool", "łódź.run", "--solution", "qrels.txt"),
-        ("evaluate", "qrels.txt", "łódź.run", "-m", "RR", "-q", "--format", "csv", "--names", "path"),
         ("evaluate", "qrels.txt", "łódź.run", "-m", "RR", "-q", "--format", "json", "--names", "path"),
         ("convert", "łódź.run", "-", "--to", "delimited"),
-        ("fuse", "łódź.run", "other.run"),
+        *(
+            pytest.param(arguments, marks=pytest.mark.endurance)
+            for arguments in (
+                ("evaluate", "qrels.txt", "łódź.run", "-m", "RR", "-q", "--format", "csv", "--names", "path"),
+                ("pool", "łódź.run", "--solution", "qrels.txt"),
+                ("fuse", "łódź.run", "other.run"),
+            )
+        ),
     ],
     ids=lambda arguments: arguments[0],
 )
@@ -177,9 +196,8 @@ def test_a_terminal_keeps_its_encoding(tmp_path: Path) -> None:
     assert b"caf\xe9\\u2728.run" in shown
 
 
-@pytest.mark.parametrize(("before", "after"), [(b"", b"\r\n"), (b"\xef\xbb\xbf", b"\n"), (b"\xef\xbb\xbf", b"\r\n")])
-def test_a_challenge_edited_on_windows_has_the_same_board(before: bytes, after: bytes, tmp_path: Path) -> None:
-    """Each file has lines that end as there, or begins with a mark of its encoding, also teams.toml and a page."""
+def test_a_challenge_edited_on_windows_has_the_same_board(tmp_path: Path) -> None:
+    """Each file has lines that end as there, and begins with a mark of its encoding, also teams.toml and a page."""
     boards = []
     assert here("init", tmp_path / "plain").code == 0
     (tmp_path / "plain" / "pages").mkdir()
@@ -188,8 +206,8 @@ def test_a_challenge_edited_on_windows_has_the_same_board(before: bytes, after: 
     shutil.copytree(tmp_path / "plain", tmp_path / "edited")
     for file in (tmp_path / "edited").rglob("*"):
         if file.is_file():
-            mark = before if file.suffix != ".key" else b""
-            file.write_bytes(mark + file.read_bytes().replace(b"\n", after))
+            mark = b"\xef\xbb\xbf" if file.suffix != ".key" else b""
+            file.write_bytes(mark + file.read_bytes().replace(b"\n", b"\r\n"))
     for name in ("plain", "edited"):
         ran = here("run", tmp_path / name)
         assert ran.code == 0, ran.err
@@ -283,11 +301,11 @@ def test_long_paths_and_names(tmp_path: Path) -> None:
     folder = tmp_path / ("f" * 100) / ("g" * 100) / ("h" * 50) / "challenge"
     folder.parent.mkdir(parents=True)
     assert len(str(folder)) > 260
-    assert process("init", folder).code == 0
+    assert here("init", folder).code == 0
     team = "é" * 100
     (folder / "submissions" / "main" / team).mkdir()
     (folder / "submissions" / "main" / team / f"{'r' * 240}.txt").write_text("q1:apple\n", encoding="utf-8")
-    ran = process("run", folder, "--executor", "processes")
+    ran = here("run", folder, "--executor", "processes")
     assert ran.code == 0, ran.err
     rows = json.loads((folder / "site" / "main" / "leaderboard.json").read_bytes())["rows"]
     assert team in [row["team"] for row in rows]

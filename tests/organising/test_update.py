@@ -23,6 +23,7 @@ from scorer.store.store import Store
 from tests.commands import here, process
 from tests.databases import changed
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, SECOND, Live, day
+from tests.shared import build_once
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -77,14 +78,18 @@ def from_nothing(live: Live, at: datetime, folder: Path) -> dict[str, bytes]:
 
 @pytest.fixture
 def live(tmp_path: Path) -> Live:
-    """A challenge after a run in its first phase."""
-    live = Live.graded(tmp_path / "challenge", rules=RULES)
-    (live.folder / "queries.txt").write_text("q1\nq2\nq3\nq4\n")
-    live.run(BEFORE)
-    live.put("amber/1.txt", GOOD, day(11))
-    live.put("brass/1.txt", POOR, day(11))
-    assert run(live, day(12))
-    return live
+    """A challenge after a run in its first phase, a copy of the same one for each test."""
+
+    def build(folder: Path) -> None:
+        live = Live.graded(folder, rules=RULES)
+        (live.folder / "queries.txt").write_text("q1\nq2\nq3\nq4\n")
+        live.run(BEFORE)
+        live.put("amber/1.txt", GOOD, day(11))
+        live.put("brass/1.txt", POOR, day(11))
+        assert run(live, day(12))
+
+    build_once(tmp_path / "challenge", "updated", build=build)
+    return Live(tmp_path / "challenge", day(12))
 
 
 def test_a_run_with_nothing_new_writes_nothing(live: Live) -> None:

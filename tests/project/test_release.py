@@ -161,6 +161,7 @@ def test_the_container_runs_without_rights() -> None:
     assert copied == set(named)
 
 
+@pytest.mark.ci
 def test_the_container_says_whether_the_service_answers(tmp_path: Path) -> None:
     """Its health check succeeds where the service answers, and fails where nothing listens."""
     (check,) = re.findall(r"^HEALTHCHECK .*\\\n\s+CMD (\[.*\])", stages()[-1], re.MULTILINE)

@@ -182,6 +182,7 @@ class Shell:
         )
 
 
+@pytest.mark.ci
 def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     """In order, from the installation to the tokens; the next test runs those after them."""
     install, make, serve, *others = blocks("bash")[:-3]
@@ -258,6 +259,7 @@ def copying(folder: Path) -> str:
     return f"{shlex.quote(sys.executable)} {program}"
 
 
+@pytest.mark.ci
 @pytest.mark.skipif(shutil.which("nginx") is None, reason="nginx is not installed")
 def test_a_file_handed_in_through_nginx_is_scored(tmp_path: Path) -> None:
     """On the server that the script makes: `scorer submit`, signing in, too large a file, and what the proxy hides."""

@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
+from string import Template
 
 import pytest
 
@@ -47,7 +50,14 @@ class Folder:
     kept: Mapping[str, str]
 
     def run(self, script: str) -> tuple[int, str]:
-        """Run a script in it; the first command that fails ends it. Returns the exit code and the output."""
+        """Run a script in it; the first command that fails ends it. Returns the exit code and the output.
+
+        A command of scorer runs in this process, which is faster.
+        """
+        if script.startswith("scorer "):
+            with chdir(self.path):
+                answer = here(*shlex.split(Template(script).substitute(self.kept))[1:])
+            return answer.code, answer.out + answer.err
         search = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
             ["bash", "-e", "-o", "pipefail", "-c", script],

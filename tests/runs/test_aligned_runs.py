@@ -13,7 +13,7 @@ from scorer.errors import SubmissionError
 from scorer.lists.reading import blocks as reading_bytes
 from scorer.lists.reading.arrow import take
 from scorer.runs import aligned
-from scorer.runs.aligned import AlignedRuns, Run, for_each_part, stable_order
+from scorer.runs.aligned import AlignedRuns, Run, for_each_part
 from tests.oracles_runs import ranked
 from tests.strategies import examples
 
@@ -183,13 +183,3 @@ def test_a_query_that_must_have_one_row_is_reported(tmp_path: Path) -> None:
 
     with pytest.raises(SubmissionError, match="give each query one line"):
         read([Run.of(path, format_name="vlnet"), Run.of({"1": ["5"]})])
-
-
-@given(st.lists(st.integers(0, 2**62), max_size=30))
-@examples(30)
-def test_stable_order_is_a_stable_sort(numbers: list[int]) -> None:
-    """Also of numbers that leave no room for the positions."""
-    array = np.array([*numbers, *numbers], dtype=np.int64)
-
-    assert stable_order(array).tolist() == np.argsort(array, kind="stable").tolist()
-    assert aligned.stable_order(array % 5).tolist() == np.argsort(array % 5, kind="stable").tolist()

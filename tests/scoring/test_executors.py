@@ -22,8 +22,9 @@ from scorer.files import digest
 from scorer.limits import Limits
 from scorer.lists.solution import Solution
 from scorer.measures import parse
+from scorer.organising.job import RunOptions
 from scorer.scoring import submission
-from scorer.scoring.executors import base, dask, executor_named
+from scorer.scoring.executors import base, dask
 from scorer.scoring.executors.base import Executor, FileOutcome, FileToScore, Processes, Serial
 from scorer.scoring.executors.dask import Dask
 from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
@@ -39,6 +40,13 @@ QUERIES = range(60)
 RULES = Rules((*parse("MARp@5,10"), *parse("nDCG@10")), list_length=10)
 PATIENT = Limits(seconds=60)
 """Limits that no file exceeds."""
+
+
+def executor_named(name: str) -> Executor:
+    """The executor that a run uses with this option."""
+    executor = RunOptions(name, None, *[False] * 4).executor_named()
+    assert executor is not None
+    return executor
 
 
 def write_lists(file: Path, seed: str) -> None:
@@ -156,15 +164,22 @@ def cluster_in(folder: Path, *, nanny: bool = True, sources: Sequence[Path] = (S
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a cluster whose workers are restarted when they die."""
-    with cluster_in(tmp_path_factory.mktemp("cluster")) as cluster:
+    """The address of a cluster."""
+    with cluster_in(tmp_path_factory.mktemp("cluster"), nanny=False) as cluster:
         yield cluster.address
 
 
-@pytest.fixture(params=["processes", "dask"])
+@pytest.fixture(scope="module")
+def restarting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a cluster whose workers are restarted when they die."""
+    with cluster_in(tmp_path_factory.mktemp("restarting")) as cluster:
+        yield cluster.address
+
+
+@pytest.fixture(params=["processes", pytest.param("dask", marks=pytest.mark.endurance)])
 def executor(request: pytest.FixtureRequest) -> Executor:
     """Each executor that scores files outside this process."""
-    return Processes(2) if request.param == "processes" else Dask(request.getfixturevalue("cluster"))
+    return Processes(2) if request.param == "processes" else Dask(request.getfixturevalue("restarting"))
 
 
 def results(executor: Executor, work: Work, files: list[FileToScore], limits: Limits = PATIENT) -> list[FileOutcome]:
@@ -273,7 +288,6 @@ def test_a_killed_worker_costs_one_file(executor: Executor, work: Work, pipe: Pa
     assert_only_one_failed(found, "that scored it died")
 
 
-@pytest.mark.parametrize("executor", ["processes", pytest.param("dask", marks=pytest.mark.endurance)], indirect=True)
 def test_a_worker_that_hangs_costs_one_file(executor: Executor, work: Work, pipe: Path) -> None:
     """Only that file exceeds the time limit."""
     assert_only_one_failed(

@@ -326,14 +326,13 @@ def test_the_sidecar_has_what_the_present_board_needs(folder: Path) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda stored: stored[:0],
-        lambda stored: stored[:20],
-        lambda stored: stored[:-8],
-        lambda stored: stored[:-1],
-        lambda stored: stored[:50] + bytes([stored[50] ^ 1]) + stored[51:],
-        lambda stored: b"\0" * len(stored),
+        pytest.param(lambda stored: stored[:0], id="empty"),
+        pytest.param(lambda stored: stored[:20], id="short", marks=pytest.mark.endurance),
+        pytest.param(lambda stored: stored[:-8], id="cut", marks=pytest.mark.endurance),
+        pytest.param(lambda stored: stored[:-1], id="cut within a number"),
+        pytest.param(lambda stored: stored[:50] + bytes([stored[50] ^ 1]) + stored[51:], id="another bit"),
+        pytest.param(lambda stored: b"\0" * len(stored), id="zeros", marks=pytest.mark.endurance),
     ],
-    ids=["empty", "short", "cut", "cut within a number", "another bit", "zeros"],
 )
 def test_a_damaged_sidecar_changes_nothing(
     damage: Callable[[bytes], bytes], folder: Path, with_a_new_team: dict[str, bytes]

@@ -61,11 +61,16 @@ def compared(folder: Path, *teams: str) -> dict[str, Any]:
     return document
 
 
+@pytest.fixture(scope="module")
+def every(folder: Path) -> dict[str, Any]:
+    """What it prints of all teams."""
+    return compared(folder, *TEAMS)
+
+
 def test_a_pair_has_one_p_value_and_one_interval(
-    folder: Path, board: Board, page: TaskAnalysis, report: dict[str, Any]
+    folder: Path, board: Board, page: TaskAnalysis, report: dict[str, Any], every: dict[str, Any]
 ) -> None:
     """To the last bit, whichever teams are compared with it; so the page of a team shows the same digits."""
-    every = compared(folder, *TEAMS)
     names = [row.team.name for row in board.rows]
     pairs = [pair for pair in board.pairs if BASELINE not in (names[pair.row], names[pair.other])]
 
@@ -101,11 +106,9 @@ def test_a_pair_with_a_baseline_has_one_p_value(folder: Path, board: Board) -> N
 
 
 def test_a_team_has_one_interval_and_one_range_of_ranks(
-    folder: Path, board: Board, page: TaskAnalysis, report: dict[str, Any]
+    board: Board, page: TaskAnalysis, report: dict[str, Any], every: dict[str, Any]
 ) -> None:
     """To the last bit, and the tiers are the same teams."""
-    every = compared(folder, *TEAMS)
-
     for row in board.rows:
         certainty, name = row.certainty[0], row.team.name
         assert certainty is not None

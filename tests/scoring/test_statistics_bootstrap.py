@@ -282,6 +282,7 @@ def test_an_end_allows_for_scores_that_a_sample_lacks() -> None:
 
 
 @pytest.mark.skipif(not REAL_DATA.exists(), reason=f"real data not found: {REAL_DATA} (SCORER_REAL_DATA names it)")
+@pytest.mark.endurance
 def test_intervals_of_real_runs_are_hardly_wider_than_without_that_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of AP on TREC 2003 Robust and on OHSUMED, over all queries: by at most 10 % on average."""
     robust, ohsumed = REAL_DATA / "trec2003_robust", Ohsumed.read(REAL_DATA / "ohsumed_letor")

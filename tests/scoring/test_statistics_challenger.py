@@ -1,4 +1,7 @@
-"""The statistics equal the numbers of R's challengeR, base R and boot, on challengeR's own example and on TREC runs."""
+"""The bootstrap equals that of R's challengeR and boot from the same draws.
+
+tests/board/test_report.py compares the rankings, the tests of pairs and the agreement of rules with R.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +13,18 @@ import pytest
 
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics.all_pairs import ExactSums
-from scorer.scoring.statistics.paired_tests import holm_matrix, t_test, wilcoxon_greater
 from scorer.scoring.statistics.rankings import (
     RANKING_RULES,
-    Ranking,
-    consensus,
-    footrule,
     rank_frequencies,
     rank_quantiles,
     ranks_of,
     resampled_taus,
-    tau_b,
 )
 from scorer.scoring.statistics.resampling import bca_intervals, percentile_intervals, resampled_means
 from tests import challenger
-from tests.challenger import ALGORITHMS, TASKS, drawn, listed, matrix, reference, table
+from tests.challenger import ALGORITHMS, drawn, listed, reference, table
 
 pytestmark = [challenger.needs_challenger, pytest.mark.real_data]
-
-
-@cache
-def ranking(task: str, rule: str) -> Ranking:
-    """The ranking of a task of the example."""
-    return RANKING_RULES[rule](table(task)[1])
 
 
 def counts(draws: Ints, cases: int) -> Floats:
@@ -49,44 +41,6 @@ def with_missing(value: float) -> tuple[list[str], Floats]:
     return algorithms, scores
 
 
-# Rankings
-
-
-@pytest.mark.parametrize("rule", RANKING_RULES)
-@pytest.mark.parametrize("task", TASKS)
-def test_rankings_are_those_of_challenger(task: str, rule: str) -> None:
-    """By every rule; the worst case has five means that are equal, which sums in another order would separate."""
-    expected = reference()["D1"]["rules"][challenger.RULES[rule]][task]
-
-    assert ranking(task, rule).ranks.tolist() == listed(expected["rank"], ALGORITHMS)
-    assert ranking(task, rule).values == pytest.approx(listed(expected["value"], ALGORITHMS), rel=1e-14)
-
-
-@pytest.mark.parametrize("rule", ["mean", "median"])
-def test_rankings_of_trec_runs_are_those_of_challenger(rule: str) -> None:
-    """17 runs and 100 topics."""
-    algorithms, scores = table("robust2003", "d2.csv")
-    expected = reference()["D2"]["rules"][challenger.RULES[rule]]["robust2003"]
-
-    found = RANKING_RULES[rule](scores)
-
-    assert found.ranks.tolist() == listed(expected["rank"], algorithms)
-    assert found.values == pytest.approx(listed(expected["value"], algorithms), rel=1e-14)
-
-
-@pytest.mark.parametrize("rule", RANKING_RULES)
-@pytest.mark.parametrize(("treatment", "value"), [("na_treat_0", 0.0), ("na_treat_na.rm", np.nan)])
-def test_a_missing_value_is_replaced_or_left_out_as_by_challenger(treatment: str, value: float, rule: str) -> None:
-    """NaN is left out, as with na.rm."""
-    algorithms, scores = with_missing(value)
-    expected = reference()["D1_NA"][treatment]["rules"][challenger.RULES[rule]]["c_random"]
-
-    found = RANKING_RULES[rule](scores)
-
-    assert found.ranks.tolist() == listed(expected["rank"], algorithms)
-    assert found.values == pytest.approx(listed(expected["value"], algorithms), rel=1e-14)
-
-
 def test_missing_values_rank_last_as_in_challenger() -> None:
     """One rank after the last one that a value has."""
     examples = [each for each in reference()["D1_NA"]["rankNA2_examples"] if each["ties"] == "min"]
@@ -97,74 +51,6 @@ def test_missing_values_rank_last_as_in_challenger() -> None:
     expected = reference()["D1_NA"]["no_na_treat"]["rankThenMean"]["c_random"]
     algorithms, scores = with_missing(np.nan)
     assert ranks_of(scores.T).mean(axis=0) == pytest.approx(listed(expected["value"], algorithms))
-
-
-# Tests of pairs
-
-
-@pytest.mark.parametrize(
-    ("data", "task", "file"), [*(("D1", task, "d1.csv") for task in TASKS), ("D2", "robust2003", "d2.csv")]
-)
-def test_wilcoxon_matrices_are_those_of_r(data: str, task: str, file: str) -> None:
-    """One-sided, with the normal approximation and the correction for continuity, and Holm's correction."""
-    algorithms, scores = table(task, file)
-    expected = reference()[data]["pairwise_tests"][task]["wilcoxon_one_sided"]
-
-    found = wilcoxon_greater(scores)
-
-    np.testing.assert_allclose(found, matrix(expected["p"], algorithms), rtol=1e-12)
-    adjusted = matrix(expected["p_holm_all_ordered_pairs"], algorithms)
-    np.testing.assert_allclose(holm_matrix(found, ordered=True), adjusted, rtol=1e-12)
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_t_matrices_are_those_of_r(task: str) -> None:
-    """Two-sided, and Holm's correction over unordered pairs."""
-    algorithms, scores = table(task)
-    expected = reference()["D1"]["pairwise_tests"][task]["t_test_two_sided"]
-
-    found = t_test(scores)
-
-    np.testing.assert_allclose(found, matrix(expected["p"], algorithms), rtol=1e-12)
-    adjusted = matrix(expected["p_holm_unordered_pairs"], algorithms)
-    np.testing.assert_allclose(holm_matrix(found, ordered=False), adjusted, rtol=1e-12)
-
-
-def test_pairs_with_a_missing_value_are_tested_over_the_cases_of_both() -> None:
-    """As R does with na.rm."""
-    algorithms, scores = with_missing(np.nan)
-    expected = reference()["D1_NA"]["na_treat_na.rm"]["pairwise_tests"]["c_random"]
-
-    wilcoxon = matrix(expected["wilcoxon_one_sided"]["p"], algorithms)
-    np.testing.assert_allclose(wilcoxon_greater(scores), wilcoxon, rtol=1e-12)
-    np.testing.assert_allclose(t_test(scores), matrix(expected["t_test_two_sided"]["p"], algorithms), rtol=1e-12)
-
-
-# Agreement
-
-
-@pytest.mark.parametrize("task", TASKS)
-def test_agreement_of_rules_is_that_of_challenger(task: str) -> None:
-    """Kendall's tau-b, undefined for a ranking with only ties, and Spearman's footrule."""
-    expected = reference()["D1"]["rule_agreement"][task]
-
-    for one, its in challenger.RULES.items():
-        for other, others in challenger.RULES.items():
-            ranks = ranking(task, one).ranks, ranking(task, other).ranks
-            tau = expected["kendall_tau_b"][its][others]
-            assert tau_b(*ranks) == pytest.approx(np.nan if tau is None else tau, abs=1e-14, nan_ok=True)
-            assert footrule(*ranks) == expected["spearman_footrule"][its][others]
-
-
-@pytest.mark.parametrize("rule", RANKING_RULES)
-def test_consensus_is_that_of_challenger(rule: str) -> None:
-    """The mean of the ranks of the three tasks, where equal ranks count as their mean."""
-    expected = reference()["D1"]["consensus_euclidean"][challenger.RULES[rule]]
-
-    found = consensus(np.array([ranking(task, rule).ranks for task in TASKS]))
-
-    assert found == pytest.approx(listed(expected["value"], ALGORITHMS), rel=1e-14)
-    assert ranks_of(-found).tolist() == listed(expected["rank_min_of_value"], ALGORITHMS)
 
 
 # Bootstrap, with R's own draws

@@ -91,7 +91,7 @@ OF_ALL: dict[str, Callable[[Floats], Any]] = {
     "mean_moves": lambda scores: rankings.mean_moves(
         rankings.split_means(scores, np.arange(scores.shape[1]) % 3 == 0, True, sets=9)
     ),
-    "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, 0.05),
+    "compare_pairs": lambda scores: paired_tests.compare_pairs(scores, rankings.means(scores).tolist(), 0.05),
     "magnitude": all_pairs.magnitude,
     "gain_of_choosing": resampling.gain_of_choosing,
 }

@@ -37,6 +37,7 @@ from tests.live_challenges import (
     ranking,
 )
 from tests.seeded_challenge import SETTINGS, write_challenge
+from tests.strategies import examples
 
 Grades = dict[str, dict[str, int]]
 Ranked = dict[str, dict[str, float]]
@@ -115,6 +116,7 @@ def few(grades: Grades, run: dict[str, list[str]]) -> bool:
 @pytest.mark.parametrize("reach", ["list", "any"])
 @pytest.mark.parametrize("nothing_relevant", ["skip", "zero"])
 @given(case=judged_runs())
+@examples(50)
 def test_bounds_are_those_of_all_judgements(
     reach: JudgedBounds, nothing_relevant: str, case: tuple[Grades, dict[str, list[str]]]
 ) -> None:
@@ -242,7 +244,7 @@ def only(runs: Mapping[str, Ranked], team: str, query: str, item: str) -> bool:
 
 
 @needs(ROBUST)
-@pytest.mark.parametrize("share", [0.1, 0.5])
+@pytest.mark.parametrize("share", [0.1, pytest.param(0.5, marks=pytest.mark.endurance)])
 def test_true_scores_are_within_the_bounds_where_judgements_are_hidden_at_random(
     share: float, robust: tuple[Grades, dict[str, Ranked]]
 ) -> None:
@@ -259,17 +261,18 @@ def test_true_scores_are_within_the_bounds_where_judgements_are_hidden_at_random
 
 
 @needs(ROBUST)
+@pytest.mark.parametrize("at", [0, *(pytest.param(at, marks=pytest.mark.endurance) for at in range(1, 5))])
 def test_true_scores_are_within_the_bounds_where_the_items_of_one_team_are_not_judged(
-    robust: tuple[Grades, dict[str, Ranked]],
+    at: int, robust: tuple[Grades, dict[str, Ranked]]
 ) -> None:
     """As if the team had not been pooled. All hidden items are in its list, so its own bounds are over its list."""
     truth, runs = robust
-    for team in runs:
-        known = hidden(truth, partial(only, runs, team))
-        for name, ranked in runs.items():
-            true, result = scorer.evaluate(truth, ranked, REAL), scorer.evaluate(known, ranked, REAL)
-            for measure, (lowest, highest) in result.unjudged_bounds("list" if name == team else "any").items():
-                assert lowest - 1e-12 <= true[measure] <= highest + 1e-12, measure
+    team = [*runs][at]
+    known = hidden(truth, partial(only, runs, team))
+    for name, ranked in runs.items():
+        true, result = scorer.evaluate(truth, ranked, REAL), scorer.evaluate(known, ranked, REAL)
+        for measure, (lowest, highest) in result.unjudged_bounds("list" if name == team else "any").items():
+            assert lowest - 1e-12 <= true[measure] <= highest + 1e-12, measure
 
 
 ENDS = ("if unjudged worst", "if unjudged best")

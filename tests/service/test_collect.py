@@ -25,6 +25,7 @@ from tests.commands import Answer, Terminal, command, here, process
 from tests.live_challenges import GOOD, OTHER, POOR, Live, day, stop_clock
 from tests.service.test_service_processes import KILLED_AT, WAIT, arrivals, delivered_files
 from tests.stores import NAME, Bucket, s3_bucket
+from tests.strategies import some
 
 fsspec = pytest.importorskip("fsspec", reason="fsspec is not installed")
 
@@ -424,13 +425,9 @@ STEPS = {
     "when the receipt is written": "scorer.files:FileBelow.put_next:after",
 }
 
-FEW = ("when it is recorded", "when the receipt is written")
-
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-@pytest.mark.parametrize(
-    "step", [step if step in FEW else pytest.param(step, marks=pytest.mark.endurance) for step in STEPS]
-)
+@pytest.mark.parametrize("step", some(STEPS, "when it is recorded", "when the receipt is written"))
 def test_the_next_call_completes_one_that_was_killed(inbox: Inbox, step: str) -> None:
     """The file is accepted once, and each file has an answer."""
     inbox.put("amber/one.txt")

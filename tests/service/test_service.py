@@ -404,20 +404,6 @@ class TestTokens:
         with ThreadPoolExecutor(8) as pool:
             assert sum(pool.map(redeemed, range(16))) == 1
 
-    def test_an_invitation_in_a_browser_without_javascript(self, here_served: Served) -> None:
-        invitation = issue(here_served.store, "<b>amber<b>", "invitation")
-        client = TestClient(here_served.client.app, base_url="https://testserver")
-        page = client.get("/invite")
-        assert 'method="post"' in page.text
-        assert "script-src 'self'" in page.headers["content-security-policy"]
-        form, origin = {"action": "sign-in", "key": invitation}, {"Origin": "https://testserver"}
-        answer = client.post("/submit", data=form, headers=origin)
-        assert (answer.status_code, answer.request.method) == (200, "GET")
-        assert "&lt;b&gt;amber" in answer.text
-        assert "scorer_" in answer.text
-        assert answer.headers["cache-control"] == "no-store"
-        assert "was used" in client.post("/submit", data=form, headers=origin).text
-
     def test_the_record_and_the_files_have_no_token(self, here_served: Served) -> None:
         invitation = issue(here_served.store, "brass", "invitation")
         _, token = redeem(here_served.store, invitation)

@@ -196,19 +196,7 @@ class TestKilled:
         assert here("run", folder).code == 0
         assert board(folder) == calm
 
-    def test_the_loops_end_with_a_server_that_is_killed(self, tmp_path: Path) -> None:
-        """However it ends."""
-        folder = challenge(tmp_path / "live")
-        with serving(folder) as server:
-            children = psutil.Process(server.process.pid).children(recursive=True)
-            until(lambda: psutil.Process(server.process.pid).children(recursive=True))
-            time.sleep(2)
-            children = psutil.Process(server.process.pid).children(recursive=True)
-            assert children
-            server.process.kill()
-        until(lambda: not [child for child in children if child.is_running() and child.status() != "zombie"])
-
-    def test_a_loop_that_is_killed_is_started_again(self, tmp_path: Path) -> None:
+    def test_a_loop_that_is_killed_is_started_again_and_ends_with_a_killed_server(self, tmp_path: Path) -> None:
         """What was handed in meanwhile is scored."""
         folder = challenge(tmp_path / "live")
         token, delivery = token_of(folder), str(uuid.uuid4())
@@ -220,11 +208,17 @@ class TestKilled:
             assert server.put(token, delivery, GOOD)[0] == 201
             path = f"/api/v1/tracks/main/entries/{delivery}"
             until(lambda: server.request("GET", path, token)[1]["outcome"] == "scored")
+            children = psutil.Process(server.process.pid).children(recursive=True)
+            assert children
+            server.process.kill()
+        until(lambda: not [child for child in children if child.is_running() and child.status() != "zombie"])
 
 
 def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
-    """By the loops of the service; a file that arrives in the folder is scored, too, and a bad one delays no other."""
-    folder = challenge(tmp_path / "live")
+    """By the loops of the service, of which the first run scores what came before it; a file that arrives in the folder
+    is scored, too, and a bad one delays no other.
+    """
+    folder = Live.graded(tmp_path / "live", phases="", rules='stage = "final"\n').folder
     file, receipt = tmp_path / "lists.txt", tmp_path / "receipt.txt"
     file.write_text(GOOD)
     bad = tmp_path / "bad.txt"
@@ -250,22 +244,6 @@ def test_from_a_file_to_a_score_and_a_board(tmp_path: Path) -> None:
     site = folder / "site"
     assert here("verify", "receipt", receipt, "--key", site / "receipts.pem", "--log", site / "log.jsonl").code == 0
     assert without_log(site_content(site))
-
-
-def test_a_file_that_is_handed_in_before_the_first_run_is_scored_by_it(tmp_path: Path) -> None:
-    """Nothing was scored before, so the loop of arrivals leaves it to the run."""
-    Live.graded(tmp_path / "live", phases="", rules='stage = "final"\n')
-    folder = tmp_path / "live"
-    with Store.open(folder / "scores.db") as store:
-        token = issue(store, "amber", "token")
-    delivery = str(uuid.uuid4())
-    with serving(folder) as server:
-        assert server.put(token, delivery, GOOD)[0] == 201
-        path = f"/api/v1/tracks/main/entries/{delivery}"
-        deadline = time.monotonic() + 30
-        while server.request("GET", path, token)[1]["outcome"] != "scored":
-            assert time.monotonic() < deadline
-            time.sleep(0.2)
 
 
 class TestSubmit:

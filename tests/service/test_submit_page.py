@@ -182,14 +182,19 @@ class TestSessions:
             assert "Others see you" not in Visitor(found).page()
 
     def test_an_invitation_gives_a_session_and_its_token_once(self, challenge: Served) -> None:
-        visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "amber", "invitation")
-        assert 'type="text" required autocomplete="off"' in visitor.client.get("/invite").text
+        visitor, invitation = Visitor(challenge, signs_in=False), issue(challenge.store, "<b>amber<b>", "invitation")
+        form = visitor.client.get("/invite")
+        assert 'method="post"' in form.text
+        assert 'type="text" required autocomplete="off"' in form.text
+        assert "script-src 'self'" in form.headers["content-security-policy"]
         answer = visitor.post(action="sign-in", key=invitation)
         assert (answer.status_code, visitor.address) == (303, {"show": "token"})
         for _ in range(2):
             (token,) = set(re.findall(r"scorer_[\w-]+", visitor.page(show="token")))
         assert token not in visitor.page()
         assert "Show the new token" in visitor.page()
+        assert "&lt;b&gt;amber" in visitor.page()
+        assert visitor.client.get("/submit").headers["cache-control"] == "no-store"
         assert visitor.client.get("/submit/token").text == f"{token}\n"
         assert visitor.is_signed_in()
         other = Visitor(challenge, signs_in=False)

@@ -38,6 +38,7 @@ from tests.public_archives import END, archived, decided
 from tests.second_verifier import problems
 from tests.store import schema_5
 from tests.strangers import chain, lines_of, members, rebuilt, rows
+from tests.strategies import rest
 
 ATOM = "{http://www.w3.org/2005/Atom}"
 
@@ -453,16 +454,7 @@ def test_the_event_that_is_recorded_next_has_the_next_index(earlier: Earlier) ->
         assert earlier.events()[-1].index == index
 
 
-@pytest.mark.parametrize(
-    "kind",
-    [
-        "arrival",
-        *(
-            pytest.param(kind, marks=pytest.mark.endurance)
-            for kind in ("team", "pick", "erratum", "phases", "commitment")
-        ),
-    ],
-)
+@pytest.mark.parametrize("kind", ["arrival", *rest(["team", "pick", "erratum", "phases", "commitment"])])
 def test_a_hidden_event_is_found_by_a_head(kind: str, tmp_path: Path) -> None:
     """It has the kind of one whose text may be secret, its text is dropped, and all heads are computed again."""
     live = decided(tmp_path / "live")

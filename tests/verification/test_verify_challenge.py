@@ -110,7 +110,7 @@ def test_another_file_of_the_site_is_found(site: Path, tmp_path: Path) -> None:
 
 def test_the_same_state_gives_the_same_archive_without_secrets(tmp_path: Path) -> None:
     """Challenges that differ in what nobody may see differ only in nonces and what follows from these."""
-    first, second = (decided(tmp_path / name, secret) for name, secret in (("a", "one-secret"), ("b", "two-secrets")))
+    first, second = decided(tmp_path / "a", "one-secret"), decided(tmp_path / "b")
     one, again = archived(first, tmp_path / "1.zip"), archived(first, tmp_path / "2.zip")
     other = archived(second, tmp_path / "3.zip")
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from scorer.lists.slices import Slice
     from scorer.lists.solution import Solution
     from scorer.measures import Measure
-    from scorer.measures.trec_eval import Printed
+    from scorer.measures.names import Printed
     from scorer.scoring.statistics.paired_tests import PairedComparison
 
 
@@ -195,7 +195,9 @@ def _comparisons(report: ScoreReport) -> Comparisons:
     by_query = [list(evaluation.by_query().values()) for _, evaluation in report.submissions]
     return {
         name: compare_pairs(
-            np.array([[query[name] for query in scores] for scores in by_query], dtype=np.float64), report.significance
+            np.array([[query[name] for query in scores] for scores in by_query], dtype=np.float64),
+            [evaluation[name] for _, evaluation in report.submissions],
+            report.significance,
         )
         for name, measure in report.measures.items()
         if measure.kind.aggregation == "mean"

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 from scorer.errors import Findings
 from scorer.lists.reading.blocks import ITERATION_HINT, Graded, Ranked, subtopics
@@ -73,6 +74,16 @@ class SolutionContent:
             for item, grade in items.items()
             for name, each in (self.subtopics[query, item] if self.subtopics else {"0": grade}).items()
         ]
+
+    def columns(self, form: str) -> dict[str, list[Any]]:
+        """Return a table with a row for each item, and columns for the subtopic and the flag if there are any."""
+        rows = self.rows(form)
+        held: dict[str, list[Any]] = {
+            name: [row[at] for row in rows] for at, name in enumerate(("query", "item", "grade", "subtopic"))
+        }
+        if not self.subtopics:
+            del held["subtopic"]
+        return {**held, "flag": [row[0] in self.flagged for row in rows]} if self.flagged else held
 
     def without_subtopics(self, form: str) -> None:
         """Raise UnwritableError where the solution has subtopics, for a format without them."""
@@ -170,6 +181,12 @@ class SubmissionContent:
                 for rank, (item, score) in enumerate(zip(items, scores, strict=True), 1)
             ]
         return rows
+
+    def columns(self, form: str) -> dict[str, list[Any]]:
+        """Return a table with a row for each item, with its score, or with its rank where lists have no scores."""
+        rows = self.rows(form)
+        by, place = ("rank", 3) if self.scores is None else ("score", 2)
+        return {"query": [row[0] for row in rows], "item": [row[1] for row in rows], by: [row[place] for row in rows]}
 
 
 def _report_equal_ranks(lists: Mapping[str, Sequence[tuple[float, str, int]]], findings: Findings) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import compress
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -83,35 +83,26 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
-    rows = solution.rows(NAME)
-    fitting((row[3] for row in rows), UNFIT_SUBTOPIC, "a subtopic", NAME)
-    needed = (True, True, True, bool(solution.subtopics), bool(solution.flagged))
-    heads = compress(("query", "item", "grade", "subtopic", "flag"), needed)
-    values = (
-        (query, item, shortest(grade), subtopic, str(int(query in solution.flagged)))
-        for query, item, grade, subtopic in rows
-    )
-    return _written(list(heads), options, (list(compress(row, needed)) for row in values))
+    held = solution.columns(NAME)
+    fitting(held.get("subtopic", ()), UNFIT_SUBTOPIC, "a subtopic", NAME)
+    return _written(held, options)
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with its score, or with its rank where lists have no scores."""
-    by = "rank" if submission.scores is None else "score"
-    rows = submission.rows(NAME)
-    values = ([query, item, shortest(score) if by == "score" else str(rank)] for query, item, score, rank in rows)
-    return _written(["query", "item", by], options, values)
+    return _written(submission.columns(NAME), options)
 
 
-def _written(heads: list[str], options: Mapping[str, str], rows: Iterable[list[str]]) -> bytes:
-    """Write the rows below these heads, or the names that options give them."""
+def _written(held: Mapping[str, Sequence[Any]], options: Mapping[str, str]) -> bytes:
+    """Write the columns below their names, or the names that options give them."""
     if "header" in options:
         raise UnwritableError(f"{NAME} is written with a header; leave out header={options['header']}")
     text = io.StringIO()
     table = csv.writer(text, delimiter=_delimiters(options)[0], lineterminator="\n")
-    table.writerow([options.get(name, name) for name in heads])
-    for row in rows:
+    table.writerow([options.get(name, name) for name in held])
+    for row in zip(*held.values(), strict=True):
         fitting(row[:2], UNFIT, "a query or an item", NAME)
-        table.writerow(row)
+        table.writerow([value if isinstance(value, str) else shortest(float(value)) for value in row])
     return text.getvalue().encode()
 
 

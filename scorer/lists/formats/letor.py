@@ -139,7 +139,10 @@ class _Vectors:
 
     def feature(self, wanted: int | None, findings: Findings) -> tuple[Floats, Bools]:
         """Return the label or the feature, and a mask of the lines where it is a number; other lines are reported."""
-        text = self.label if wanted is None else self._numbered(wanted) if self.numbered else self._listed(wanted)
+        if wanted is None:
+            text = self.label
+        else:
+            text = self._numbered(wanted) if self.numbered else Words(self.values).column_or_empty(wanted - 1)
         value = numbers(text)
         what = "the label" if wanted is None else f"feature {wanted}"
         wrong = np.isnan(value)
@@ -156,9 +159,6 @@ class _Vectors:
         at = np.zeros(len(self.lines), dtype=np.int64)
         at[row] = np.arange(1, row.size + 1)
         return take(one_array([texts(["0"]), value]), at)
-
-    def _listed(self, wanted: int) -> pa.StringArray:
-        return Words(self.values).column_or_empty(wanted - 1)
 
 
 def _is_table(head: Block) -> bool:
@@ -192,8 +192,9 @@ def _table(block: Block, findings: Findings) -> _Vectors:
 def _vectors(block: Block, findings: Findings) -> _Vectors:
     """Read lines of a label, a query and numbered features; an item is in the comment, or is the line's number."""
     lines = Lines.of(block, comments=True)
-    vector, comment = _halves(lines)
-    split = pc.ascii_split_whitespace(vector)
+    halves = Words(pc.split_pattern(lines.text, "#", max_splits=1))
+    comment = pc.ascii_trim_whitespace(halves.column_or_empty(1))
+    split = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(halves.column(0)))
     words = Words(split)
     second = words.column_or_empty(1)
     wrong = ~booleans(pc.match_substring_regex(second, "^qid:."))
@@ -209,9 +210,3 @@ def _vectors(block: Block, findings: Findings) -> _Vectors:
         values=pc.list_slice(keep(split, kept), 2),
         numbered=True,
     )
-
-
-def _halves(lines: Lines) -> tuple[pa.StringArray, pa.StringArray]:
-    """Return the texts before and after the first # of each line."""
-    words = Words(pc.split_pattern(lines.text, "#", max_splits=1))
-    return pc.ascii_trim_whitespace(words.column(0)), pc.ascii_trim_whitespace(words.column_or_empty(1))

@@ -76,23 +76,12 @@ def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with columns for the subtopic and the flag if the solution has any."""
-    rows = solution.rows(NAME)
-    held: dict[str, Any] = {"grade": pa.array([row[2] for row in rows], pa.float64())}
-    if solution.subtopics:
-        held["subtopic"] = texts(row[3] for row in rows)
-    if solution.flagged:
-        held["flag"] = pa.array([row[0] in solution.flagged for row in rows], pa.bool_())
-    return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
+    return _written(solution.columns(NAME), options)
 
 
 def write_submission(submission: SubmissionContent, options: Mapping[str, str]) -> bytes:
     """Write a row for each item, with its score, or with its rank where lists have no scores."""
-    rows = submission.rows(NAME)
-    if submission.scores is None:
-        held = {"rank": pa.array([rank for _, _, _, rank in rows], pa.int64())}
-    else:
-        held = {"score": pa.array([score for _, _, score, _ in rows], pa.float64())}
-    return _written([row[0] for row in rows], [row[1] for row in rows], held, options)
+    return _written(submission.columns(NAME), options)
 
 
 def _read(
@@ -228,11 +217,12 @@ def _plain_size(column: pa.Array, block: Block) -> int:
     return int(column.nbytes)
 
 
-def _written(queries: list[str], items: list[str], held: Mapping[str, Any], options: Mapping[str, str]) -> bytes:
+def _written(held: Mapping[str, Sequence[Any]], options: Mapping[str, str]) -> bytes:
     from pyarrow import parquet  # noqa: PLC0415
 
-    fitting([*queries, *items], EMPTY, "a query or an item", NAME)
-    table = {"query": texts(queries), "item": texts(items), **held}
+    fitting([*held["query"], *held["item"]], EMPTY, "a query or an item", NAME)
+    types = {"grade": pa.float64(), "score": pa.float64(), "rank": pa.int64(), "flag": pa.bool_()}
+    table = {name: pa.array(column, types[name]) if name in types else texts(column) for name, column in held.items()}
     sink = io.BytesIO()
     parquet.write_table(pa.table({options.get(name, name): column for name, column in table.items()}), sink)
     return sink.getvalue()

@@ -16,7 +16,7 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, delimited, fitting, layouts, shortest
 from scorer.lists.formats.layouts import is_number
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import equal, keep, numbers, pc, text_buffers, texts
+from scorer.lists.reading.arrow import equal, keep, numbers, pc
 from scorer.lists.reading.blocks import (
     Block,
     Graded,
@@ -170,7 +170,7 @@ def _check(pairs: Iterable[tuple[str, str]]) -> None:
         fitting([item], UNFIT_ITEM, "an item", NAME)
 
 
-_QRELS = {"query": 0, "item": 2, "value": 3}
+_QRELS = {"query": 0, "subtopic": 1, "item": 2, "value": 3}
 _RUN = {"query": 0, "item": 2, "value": 4, "tag": 5}
 """The columns to read."""
 
@@ -181,17 +181,9 @@ _Rows = tuple[Mapping[str, pa.Array], Floats, Ints]
 def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
     rows = _regular(block, QRELS_COLUMNS, _QRELS)
     if rows is None:
-        with_iteration = {**_QRELS, "subtopic": 1}
-        held, value, line = _rows(
-            block, findings, QRELS_COLUMNS, with_iteration, "grade", f'four columns, "{SOLUTION}"'
-        )
-        return Graded(held["query"], line, None, None, held["item"], value, held["subtopic"], is_iteration)
+        rows = _rows(block, findings, QRELS_COLUMNS, _QRELS, "grade", f'four columns, "{SOLUTION}"')
     held, value, line = rows
-    iteration = _one_iteration(block, held["query"], held["item"])
-    if iteration is None:
-        varying = _regular(block, QRELS_COLUMNS, {**_QRELS, "subtopic": 1})
-        iteration = None if varying is None else varying[0]["subtopic"]
-    return Graded(held["query"], line, None, None, held["item"], value, iteration, is_iteration)
+    return Graded(held["query"], line, None, None, held["item"], value, held["subtopic"], is_iteration)
 
 
 def _ranked(
@@ -268,28 +260,3 @@ def _regular(block: Block, count: int, places: Mapping[str, int]) -> _Rows | Non
         return None
     read = tables.split_columns(block, "\t" if tabs else " ", count, places, "value")
     return None if read is None else (*read, block.first_line + np.arange(read[1].size))
-
-
-def _one_iteration(block: Block, query: pa.StringArray, item: pa.StringArray) -> pa.StringArray | None:
-    """Return the iteration of all lines of a regular block, if it is quickly found to be the same, else None.
-
-    It is found where all lines have the same length without their query and item, as in most qrels. This saves time:
-    reading the iterations as texts takes longer than reading the grades.
-    """
-    codes = np.frombuffer(block.content, dtype=np.uint8)
-    queries, items = text_buffers(query)[0], text_buffers(item)[0]
-    end = block.content.find(b"\n") + 1
-    rest = end - int(queries[1]) - int(items[1])
-    if not end or queries[-1] + items[-1] + rest * len(query) != codes.size:
-        return None
-    first = block.content[:end].split()[1]
-    for start in range(0, len(query), tables.PIECE >> 3):  # in pieces that stay in the processor's cache
-        stop = min(start + (tables.PIECE >> 3), len(query))
-        line = items[start:stop] + rest * np.arange(start, stop)
-        place = line + queries[start + 1 : stop + 1] + 1
-        same = codes[line + queries[start:stop] - 1] == ord("\n")
-        if not (same[start == 0 :].all() and all((codes[place + at] == code).all() for at, code in enumerate(first))):
-            return None
-        if (codes[place + len(first)] > ord(" ")).any():
-            return None
-    return texts([first.decode()])

@@ -41,45 +41,42 @@ _MOST = 1_000
 _SHOWN = 5
 
 
-class ArchiveError(Exception):
-    """The archive has not exactly one file, or cannot be read."""
-
-
 def only_file(content: bytes) -> IO[bytes]:
-    """Return the content of the only file in an archive. Raises ArchiveError."""
+    """Return the content of the only file in an archive. Raises UnreadableError."""
     try:
-        return _in_zip(content) if content.startswith(ZIP) else _in_tar(content)
+        if content.startswith(ZIP):
+            return _in_zip(content)
+        files = list(islice(_tar_files(content), _MOST + 1))
+        _, start, end = files[_only([name for name, _, _ in files])]
+        return io.BytesIO(content[start:end])
     except Exception as error:
-        if isinstance(error, ArchiveError) or system_failure(error):
+        if isinstance(error, UnreadableError) or system_failure(error):
             raise
-        raise ArchiveError(f"the archive cannot be read ({printable(str(error))[:QUOTED]}); pack it again") from error
+        raise UnreadableError(
+            f"the archive cannot be read ({printable(str(error))[:QUOTED]}); pack it again"
+        ) from error
 
 
 def _only(names: list[str]) -> int:
-    """Return the position of the only name that is no left-over. Raises ArchiveError."""
+    """Return the position of the only name that is no left-over. Raises UnreadableError."""
     if "[Content_Types].xml" in names:
-        raise ArchiveError("found an Excel workbook; save it as CSV")
+        raise UnreadableError("found an Excel workbook; save it as CSV")
     files = [at for at, name in enumerate(names) if not LEFT_OVER.search(name)]
     if len(files) == 1 and len(names) <= _MOST:
         return files[0]
-    listed = ", ".join(quoted(names[at]) for at in files[:_SHOWN]) + ", ..." * (len(files) > _SHOWN)
+    listed = [quoted(names[at]) for at in files[:_SHOWN]] + (["..."] if len(files) > _SHOWN else [])
     count = counted(len(files), "file") if len(names) <= _MOST else f"more than {_MOST:,} files"
-    raise ArchiveError(f"found an archive of {count}{': ' * bool(files)}{listed}; expected one")
+    found = f"{count}: {', '.join(listed)}" if files else count
+    raise UnreadableError(f"found an archive of {found}; expected one")
 
 
 def _in_zip(content: bytes) -> IO[bytes]:
     import zipfile  # noqa: PLC0415 (few files need it)
 
     if content.count(ZIP_ENTRY) > _MOST:  # before an object is made of each
-        raise ArchiveError(f"found an archive of more than {_MOST:,} files; expected one")
+        raise UnreadableError(f"found an archive of more than {_MOST:,} files; expected one")
     archive = zipfile.ZipFile(io.BytesIO(content))
     return archive.open(archive.infolist()[_only(archive.namelist())])
-
-
-def _in_tar(content: bytes) -> IO[bytes]:
-    files = list(islice(_tar_files(content), _MOST + 1))
-    _, start, end = files[_only([name for name, _, _ in files])]
-    return io.BytesIO(content[start:end])
 
 
 def _tar_files(content: bytes) -> Iterator[tuple[str, int, int]]:
@@ -91,7 +88,7 @@ def _tar_files(content: bytes) -> Iterator[tuple[str, int, int]]:
         size = int.from_bytes(head[125:136], "big") if is_binary else int(head[124:136].strip(b" \0") or b"0", 8)
         at += TAR_BLOCK
         if size < 0 or at + size > len(content):
-            raise ArchiveError("the archive is cut short; send the whole file")
+            raise UnreadableError("the archive is cut short; send the whole file")
         if head[156:157] in (b"\0", b"0"):
             yield name, at, at + size
         at += -(-size // TAR_BLOCK) * TAR_BLOCK
@@ -192,8 +189,8 @@ def open_bytes(
         except LimitError as error:
             error.line = 1
             raise
-        except (*_DAMAGED, ArchiveError) as error:
-            raise UnreadableError(_reason(error), int(isinstance(error, _DAMAGED))) from error
+        except _DAMAGED as error:
+            raise UnreadableError(_reason(error), 1) from error
         except OSError as error:
             raise InaccessibleError(_reason(error)) from error
         try:
@@ -240,11 +237,6 @@ def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> byte
         raise UnreadableError(_reason(error), line) from error
     except OSError as error:
         raise InaccessibleError(_reason(error), line) from error
-
-
-def is_last(chunk: bytes) -> bool:
-    """Whether a chunk of `read_chunk` is the last one: any other has the size of a block."""
-    return len(chunk) < BLOCK
 
 
 def _reason(error: BaseException) -> str:
@@ -491,7 +483,7 @@ def line_blocks(stream: BinaryIO, start: bytes | None = None, limits: Limits = O
     started = False
     while True:
         chunk = read_chunk(stream, line) if started or start is None else start
-        last = is_last(chunk)
+        last = len(chunk) < BLOCK  # any other has this size
         if not started:
             if chunk[:2] in UTF_16:
                 raise UnreadableError("the file is in UTF-16; save it as UTF-8 and try again")
@@ -553,7 +545,7 @@ class Graded:
     item: pa.StringArray
     grade: Floats
     subtopic: pa.StringArray | None = None
-    """[item]: the subtopic that the grade is for; one text for all items; None where the rows have no subtopics."""
+    """[item]: the subtopic that the grade is for; None where the rows have no subtopics."""
     is_iteration: bool = False
     """Whether `subtopic`, if any, is from a column called iteration, which may also mean something else."""
 
@@ -605,15 +597,11 @@ class Ranked:
 
 def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
     """Return the subtopic of each item of all batches, or "" where a row has none; None where all are equal."""
-    nonempty = [batch for batch in batches if len(batch.item)]
-    parts = [texts([""]) if batch.subtopic is None else batch.subtopic for batch in nonempty]
-    names = one_array(parts)
-    if not len(names) or booleans(pc.equal(names, names[0])).all():
+    if all(batch.subtopic is None for batch in batches):
         return None
-    return one_array(
-        part if len(part) == len(batch.item) else take(part, np.zeros(len(batch.item), dtype=np.int64))
-        for part, batch in zip(parts, nonempty, strict=True)
-    )
+    parts = (texts([""] * len(batch.item)) if batch.subtopic is None else batch.subtopic for batch in batches)
+    names = one_array(parts)
+    return None if not len(names) or booleans(pc.equal(names, names[0])).all() else names
 
 
 def row_of(lengths: Ints | None, rows: int) -> Ints:

@@ -219,10 +219,9 @@ def has_empty_column(block: Block) -> bool:
     content = block.content.replace(b"\r\n", b"\n") if block.holds(b"\r") else block.content
     codes = np.frombuffer(content, dtype=np.uint8)
     # In pieces that stay in the processor's cache.
-    for start in range(0, codes.size, PIECE):
-        blank = codes[start : start + PIECE + 1] <= ord(" ")
-        if (blank[1:] & blank[:-1]).any():
-            return True
+    pieces = (codes[start : start + PIECE + 1] <= ord(" ") for start in range(0, codes.size, PIECE))
+    if any((blank[1:] & blank[:-1]).any() for blank in pieces):
+        return True
     return bool(codes[0] <= ord(" ")) or content.endswith((b" ", b"\t"))
 
 
@@ -251,17 +250,9 @@ def members(block: Block, types: Mapping[str, pa.DataType], needed: Collection[s
     read = {name: _whole(table.column(name)) for name in table.column_names}
     if table.num_rows != len(lines) or any(read[name].null_count for name in needed):
         return None
-    return read if all(_is_read_alike(read[name]) for name in read.keys() - set(needed)) else None
-
-
-def _is_read_alike(column: pa.Array) -> bool:
-    """Whether JSON's readers agree on what a member that is not used holds.
-
-    They differ on NaN, and on numbers beyond float64.
-    """
-    if pa.types.is_floating(column.type):
-        return bool((np.isfinite(floats(column)) | ~booleans(column.is_valid())).all())
-    return True
+    # JSON's readers differ on NaN, and on numbers beyond float64, also in a member that is not used.
+    unused = (read[name] for name in read.keys() - set(needed) if pa.types.is_floating(read[name].type))
+    return read if all((np.isfinite(floats(each)) | ~booleans(each.is_valid())).all() for each in unused) else None
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

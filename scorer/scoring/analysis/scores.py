@@ -116,9 +116,13 @@ class TaskScores:
         flips = max(self.flips, resampling.FLIPS)
         if self._kept is not None and flips > resampling.FLIPS:
             flips = MOST_FLIPS  # as for any other size of the ranking that needs more flips
-        values = self._values(
-            _SUMS, flips + 2, lambda rows: _in_one(resampling.Sums.of(self.scores[rows], flips, self.seed))
-        )
+
+        def in_one(rows: Ints) -> Floats:
+            """[row, value]: the flipped sums, the observed sum and the absolute sum."""
+            sums = resampling.Sums.of(self.scores[rows], flips, self.seed)
+            return np.column_stack([sums.flipped, sums.observed, sums.absolute])
+
+        values = self._values(_SUMS, flips + 2, in_one)
         return resampling.Sums(values[:, -2], values[:, -1], values[:, :-2])
 
     def release(self) -> None:
@@ -251,11 +255,6 @@ def medians_of_others(scores: Floats, ranked: Ints) -> Floats:
 
     in_threads(fill, blocks(scores.shape[1], _QUERIES_AT_ONCE))
     return medians
-
-
-def _in_one(sums: resampling.Sums) -> Floats:
-    """[row, value]: the flipped sums, the observed sum and the absolute sum."""
-    return np.column_stack([sums.flipped, sums.observed, sums.absolute])
 
 
 MOST_ALGORITHMS = 60

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePath
 
@@ -53,10 +53,6 @@ class _Rows:
     """NaN where missing."""
     line: Ints
 
-    def with_task(self, name: str) -> _Rows:
-        """Return the same rows; those without tasks in the task of this name."""
-        return self if "task" in self.ids else replace(self, ids={"task": texts([name] * self.line.size), **self.ids})
-
 
 def read_table(
     path: str | os.PathLike[str], *, larger_is_better: bool = True, columns: Mapping[str, str] | None = None
@@ -75,8 +71,10 @@ def read_table(
         parts.extend(_parts(path, columns or {}, findings))
     if not findings and not any(part.value.size for part in parts):
         findings.add(0, "the table has no rows")
-    name = PurePath(shown(path)).name
-    tasks = [] if findings else _tasks([part.with_task(name) for part in parts], findings, larger_is_better)
+    for part in parts:
+        if "task" not in part.ids:
+            part.ids["task"] = texts([PurePath(shown(path)).name] * part.line.size)
+    tasks = [] if findings else _tasks(parts, findings, larger_is_better)
     if findings:
         raise TableError(shown(path), findings)
     return tasks
@@ -188,6 +186,8 @@ def _tasks(parts: Sequence[_Rows], findings: Findings, larger_is_better: bool) -
         values = np.full((mine.size, theirs.size), np.nan)
         values[row, column] = value[rows]
         absent = values.size - rows.size
+        pairs, verb = counted(absent, "pair"), "it counts" if absent == 1 else "they count"
+        note = f"The table has no row for {pairs} of an algorithm and a case; {verb} as missing."
         complete.append(
             Task(
                 name=name,
@@ -195,15 +195,10 @@ def _tasks(parts: Sequence[_Rows], findings: Findings, larger_is_better: bool) -
                 cases=tuple(cases[at] for at in theirs),
                 values=values,
                 larger_is_better=larger_is_better,
-                notes=(_absent(absent),) if absent else (),
+                notes=(note,) if absent else (),
             )
         )
     return complete
-
-
-def _absent(count: int) -> str:
-    verb = "it counts" if count == 1 else "they count"
-    return f"The table has no row for {counted(count, 'pair')} of an algorithm and a case; {verb} as missing."
 
 
 def _coded(parts: Sequence[pa.StringArray]) -> tuple[Ints, list[str]]:

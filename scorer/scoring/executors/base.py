@@ -12,15 +12,13 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from scorer.errors import system_failure
 from scorer.files import AnyFile, chunks_of, is_standard_input
 from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits
 from scorer.lists.solution import Excluded, Solution
 from scorer.scoring.executors import GoOn, always
-from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, Summary
-from scorer.scoring.submission import NEEDS_MEMORY, check, score
-from scorer.wording import QUOTED, printable
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, Summary, unexpected
+from scorer.scoring.submission import check, score
 
 FileOutcome = Summary | Rejected | Failed
 
@@ -73,22 +71,6 @@ def outcome_of(scoring: Scoring, file: FileToScore) -> FileOutcome:
     except Exception as error:
         return unexpected(error)
     return outcome.summary() if isinstance(outcome, Scored) else outcome
-
-
-def too_slow(limits: Limits) -> Failed:
-    """The outcome of a file that took longer than the limit."""
-    return Failed(f"it took longer than {limits.seconds:g} seconds", "time")
-
-
-def unexpected(error: Exception) -> Failed:
-    """The outcome of a file that reveals a bug, or a system that fails: neither keeps the others from being scored."""
-    failure = system_failure(error)
-    if isinstance(failure, MemoryError):
-        return Failed(NEEDS_MEMORY, "memory")
-    text = printable(str(failure or error))[:QUOTED]
-    if isinstance(failure or error, OSError | ImportError):
-        return Failed(f"the system failed while it was scored: {text}")
-    return Failed(f"scorer failed on it ({type(error).__name__}: {text}); `scorer evaluate` shows where", "lost")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,9 +30,8 @@ from scorer.scoring.executors.base import (
     Processes,
     Scoring,
     outcome_of,
-    too_slow,
 )
-from scorer.scoring.outcomes import Failed, Rules
+from scorer.scoring.outcomes import Failed, Rules, too_slow
 
 SCHEDULER_TIMEOUT = 10.0
 """The seconds in which the scheduler must answer."""

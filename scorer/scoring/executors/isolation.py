@@ -34,8 +34,7 @@ from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits
 from scorer.lists.match import MAX_PARTITIONS
 from scorer.scoring.executors import GoOn, always
-from scorer.scoring.executors.base import too_slow, unexpected
-from scorer.scoring.outcomes import Failed
+from scorer.scoring.outcomes import Failed, too_slow, unexpected
 
 _log = logging.getLogger(__name__)
 

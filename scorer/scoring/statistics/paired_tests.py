@@ -6,6 +6,7 @@ Scores are [submission, query]. A pair is tested over the queries with scores of
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -240,12 +241,12 @@ class PairedComparison:
     """Whether the p-value is below the level."""
 
 
-def compare_pairs(scores: Floats, level: float) -> tuple[PairedComparison, ...]:
-    """Compare all pairs of submissions by the randomisation test with Holm's correction, given [submission, query].
+def compare_pairs(scores: Floats, means: Sequence[float], level: float) -> tuple[PairedComparison, ...]:
+    """Compare all pairs of submissions by the randomisation test with Holm's correction.
 
-    In the order (0, 1), (0, 2), ..., (1, 2), ...; none for fewer than two submissions.
+    `scores` are [submission, query], and `means` theirs. In the order (0, 1), (0, 2), ..., (1, 2), ...; none for fewer
+    than two submissions.
     """
-    means = [_mean(row) for row in scores]
     p_values = holm_matrix(randomisation(scores, rounds_needed(len(scores), level)), ordered=False).tolist()
     return tuple(
         PairedComparison(i, j, means[i] - means[j], p_values[i][j], p_values[i][j] < level)
@@ -256,9 +257,3 @@ def compare_pairs(scores: Floats, level: float) -> tuple[PairedComparison, ...]:
 def rounds_needed(submissions: int, level: float) -> int:
     """Return the rounds of the test with which the smallest adjusted p-value is at most a tenth of the level."""
     return max(LEAST_ROUNDS, math.ceil(10 * math.comb(submissions, 2) / level))
-
-
-def _mean(scores: Floats) -> float:
-    """The mean of the defined scores, summed one by one as means over queries are; NaN without any."""
-    defined = scores[~np.isnan(scores)]
-    return float(np.cumsum(defined)[-1]) / defined.size if defined.size else math.nan
