@@ -161,11 +161,11 @@ class Commitment:
 
 def commitments(events: Iterable[Event]) -> tuple[Commitment, ...]:
     """The commitments among the events of the whole challenge, in their order; the last one is in force."""
-    listed = list(events)
-    revealed = {reveal.commitment for _, reveal in bodies(listed, RevealBody)}
+    all_events = list(events)
+    revealed = {reveal.commitment for _, reveal in bodies(all_events, RevealBody)}
     return tuple(
         Commitment(event.index, event.at, body.sha256, body.opening, body.sha256 in revealed)
-        for event, body in bodies(listed, CommitmentBody)
+        for event, body in bodies(all_events, CommitmentBody)
     )
 
 

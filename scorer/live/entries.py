@@ -162,7 +162,7 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
     released = _released(now, track, placed, cache) if track.has_ladder and measures else {}
     # The picks of a merged team are those of the team that it is merged into.
     picks = now.picks if track.entry == "picks" else {}
-    listed = tuple(
+    submissions = tuple(
         _entry(
             state,
             place,
@@ -179,7 +179,7 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
     )
     certain = tuple(claim for claim in claims if within.get(claim.index, True) is not False)
     to_score = tuple(state for state in stored if state.present and within.get(state.index, True))
-    return Entries(now.phases, listed, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
+    return Entries(now.phases, submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
 
 
 def _with_decimals(now: Now, track: TrackInForce, stored: Iterable[SubmissionState]) -> TrackInForce:
@@ -214,14 +214,14 @@ def with_outcomes(
 
     Scored results have the means of `measures` over the queries of `splits`.
     """
-    listed = tuple(submissions)
+    states = tuple(submissions)
     if basis is None:
-        return listed
-    results = view.results(basis, {state.submission.digest for state in listed}, measures, splits)
+        return states
+    results = view.results(basis, {state.submission.digest for state in states}, measures, splits)
     failures = view.failures(basis)
     return tuple(
         replace(state, result=result, failure=None if result else failures.get(state.submission.digest))
-        for state in listed
+        for state in states
         for result in [results.get(state.submission.digest)]
     )
 
@@ -437,8 +437,8 @@ class Followed:
         That is a keyed hash: events become public, and an id is the sender's.
         """
         digest = hmac.digest(self._delivery_key, "\0".join((track, team, name)).encode(), "sha256")
-        known = track, team, name
-        return known if known in self.deliveries else (track, team, str(uuid.UUID(bytes=digest[:16])))
+        key = track, team, name
+        return key if key in self.deliveries else (track, team, str(uuid.UUID(bytes=digest[:16])))
 
     def delivered(self, track: str, team: str, name: str) -> Arrival | None:
         """The arrival of a delivery, named as for `delivery`, if it is in the record."""

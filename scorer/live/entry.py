@@ -215,8 +215,8 @@ def counting_entries(entries: Sequence[Entry], track: TrackInForce, by_prelimina
         return sorted(released, key=lambda entry: _order(entry.preliminary[0]), reverse=True)[:most]
     if track.entry == "last":
         return entries[::-1][:most]
-    chosen = [entry for entry in entries if entry.is_picked] or entries
-    return sorted(chosen, key=lambda entry: _order(entry.scores(final=not by_preliminary)[0]), reverse=True)[:most]
+    picked = [entry for entry in entries if entry.is_picked] or entries
+    return sorted(picked, key=lambda entry: _order(entry.scores(final=not by_preliminary)[0]), reverse=True)[:most]
 
 
 def _order(score: float | None) -> float:

@@ -145,19 +145,19 @@ def recorded_changes(changes: Changes) -> dict[str, Any]:
 
 def changes_of_record(recorded: ChangesBody, teams: Sequence[Team]) -> Changes:
     """The changes that `recorded_changes` returned; the teams are all that are known now, with their present names."""
-    known = {team.folder: team for team in teams}
+    by_folder = {team.folder: team for team in teams}
     before, after = (Scale(*scale) for scale in recorded.scales)
     rows = (
-        BeforeAfter(_named(folder, known), baseline, Placing(*earlier), Placing(*later))
+        BeforeAfter(_named(folder, by_folder), baseline, Placing(*earlier), Placing(*later))
         for folder, baseline, earlier, later in recorded.teams
     )
     return Changes(before, after, tuple(rows), recorded.hidden)
 
 
-def _named(folder: str, known: Mapping[str, Team]) -> Team:
+def _named(folder: str, teams: Mapping[str, Team]) -> Team:
     """The team of a row, given its folder, or that of a team and the index of an entry."""
     name, _, index = folder.partition("/")
-    team = known.get(name, Team(name, "", name))
+    team = teams.get(name, Team(name, "", name))
     return replace(team, name=f"{team.name}: entry {index}") if index else team
 
 
@@ -210,7 +210,7 @@ def published_errata(shown: Snapshot, track: Track, errata: Sequence[Erratum]) -
     """The applied errata of a track as visitors may see them, given the snapshot that they may see."""
     if not errata:
         return ()
-    known = tuple(teams(shown).values())
+    listed_teams = tuple(teams(shown).values())
     return tuple(
         PublishedErratum(
             track=track.name,
@@ -220,7 +220,7 @@ def published_errata(shown: Snapshot, track: Track, errata: Sequence[Erratum]) -
             reason=one_line(erratum.reason),
             rules=() if erratum.before is None else rule_changes(erratum.before, erratum.basis),
             files=() if erratum.before is None else _changed_files(shown, track, erratum.before, erratum.basis),
-            changes=changes_of_record(erratum.changes, known),
+            changes=changes_of_record(erratum.changes, listed_teams),
         )
         for erratum in errata
         if erratum.changes is not None

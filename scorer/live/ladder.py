@@ -109,17 +109,17 @@ def _released(
     view: Snapshot, track: TrackInForce, basis: Basis, sequences: Sequence[Sequence[str]], cache: Cache | None
 ) -> list[list[float | None]]:
     """The released scores of each sequence of submissions, by their digests; None without an improvement."""
-    known = Cache({}) if cache is None else cache
+    kept = Cache({}) if cache is None else cache
     flagged = view.flags(basis)
     rules = [basis.solution, basis.matching, code_digest(), QueryMask(flagged).digest]
     keys = [
         cache_key(["ladder", rules, track.primary_measure.full, str(track.ladder_step), list(sequence)])
         for sequence in sequences
     ]
-    absent = [sequence for sequence, key in zip(sequences, keys, strict=True) if sequence and key not in known]
+    absent = [sequence for sequence, key in zip(sequences, keys, strict=True) if sequence and key not in kept]
     scores = _scores(view, track, basis, flagged, set(chain.from_iterable(absent)))
     return [
-        json.loads(known.value_of(key, partial(_folded, track, sequence, scores))) if sequence else []
+        json.loads(kept.value_of(key, partial(_folded, track, sequence, scores))) if sequence else []
         for sequence, key in zip(sequences, keys, strict=True)
     ]
 

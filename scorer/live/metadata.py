@@ -80,13 +80,13 @@ Correction = tuple[datetime | None, str, Value | None]
 
 def corrections(metadata: Metadata, track: TrackInForce, *, ended: bool) -> tuple[Correction, ...]:
     """What visitors see of corrections now, the latest first."""
-    found: list[Correction] = []
+    changes: list[Correction] = []
     after = public_values(metadata, track, ended=ended)
     for at, earlier in metadata.earlier:
         before = public_values(earlier, track, ended=ended)
-        found += ((at, name, before.get(name)) for name in {**before, **after} if before.get(name) != after.get(name))
+        changes += ((at, name, before.get(name)) for name in {**before, **after} if before.get(name) != after.get(name))
         after = before
-    return tuple(found)
+    return tuple(changes)
 
 
 def field_text(value: Value | None) -> str:

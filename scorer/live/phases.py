@@ -141,8 +141,8 @@ class Phases:
 
     def has_closed(self, name: str | None, now: datetime) -> bool:
         """Whether a phase has closed; without a name, whether the first one has."""
-        chosen = next((phase for phase in self.all if phase.name == name), self.all[0] if self.all else None)
-        return chosen is not None and now >= chosen.closes
+        phase_named = next((phase for phase in self.all if phase.name == name), self.all[0] if self.all else None)
+        return phase_named is not None and now >= phase_named.closes
 
 
 DATES = ("phases", "extension")
@@ -354,7 +354,7 @@ def published_split(view: Snapshot, basis: Basis) -> SplitDocument | None:
     if not is_revealed(view, split):
         return document
     ids, flags = view.queries(basis.solution).ids, view.flags(basis)
-    preliminary, rest = (sorted(compress(ids, chosen)) for chosen in (flags, ~flags))
+    preliminary, rest = (sorted(compress(ids, inside)) for inside in (flags, ~flags))
     queries = SplitQueries(preliminary=preliminary, rest=rest)
     return document.model_copy(update={"key": split.key.hex(), "queries": queries})
 

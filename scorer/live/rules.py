@@ -148,15 +148,15 @@ def visibility_rules(track: Track) -> tuple[str, ...]:
     """Who sees what, a sentence for each row of the table [visibility] that is set."""
     if track.visibility is None:
         return ()
-    found: list[str] = []
+    rules: list[str] = []
     for name in ("score", "rank", "board", "names", "per_query", "metadata"):
         if (row := getattr(track.visibility, name)) is not None:
             moments = {"team": _texts("moments")[row.team], "everyone": _texts("moments")[row.everyone]}
-            found += sentences("visible", "own_row" if name in OWN else "row", what=_texts("visible")[name], **moments)
+            rules += sentences("visible", "own_row" if name in OWN else "row", what=_texts("visible")[name], **moments)
     names = track.visibility.names
     if names and names.everyone != "now":
-        found.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
-    return tuple(found)
+        rules.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
+    return tuple(rules)
 
 
 RANK_DECIMALS = 2

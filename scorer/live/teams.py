@@ -94,14 +94,14 @@ def ended(token: Token) -> dict[str, Any]:
 
 def tokens(events: Iterable[Event], before: Mapping[str, Token] | None = None) -> dict[str, Token]:
     """The tokens and invitations by their SHA-256, given events in order; `before` has those of earlier events."""
-    found = dict(before or {})
+    by_sha256 = dict(before or {})
     for event, body in bodies(events, TokenBody):
         sha256 = body.sha256
         if isinstance(body, IssuedTokenBody):
-            found[sha256] = Token(event.index, sha256, body.team, body.use, body.label, event.at, body.expires)
-        elif sha256 in found and found[sha256].ended is None:
-            found[sha256] = replace(found[sha256], ended=event.at)
-    return found
+            by_sha256[sha256] = Token(event.index, sha256, body.team, body.use, body.label, event.at, body.expires)
+        elif sha256 in by_sha256 and by_sha256[sha256].ended is None:
+            by_sha256[sha256] = replace(by_sha256[sha256], ended=event.at)
+    return by_sha256
 
 
 TeamStatus = Literal["ranked", "disqualified", "withdrawn"]
@@ -292,14 +292,14 @@ def team_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str,
 
 def teams(view: Snapshot, also: Iterable[str] = ()) -> Mapping[str, Team]:
     """All teams of the record, and those in `also`, by the names of their folders."""
-    known = set_teams(view.events())
-    targets = (team.merged_into for team in known.values() if team.merged_into is not None)
+    states = set_teams(view.events())
+    targets = (team.merged_into for team in states.values() if team.merged_into is not None)
     # A team may have a decision, but no file yet, as of an earlier time.
-    folders = tuple(dict.fromkeys((*view.teams, *also, *known, *targets)))
-    names, addresses = team_names(folders, known), slugs(folders)
+    folders = tuple(dict.fromkeys((*view.teams, *also, *states, *targets)))
+    names, addresses = team_names(folders, states), slugs(folders)
     return {
         folder: replace(
-            known.get(folder, UNCHANGED), name=names[folder], slug=addresses[folder], folder=printable_name(folder)
+            states.get(folder, UNCHANGED), name=names[folder], slug=addresses[folder], folder=printable_name(folder)
         )
         for folder in folders
     }

@@ -160,9 +160,9 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
 
 
 def _teams(view: Snapshot) -> Iterator[Happening]:
-    known = tuple(teams(view).values())
-    folders = {team.folder: team for team in known}
-    for team in known:
+    every = tuple(teams(view).values())
+    folders = {team.folder: team for team in every}
+    for team in every:
         for change in team.history:
             if change.at is not None:
                 names = [change.before, change.after]
@@ -176,7 +176,7 @@ def _teams(view: Snapshot) -> Iterator[Happening]:
 
 def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
     """Decisions of the organisers about single entries, and about picks."""
-    known, states = teams(view), recorded(view, track)
+    by_folder, states = teams(view), recorded(view, track)
     for event in view.events(track):
         body = event.body
         if isinstance(body, FileBody) and event.kind in ("amendment", "forgetting"):
@@ -186,10 +186,10 @@ def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
             folder, index = body.team, 0
         else:
             continue
-        if event.at is not None and folder in known:
+        if event.at is not None and folder in by_folder:
             time = exact_time(body.received) if isinstance(body, AmendmentBody) else ""
-            (text,) = sentences("timeline", event.kind, index=index, name=known[folder].name, time=time)
-            link = f"teams/{known[folder].slug}.html"
+            (text,) = sentences("timeline", event.kind, index=index, name=by_folder[folder].name, time=time)
+            link = f"teams/{by_folder[folder].slug}.html"
             yield Happening(event.at, track, "decided", text, one_line(body.reason), link, event.index)
 
 

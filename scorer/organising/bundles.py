@@ -117,13 +117,13 @@ def submitted_files(
 
     With `everything`, the submissions are in it, also those whose bytes are kept without a file; otherwise none.
     """
-    listed: list[tuple[BundledFile, Content]] = []
+    files: list[tuple[BundledFile, Content]] = []
     for track in challenge.tracks if everything else ():
         if not isinstance(track.submissions_path, Remote):
-            listed += _submissions(view, challenge, track, archive)
-    listed.sort(key=lambda pair: (pair[0].track, pair[0].path))
-    lines = [json.dumps(file.values(), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in listed]
-    contents = {file.sha256: content for file, content in listed}
+            files += _submissions(view, challenge, track, archive)
+    files.sort(key=lambda pair: (pair[0].track, pair[0].path))
+    lines = [json.dumps(file.values(), separators=(",", ":")).encode("ascii") + b"\n" for file, _ in files]
+    contents = {file.sha256: content for file, content in files}
     if everything:
         needed = present_digests(view).intersection(kept.digests())
         contents |= {digest: partial(_read_same, kept.file(digest), digest) for digest in needed}
@@ -442,10 +442,10 @@ def verified_whole(path: Path, log: Path | None = None) -> Iterator[Verified]:
 
 def store_members(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str] | None) -> None:
     """Store the members of a folder by digest: all, or those that are needed."""
-    chosen = [name for name in bundle.names(folder) if needed is None or name.removeprefix(folder) in needed]
-    if chosen:
+    members = [name for name in bundle.names(folder) if needed is None or name.removeprefix(folder) in needed]
+    if members:
         with archive.adding() as add:
-            for name in chosen:
+            for name in members:
                 add(bundle.chunks(name), name.removeprefix(folder))
 
 

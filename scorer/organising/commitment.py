@@ -114,22 +114,22 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
     it is committed. If nothing has changed since the last commitment, nothing is recorded. No phase may have started.
     """
     store.read(lambda view: _check_not_started(view, challenge))
-    chosen = [RuleSet.of(track, store) for track in challenge.tracks]
-    for rules in chosen:
+    rule_sets = [RuleSet.of(track, store) for track in challenge.tracks]
+    for rules in rule_sets:
         rules.store_solution(store, rules.checked_solution())
 
     def committed(view: Snapshot) -> _Added:
         _check_not_started(view, challenge)
         announced = {track.name: announcement(view, track) for track in challenge.tracks}
         added: _Added = [(name, *event) for name, events in announced.items() for event in events]
-        for rules in chosen:
+        for rules in rule_sets:
             events = new_basis(view.events(rules.track.name), rules.recorded.body)
             added += [(rules.track.name, *event) for event in events]
         content = {
             "challenge": challenge.name,
             "scorer": version("challenge-scorer"),
             "receipts": public_key(view.secret("receipts")).hex(),
-            "tracks": {rules.track.name: _content(view, rules, announced[rules.track.name]) for rules in chosen},
+            "tracks": {rules.track.name: _content(view, rules, announced[rules.track.name]) for rules in rule_sets},
         }
         opening = opening_of(view.secret("commitment"), content)
         earlier = commitments(view.events())

@@ -144,7 +144,7 @@ def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[
     """Whether the files of the site are those of the archive, as far as the log of the archive goes."""
     names = [name.removeprefix(PUBLIC) for name in bundle.names(PUBLIC) if name not in (PUBLIC_EVENTS, SIGNED)]
     boards, end = [name for name in names if name.endswith(BOARDS[0])], bundle.manifest.events
-    found: dict[str, bytes] = {}
+    texts: dict[str, bytes] = {}
     for name in names:
         copied = copy / name
         copied.parent.mkdir(parents=True, exist_ok=True)
@@ -153,17 +153,17 @@ def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[
                 download(f"{source.rstrip('/')}/{name}", copied, LARGEST)
             else:
                 shutil.copyfile(Path(source, name), copied)
-            found[name] = copied.read_bytes()
+            texts[name] = copied.read_bytes()
         except (ScorerError, OSError):
             continue
-    log, archived = found.get(LOG, b""), (documents / LOG).read_bytes()
-    differing = [name for name in names if found.get(name) != (documents / name).read_bytes()]
+    log, archived = texts.get(LOG, b""), (documents / LOG).read_bytes()
+    differing = [name for name in names if texts.get(name) != (documents / name).read_bytes()]
     is_later = log != archived and log.startswith(archived)
     is_earlier = log != archived and bool(log) and archived.startswith(log)
     if is_later or is_earlier:
         yield from (verified for verified in verified_log(copy / LOG) if verified.contradiction)
         heads = {line.head.hex(): line.index for line in read_log(copy / LOG)}
-        rendered = {name.rpartition("/")[0]: heads.get(_stated(text)) for name, text in found.items() if name in boards}
+        rendered = {name.rpartition("/")[0]: heads.get(_stated(text)) for name, text in texts.items() if name in boards}
         changed = {
             f"{folder}/{name}" for folder, index in rendered.items() for name in BOARDS if index not in (None, end)
         }
@@ -196,8 +196,8 @@ def _derived(bundle: Bundle, documents: Path, folder: Path, head: KnownHead | No
     """What follows from the archive, whose bytes are verified."""
     yield from verified_log(documents / LOG, head=head, texts=folder / PUBLIC_EVENTS)
     if head is not None and head.statement:
-        found = forged(read_public_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
-        yield Verified("the line with the head is signed by the key of receipts", found)
+        forgery = forged(read_public_key(documents / RECEIPTS), head.statement.encode(), head.signature.encode())
+        yield Verified("the line with the head is signed by the key of receipts", forgery)
     lines = read_log(documents / LOG)
     opened = {row["index"]: row | {"fields": json.loads(row["event"])} for row in bundle.rows(PUBLIC_EVENTS)}
     lost = lost_events(lines, read_texts(folder / PUBLIC_EVENTS, lines))
@@ -250,15 +250,15 @@ def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, Log
             if line.kind not in UNPUBLISHED[line.version] and line.index not in lost:
                 return f"event {line.index}, of the kind {line.kind}, is not published"
             continue
-        found = opened[line.index]
-        if leaf_of(bytes.fromhex(found["nonce"]), found["event"].encode("ascii")) != line.leaf:
+        opening = opened[line.index]
+        if leaf_of(bytes.fromhex(opening["nonce"]), opening["event"].encode("ascii")) != line.leaf:
             return f"event {line.index} has another text or nonce than in the log"
-        if (found["fields"]["index"], found["fields"]["kind"]) != (line.index, line.kind):
+        if (opening["fields"]["index"], opening["fields"]["kind"]) != (line.index, line.kind):
             return f"event {line.index} has another index or kind in its text"
-        is_of_all = line.kind in OF_ALL_TRACKS or "commitment" in found["fields"]["body"]
-        if is_of_all and found["fields"]["track"] != EVERY_TRACK:
+        is_of_all = line.kind in OF_ALL_TRACKS or "commitment" in opening["fields"]["body"]
+        if is_of_all and opening["fields"]["track"] != EVERY_TRACK:
             return f"event {line.index}, of the kind {line.kind}, names a track, but concerns all"
-        if line.kind in UNPUBLISHED[line.version] and found["fields"]["body"].get("state") != "applied":
+        if line.kind in UNPUBLISHED[line.version] and opening["fields"]["body"].get("state") != "applied":
             return f"event {line.index}, of the kind {line.kind}, has a text, which is not public"
     return ""
 
@@ -271,12 +271,12 @@ def _unknown_keys(event: Mapping[str, Any]) -> Iterator[str]:
 
 def _named(settings: str) -> dict[str, str]:
     """The files that the settings name, by their keys."""
-    found: dict[str, str] = {}
+    paths: dict[str, str] = {}
     for name, table in tomllib.loads(settings)["tracks"].items():
         files = {key: table[key] for key in ("solution", *LISTS) if names_file(key, table.get(key))}
         files |= {"split.key_file": table["split"].get("key_file", KEY_FILE)} if "split" in table else {}
-        found |= {f"tracks.{name}.{key}": normpath(place) for key, place in files.items()}
-    return found
+        paths |= {f"tracks.{name}.{key}": normpath(place) for key, place in files.items()}
+    return paths
 
 
 def _outside(bundle: Bundle) -> str:
@@ -324,10 +324,10 @@ def _entries(
     bundle: Bundle, store: Store, challenge: Challenge, results: Sequence[Mapping[str, Any]]
 ) -> Iterator[Verified]:
     """Whether the archive has the bytes of each entry, and the results of those without bytes."""
-    found = {name.removeprefix(SUBMISSIONS) for name in bundle.names(SUBMISSIONS)}
+    stored = {name.removeprefix(SUBMISSIONS) for name in bundle.names(SUBMISSIONS)}
     states = store.read(lambda view: submissions_of(view, challenge.tracks))
     present = [state.submission for state in states if state.present]
-    lacking = [submission for submission in present if submission.digest not in found]
+    lacking = [submission for submission in present if submission.digest not in stored]
     count = counted(len(present), "entry", "entries")
     if challenge.publish_submissions:
         missing = listed("missing:", (submission.file for submission in lacking))
@@ -336,11 +336,11 @@ def _entries(
         teams = ", ".join(sorted({f"{each.team} ({each.track})" for each in lacking}))
         unbound = f"publish_submissions is false, so nothing binds the results to bytes of {teams}"
         yield Verified(f"the scores of {count}", unbound if lacking else "", is_open=True)
-    known = found | {row["submission_digest"] for row in results}
+    with_content = stored | {row["submission_digest"] for row in results}
     quotas = store.read(lambda view: {track.name: Now.of(view, track).rules.quota for track in challenge.tracks})
     for state in states:
         submission, is_gone = state.submission, not (state.present or state.unscored)
-        if is_gone and quotas[submission.track].limits_anything and submission.digest not in known:
+        if is_gone and quotas[submission.track].limits_anything and submission.digest not in with_content:
             where = f"{submission.file} was withdrawn, and its result is not in the archive"
             yield Verified(f"whether event {state.index} takes its places of the quota", where, is_open=True)
     if gone := len({row["submission_digest"] for row in results} - {submission.digest for submission in lacking}):
@@ -457,7 +457,7 @@ def _compared(
     stated = {"challenge": challenge.name, "events": len(lines), "head": lines[-1].head.hex()}
     texts[MANIFEST] = manifest_text(manifest.model_copy(update=stated))
     missing = (name for name in sorted(names - bundle.members.keys()) if not name.startswith(SUBMISSIONS))
-    found = [
+    statements = [
         Verified("the archive has all that the record says exists", listed("it lacks", missing)),
         Verified(
             "the archive has nothing else",
@@ -467,8 +467,8 @@ def _compared(
     ]
     if writer != __version__:
         about = f"scorer {printed(writer)} wrote the archive; it is compared with what scorer {__version__} derives"
-        found.append(Verified(f"{about}, and CHANGELOG.md says what differs", is_note=True))
-    return found
+        statements.append(Verified(f"{about}, and CHANGELOG.md says what differs", is_note=True))
+    return statements
 
 
 def _same(name: str, published: bytes, derived: str, scorer: str) -> Verified:
@@ -500,11 +500,11 @@ def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Veri
         if was.get("version") in (1, 2):  # of the overall ranking, and of a board
             now["version"] = was["version"]
     needed = now.get("columns", [])[:RANKING]
-    found = [*_differences(was, now, "", needed)]
-    other = [each for each, is_open in found if not is_open]
+    differences = [*_differences(was, now, "", needed)]
+    other = [each for each, is_open in differences if not is_open]
     if wrong := next((each for each in other if scorer != "1.0.0" or not _STATISTICS.match(each)), ""):
         return Verified(statement, wrong + versions)
-    unknown = f"only one of them has {', '.join(difference for difference, _ in found)}{versions}" if found else ""
+    unknown = f"only one of them has {', '.join(key for key, _ in differences)}{versions}" if differences else ""
     if other:
         unknown = "the statistics are not compared, because version 1.0.0 computed them in another way"
     return Verified(statement, unknown, is_open=True)

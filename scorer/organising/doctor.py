@@ -114,7 +114,7 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
-    listed = submission_files(store.read(lambda view: with_naming(view, track)))
+    listing = submission_files(store.read(lambda view: with_naming(view, track)))
     kept = store.kept_submissions(challenge.root)
     states, plan = store.read(lambda view: (Now.of(view, track).submissions.values(), Now.of(view, track).phases))
     for state in states:
@@ -124,8 +124,8 @@ def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator
         still_counts = stays(submission, plan, track, store.now())
         if still_counts and submission.digest in kept:
             continue
-        file = listed.recorded(state)
-        if file is None and not listed.is_missing(submission.file):
+        file = listing.recorded(state)
+        if file is None and not listing.is_missing(submission.file):
             yield f"{name}: cannot be read as a submission any more; `scorer run` says why"
             continue
         handed_in = state.source == SERVICE
@@ -176,8 +176,8 @@ def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
     present = [entry for entry in entries(now).all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
     folder = submission_files(with_naming(view, track))
-    known = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
-    new = len(folder.files) - len(known)
+    recorded = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
+    new = len(folder.files) - len(recorded)
     teams = len({entry.team for entry in present})
     listed_states = [*ALWAYS_SHOWN, *(state for state in UNRANKED if states[state])]
     parts = ", ".join(number_in_state(states, state) for state in listed_states)

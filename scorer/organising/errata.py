@@ -187,9 +187,9 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
     """Refuse to apply while an entry that may count, of those `there` unless None, lacks a result by the new rules."""
     by_old = _with_result(view, track, Now.of(view, track).basis)
     by_new = _with_result(view, track, rules.basis)
-    listed = rules.entries(view)
-    wanted = {entry.index for entry in listed.all if entry.admission == "ok"} & {
-        state.index for state in listed.to_score
+    entries = rules.entries(view)
+    wanted = {entry.index for entry in entries.all if entry.admission == "ok"} & {
+        state.index for state in entries.to_score
     }
     lacking = [
         submission.file

@@ -177,10 +177,10 @@ def submission_files(track: Track) -> Listing:
         if not folder.exists():
             return Listing(())
         if isinstance(folder, Remote):
-            listed = tuple(_in_remote(folder, track.name, None))
+            files = tuple(_in_remote(folder, track.name, None))
         else:
-            listed = tuple(_in_folder(files_in(folder), track.name))
-    return Listing(tuple(_unless_skipped(file, track) for file in listed))
+            files = tuple(_in_folder(files_in(folder), track.name))
+    return Listing(tuple(_unless_skipped(file, track) for file in files))
 
 
 def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
@@ -206,9 +206,9 @@ def _unless_skipped(file: FolderFile, track: Track) -> FolderFile:
 
 
 def _in_folder(
-    listed: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
+    entries: Iterable[tuple[FileBelow, os.stat_result | OSError]], shown: str, team: str | None = None
 ) -> Iterator[FolderFile]:
-    for below, status in listed:
+    for below, status in entries:
         file = f"{shown}/{below.name}"
         if below.name.startswith("."):
             yield from _hidden(_listed(below, file, team, status))
@@ -324,13 +324,13 @@ def safe_digest(path: AnyFile, limits: Limits) -> str:
         return digest_of(chunks_of(stream, status.st_size + 1))  # it may grow without end
 
 
-def read_file(file: SubmissionFile, limits: Limits, known: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:
+def read_file(file: SubmissionFile, limits: Limits, scanned: ScannedFile | None) -> tuple[SubmissionFile, ScannedFile]:
     """A file and its status with the digest; the inode is 0 if the status must not be used again."""
     if file.status is None or not isinstance(file.path, FileBelow):
         return file, ScannedFile(0, 0, 0, 0, 0, safe_digest(file.path, limits))
     _check_size(file.status, limits)
-    if known is not None and known == _scanned(file.status, known.digest):
-        return file, known
+    if scanned is not None and scanned == _scanned(file.status, scanned.digest):
+        return file, scanned
     with file.path.open() as stream:
         before = os.fstat(stream.fileno())
         _check_size(before, limits)

@@ -117,9 +117,9 @@ class Messages:
 
     def new(self, texts: Iterable[str]) -> list[str]:
         """Return the messages to print, of those that need a person."""
-        listed = list(texts)
-        self._current.update(listed)
-        return [text for text in listed if text not in self._known]
+        messages = list(texts)
+        self._current.update(messages)
+        return [text for text in messages if text not in self._known]
 
     def again(self) -> None:
         """Begin another run: what the last one found is known until that ends."""
@@ -196,8 +196,8 @@ class ChallengeRun:
     def _exposed(self) -> list[str]:
         """What to do about secrets and grades that any user of this machine can read: one line, or none."""
         file = self.store.database.file
-        found = [track.solution_path for track in self.tracks if isinstance(track.solution_path, Path)]
-        names = [shlex.quote(str(path)) for path in found if is_readable_by_others(path)]
+        solutions = [track.solution_path for track in self.tracks if isinstance(track.solution_path, Path)]
+        names = [shlex.quote(str(path)) for path in solutions if is_readable_by_others(path)]
         if file is not None and any(map(is_readable_by_others, file.parent.glob(f"{glob.escape(file.name)}*"))):
             names.append(f"{shlex.quote(str(file))}*")
         command = f"`chmod go-rwx {printable(' '.join(names))}`"
@@ -276,15 +276,15 @@ class ChallengeRun:
 
     def _print_some(self, lines: Iterable[str]) -> None:
         """Print the first lines, and how many more there are."""
-        listed = list(lines)
-        self.output.message(*listed[:_SHOWN])
-        if len(listed) > _SHOWN:
-            self.output.message(f"and {len(listed) - _SHOWN:,} more like this; `scorer entries` lists them")
+        messages = list(lines)
+        self.output.message(*messages[:_SHOWN])
+        if len(messages) > _SHOWN:
+            self.output.message(f"and {len(messages) - _SHOWN:,} more like this; `scorer entries` lists them")
 
     def score_arrivals(self, arrivals: Arrivals, track: str, teams: Collection[str], go_on: GoOn) -> None:
         """Score what some teams handed in, for `ArrivalLoop`."""
         settings = read_challenge(self.challenge.root)
-        if track in {chosen.name for chosen in self.tracks}:
+        if track in {each.name for each in self.tracks}:
             for submission, outcome in arrivals.scored(settings, settings.track(track), teams, go_on):
                 self.report(submission, outcome)
 

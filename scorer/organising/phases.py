@@ -51,16 +51,16 @@ def announcement(view: Snapshot, track: Track) -> Added:
             _check_unchanged(track, phase, recorded.ends[phase.name])
     phases = []
     for position, phase in enumerate(track.phases):
-        known = in_force.get(phase.name)
-        has_started = known is not None and known.start <= view.now
+        announced = in_force.get(phase.name)
+        has_started = announced is not None and announced.start <= view.now
         if phase.start <= view.now and not has_started:
             raise ChallengeError(
-                f"tracks.{track.name}.phases[{position}]: the {'changed' if known else 'new'} phase {phase.name} "
+                f"tracks.{track.name}.phases[{position}]: the {'changed' if announced else 'new'} phase {phase.name} "
                 f"starts in the past, at {utc_moment(phase.start)}; a phase is announced before it starts"
             )
         # A phase that was extended keeps its new end, also while challenge.toml has an earlier one.
-        was_extended = known is not None and phase.end in recorded.ends[phase.name]
-        phases.append(replace_end(phase, known.end) if known is not None and was_extended else phase)
+        was_extended = announced is not None and phase.end in recorded.ends[phase.name]
+        phases.append(replace_end(phase, announced.end) if announced is not None and was_extended else phase)
     try:
         check_order(tuple(phases))
     except ValueError as error:
@@ -122,21 +122,21 @@ def extend(
     The decision is recorded, and visitors read the reason. If one of the tracks does not allow it, it is extended in
     none.
     """
-    chosen = _tracks_with(challenge, store, track, name)
+    tracks = _tracks_with(challenge, store, track, name)
     end = end.astimezone(UTC)
-    for extended in chosen:
+    for extended in tracks:
         announce(store, _with_former_end(store, extended, name, end))
 
     def decide(view: Snapshot) -> Sequence[tuple[str, EventKind, Mapping[str, Any]]]:
-        for extended in chosen:
+        for extended in tracks:
             _check_extension(extended, Now.of(view, extended).phases, name, end, view.now)
         body = {"phase": name, "end": end.isoformat(), "reason": reason.strip()}
-        return [(extended.name, "extension", body) for extended in chosen]
+        return [(extended.name, "extension", body) for extended in tracks]
 
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
     store.record_all(decide)
-    return store.read(lambda view: {extended.name: Now.of(view, extended).phases.extensions[-1] for extended in chosen})
+    return store.read(lambda view: {extended.name: Now.of(view, extended).phases.extensions[-1] for extended in tracks})
 
 
 def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
@@ -158,9 +158,9 @@ def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: st
     having = [candidate for candidate, phases in by_track.items() if any(phase.name == name for phase in phases.all)]
     if having:
         return having
-    known = sorted({phase.name for phases in by_track.values() for phase in phases.all})
+    names = sorted({phase.name for phases in by_track.values() for phase in phases.all})
     raise ChallengeError(
-        f"no phase is called {quoted(name)}{suggestion(name, known)}; the phases are: {', '.join(known) or 'none'}"
+        f"no phase is called {quoted(name)}{suggestion(name, names)}; the phases are: {', '.join(names) or 'none'}"
     )
 
 

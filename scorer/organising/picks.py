@@ -88,8 +88,8 @@ def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source
         state = recorded(view, track.name)[key]
         if not reason and stays(state.submission, Now.of(view, track).phases, track, view.now):
             raise ChallengeError("the phase of the entry has closed, so its metadata stay; ask the organisers")
-        known = state.metadata.values if reason else {}
-        earlier = {each.name: Given(field_text(known.get(each.name))) for each in track.metadata}
+        before = state.metadata.values if reason else {}
+        earlier = {each.name: Given(field_text(before.get(each.name))) for each in track.metadata}
         values = checked(track.metadata, {**earlier, **stated})
         return [] if values == state.metadata.values else [("metadata", body(track, key, values, source, reason))]
 
@@ -163,8 +163,8 @@ def entry_named(view: Snapshot, tracks: Iterable[Track], name: str) -> Submissio
         )
     if len(states) > 1:
         submissions = [state.submission for state in states[:5]]
-        listed = ", ".join(f"{printable_name(submission.file)} {submission.digest[:12]}" for submission in submissions)
-        raise ChallengeError(f"{quoted(name)} names {len(states)} entries ({listed}); give more digits of the SHA-256")
+        entries = ", ".join(f"{printable_name(submission.file)} {submission.digest[:12]}" for submission in submissions)
+        raise ChallengeError(f"{quoted(name)} names {len(states)} entries ({entries}); give more digits of the SHA-256")
     return states[0]
 
 
@@ -208,11 +208,11 @@ def pick(
     Entries are named as for `entry_named`; those of one team in one track are all of its picks there. One that does not
     count now, but may later, is accepted; if one never counts, nothing is recorded.
     """
-    chosen = store.read(lambda view: _picked(view, challenge, names))
-    for picked in chosen:
+    picks = store.read(lambda view: _picked(view, challenge, names))
+    for picked in picks:
         keys = [(entry.file, entry.digest) for entry in picked.entries]
         record_pick(store, picked.track, picked.team, keys, source, reason)
-    return chosen
+    return picks
 
 
 def _picked(view: Snapshot, challenge: Challenge, names: Sequence[str]) -> tuple[Picked, ...]:

@@ -120,11 +120,11 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         submitted = submitted_files(view, challenge, archive, kept, everything=challenge.publish_submissions)
         contents = files | solution_files(archive) | submitted
         texts = public_texts(view, challenge, text, Proof.of(view, challenge))
-        found = {name: partial(_bytes, content) for name, content in texts.items()}
+        contents_of = {name: partial(_bytes, content) for name, content in texts.items()}
         names = public_files(view, challenge, places.values())
         if missing := listed("the bytes are gone of", sorted(names - contents.keys())):
             raise ChallengeError(f"{missing}; the public archive has all that boards follow from")
-        return found | {name: contents[name] for name in names}
+        return contents_of | {name: contents[name] for name in names}
 
     exported = write_members(challenge, store, target, members)
     target.chmod(0o644)
@@ -155,13 +155,13 @@ def _files(challenge: Challenge, moved: Portable) -> tuple[dict[str, Content], M
     """The members for the files that the tracks name, and their places; what is behind a URL gets one, too."""
     places = {key: place for key, place in moved.places.items() if key[1] not in ("submissions", "slices")}
     local = challenge_files(challenge, moved, solutions=True)
-    found = {f"{CHALLENGE}{place}": local[f"{CHALLENGE}{place}"] for place in places.values()}
+    files = {f"{CHALLENGE}{place}": local[f"{CHALLENGE}{place}"] for place in places.values()}
     for track in challenge.tracks:
         for key, path in {**public_lists(track), "solution": track.solution_path}.items():
             if isinstance(path, Remote):
                 place = f"{OUTSIDE}/{track.name}/{key}/{path.name}"
-                places[track.name, key], found[f"{CHALLENGE}{place}"] = place, partial(content_of_file, path)
-    return found, places
+                places[track.name, key], files[f"{CHALLENGE}{place}"] = place, partial(content_of_file, path)
+    return files, places
 
 
 def table_text(rows: Iterable[Mapping[str, Any]]) -> str:

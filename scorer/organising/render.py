@@ -212,12 +212,12 @@ def track_task(
     track, view, basis = board.track, now.view, now.basis
     if basis is None:
         raise ScorerError(f"{track.name}: no results yet; `scorer run` computes them")
-    chosen = measure or track.primary_measure
+    ranked_by = measure or track.primary_measure
     ranked = [row for row in board.rows if row.rank is not None]
     scored = ScoredRows(board, tuple(ranked if rows is None else rows), view, basis, view.flags(basis))
     inside = scored.mask.inside
     kept = scored.kept(cache or Cache({}))
-    scores = scored.kept_scores(chosen, kept)[:, inside]
+    scores = scored.kept_scores(ranked_by, kept)[:, inside]
     means = [rounded(aggregated(row, "mean"), track.shown_decimals) for row in scores]
     defined = np.atleast_1d(~np.isnan(scores).all(axis=0))
     ids = view.solution(basis.solution).query_ids
@@ -231,11 +231,11 @@ def track_task(
         means=tuple(float("nan") if mean is None else mean for mean in means),
         ranked=len(ranked),
         decimals=track.shown_decimals,
-        measure=chosen.mean_name,
-        bounded=chosen.bounded,
+        measure=ranked_by.mean_name,
+        bounded=ranked_by.bounded,
         words=_WORDS,
         notes=_notes(track.shown_split, left_out),
-        kept=kept.within(chosen.full, number_of(np.flatnonzero(inside)[defined])),
+        kept=kept.within(ranked_by.full, number_of(np.flatnonzero(inside)[defined])),
     )
 
 
@@ -244,11 +244,11 @@ def measure_of(track: Track, name: str | None) -> Measure:
 
     Raises MeasureError if the measure is unknown, means several, or its aggregate is not a mean.
     """
-    chosen = (track.primary_measure,) if name is None else track.measures_named(name)
-    if len(chosen) > 1:
-        raise MeasureError(f"{name} means {', '.join(map(str, chosen))}; name one measure")
-    need_mean(chosen[0])
-    return chosen[0]
+    measures = (track.primary_measure,) if name is None else track.measures_named(name)
+    if len(measures) > 1:
+        raise MeasureError(f"{name} means {', '.join(map(str, measures))}; name one measure")
+    need_mean(measures[0])
+    return measures[0]
 
 
 def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Measure) -> Task:
@@ -263,10 +263,10 @@ def teams_task(view: Snapshot, track: Track, names: Sequence[str], measure: Meas
     for name in names:
         if name not in rows:
             more = f" and {len(rows) - _LISTED:,} more" if len(rows) > _LISTED else ""
-            listed = ", ".join(list(rows)[:_LISTED]) + more
+            teams = ", ".join(list(rows)[:_LISTED]) + more
             raise ScorerError(
                 f"no team of track {track.name} is called {quoted(name)}{suggestion(name, rows)}; "
-                f"the teams are: {listed or 'none'}"
+                f"the teams are: {teams or 'none'}"
             )
         if rows[name].entry is None:
             raise ScorerError(f"team {quoted(name)} has no scored entry in track {track.name}")
@@ -366,6 +366,6 @@ def render(
 def _failures(failed: Mapping[str, str]) -> Iterator[str]:
     """A line for each reason, with the first page or folder that it concerns."""
     for reason in dict.fromkeys(failed.values()):
-        first, *others = (path for path, found in failed.items() if found == reason)
+        first, *others = (path for path, why in failed.items() if why == reason)
         more = f" and {len(others):,} more" if others else ""
         yield f"{first}{more}: cannot be rendered, and stays as it was: {reason}"

@@ -65,10 +65,10 @@ def restore(challenge: Challenge, store: Store, copy: Path | None, *, unpublishe
     )
     if not lost:
         return [said, "`scorer run` goes on; let the teams hand in again what is not in the folder of submissions"]
-    listed = ", ".join(f"{line.epoch}.{line.index}" for line in lost if line.kind == "arrival")
+    receipts = ", ".join(f"{line.epoch}.{line.index}" for line in lost if line.kind == "arrival")
     return [
         f"{events_between(lost[0].index, lost[-1].index)} lost; {said}",
-        f"void receipts, by epoch and index: {listed or 'none'}",
+        f"void receipts, by epoch and index: {receipts or 'none'}",
         "the next `scorer run` records the files of lost entries that are in the folder of submissions as new "
         "arrivals; let the teams hand in the others again, and decide again what was decided since the backup",
     ]

@@ -250,8 +250,8 @@ def plan(
     has_changed = record(store, rules, before, scanned, limits)
     entries = store.read(rules.entries) if has_changed else before.entries
     sources.tidy(store)
-    known = [source for source in sources.files if source[1].digest in before.known]
-    not_kept = sources.keep(known)
+    known_sources = [source for source in sources.files if source[1].digest in before.known]
+    not_kept = sources.keep(known_sources)
 
     doubts = []
     if solution is not None:
@@ -263,7 +263,7 @@ def plan(
         solution=solution,
         sources=sources,
         entries=entries,
-        known=len(known),
+        known=len(known_sources),
         skipped=scanned.skipped,
         warnings=(*scanned.left_out, *([scanned.warning] if scanned.warning else ()), *not_kept),
         notes=(
@@ -366,16 +366,16 @@ def scored_runs(
     from scorer.runs.aligned import Run  # noqa: PLC0415 (Arrow is slow to load)
 
     rules, listing = store.read(RuleSet.of(track, store).in_force), submission_files(track)
-    listed = store.read(rules.entries)
-    counted = {state.index for state in listed.to_score}
+    entries = store.read(rules.entries)
+    counted = {state.index for state in entries.to_score}
     states = [
-        state for state in listed.stored if state.index in counted and state.result is not None and state.is_scored
+        state for state in entries.stored if state.index in counted and state.result is not None and state.is_scored
     ]
     files = tuple((file, state.submission) for state in states if (file := listing.recorded(state)) is not None)
     sources = Sources.of(challenge, store, files)
     form = rules.track.submission_format
     runs = {each.digest: Run(file.path, file.file, form) for file, each in sources.pending(states)}
-    return rules, list(listed.stored), runs
+    return rules, list(entries.stored), runs
 
 
 def similar_entries(challenge: Challenge, store: Store, track: Track, most: int) -> list[Alike]:
@@ -406,9 +406,9 @@ def similar_entries(challenge: Challenge, store: Store, track: Track, most: int)
 
     sketches = kept.values("sketch", SKETCH_WIDTH, computed)
     arrays.tidy()
-    found = similar(sketches, [next(iter(by_digest[digest])) for digest in digests], most)
+    pairs = similar(sketches, [next(iter(by_digest[digest])) for digest in digests], most)
     of_lists = []
-    for pair in found:
+    for pair in pairs:
         one, other = digests[pair.first], digests[pair.second]
         counted = shared(solution, runs[one], runs[other], depth)
         first, second = (next(iter(by_digest[digest].values())) for digest in (one, other))

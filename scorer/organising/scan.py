@@ -114,8 +114,8 @@ def scan(
     Missing files are withdrawals, however many there are, only if that is `confirmed`. `file_mb` and `files_per_team`
     are checked before a file is read.
     """
-    listed = submission_files(track)
-    chosen, unread, left_out = _within_limit(listed, limits, recorded)
+    listing = submission_files(track)
+    chosen, unread, left_out = _within_limit(listing, limits, recorded)
     submissions: list[WithFile] = []
     skipped: list[SkippedFile | UploadInProgress] = []
     statuses: dict[str, ScannedFile] = {}
@@ -131,7 +131,7 @@ def scan(
             if delivered.get(read.file, status.digest) != status.digest:
                 raise UnsafePathError("has other bytes than the file that was handed in; restore it")
             is_new = recorded.get(read.file) != status.digest
-            metadata |= {} if read.file in delivered else scanned_metadata(track, read, listed, limits, is_new, notes)
+            metadata |= {} if read.file in delivered else scanned_metadata(track, read, listing, limits, is_new, notes)
         except OSError as error:
             skipped.append(SkippedFile(file.file, why_skipped(error)))
             continue
@@ -146,11 +146,11 @@ def scan(
                 _, status = read_file(file.upload, limits, known.get(file.file))
                 unread.append(content_mark(file.file, status.digest))
                 statuses |= {file.file: status} if status.inode else {}
-    gone = sorted(file for file in recorded.keys() - delivered.keys() - set(staying) if listed.is_missing(file))
+    gone = sorted(file for file in recorded.keys() - delivered.keys() - set(staying) if listing.is_missing(file))
     lost = tuple(
         f"{printable_name(file)}: was handed in, and its file is missing; restore it from a backup"
         for file in sorted(delivered)
-        if listed.is_missing(file)
+        if listing.is_missing(file)
     )
     return Scan(
         submissions=tuple(submissions),
@@ -159,7 +159,7 @@ def scan(
         statuses=statuses,
         warning=None if confirmed else _warning(track, gone, len(recorded), len(submissions)),
         metadata=metadata,
-        unread=tuple(unread) if listed.all or not recorded or confirmed else None,
+        unread=tuple(unread) if listing.all or not recorded or confirmed else None,
     )
 
 

@@ -321,9 +321,9 @@ def teams_in(document: Mapping[str, Any], file: Path) -> Mapping[str, TeamSettin
     teams: dict[str, TeamSettings] = {}
     errors: list[str] = []
     for key, table in document.items():
-        found, of_table = _read_table(TeamSettings, table, (key,), example='["the name of a folder"]')
-        if found is not None:
-            teams[key] = found
+        team, of_table = _read_table(TeamSettings, table, (key,), example='["the name of a folder"]')
+        if team is not None:
+            teams[key] = team
         errors += of_table
     errors += [*_contradictions(teams), *_merge_errors(teams), *_shared_names(teams)]
     if errors:

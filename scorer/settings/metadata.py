@@ -152,9 +152,9 @@ def checked(fields: Sequence[MetadataField], stated: Stated) -> dict[str, Value]
     wrong: dict[str, str] = {}
     values: dict[str, Value] = {}
     names = [field.name for field in fields]
-    known = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
+    expected = {*names, *(field.ir_metadata for field in fields), *OF_IR_METADATA}
     for name, (text, line) in stated.items():
-        if name not in known and "." not in name and text is not None and len(unknown) < MOST_SHOWN:
+        if name not in expected and "." not in name and text is not None and len(unknown) < MOST_SHOWN:
             unknown.append(f"{_at(line)}{quoted(name)}: unknown{suggestion(name, names)}; known: {', '.join(names)}")
     for field in fields:
         text, line = given_of(field, stated)
@@ -192,8 +192,8 @@ def _value(field: MetadataField, text: str | None) -> Value:
             raise ValueError
         return int(number) if number.is_integer() else number
     if field.type in ("choice", "yes-no"):
-        found = field.choice_of(text)
-        if found is None:
+        choice = field.choice_of(text)
+        if choice is None:
             raise ValueError
-        return found
+        return choice
     return url_text(text) if field.type == "url" else line_text(text)

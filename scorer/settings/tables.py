@@ -52,23 +52,23 @@ class Overall(SettingsTable):
 
     def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
         """What contradicts the tracks of the challenge, a line for each error."""
-        known = {track.name: track for track in tracks}
-        if OVERALL_FOLDER in known:
+        named = {track.name: track for track in tracks}
+        if OVERALL_FOLDER in named:
             yield f"tracks.{OVERALL_FOLDER}: is the folder of the overall ranking; give the track another name"
         if len(self.tracks) < 2 or len(set(self.tracks)) < len(self.tracks):
             yield f"overall.tracks: found {', '.join(self.tracks) or 'none'}; allowed: two or more tracks, each once"
         if len(self.shares) != len(self.tracks):
             yield f"overall.weights: found {len(self.shares)} for {len(self.tracks)} tracks; allowed: one for each"
         for name in self.tracks:
-            if name not in known:
-                yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(known)}"
+            if name not in named:
+                yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(named)}"
                 continue
-            if known[name].rows == "entry":
+            if named[name].rows == "entry":
                 yield f'overall.tracks: found {name}, where rows = "entry"; an overall ranking needs one row a team'
             for key, measure in (("measure", self.measure), ("tie_break", self.tie_break or self.measure)):
-                if measure_column(known[name], measure) is None:
+                if measure_column(named[name], measure) is None:
                     yield (
-                        f"overall.{key}: found {quoted(measure or known[name].primary)}, which is no measure of {name} "
+                        f"overall.{key}: found {quoted(measure or named[name].primary)}, which is no measure of {name} "
                         f"that is averaged over queries; allowed: {_MEASURE}"
                     )
 

@@ -172,10 +172,10 @@ def _contrast_wrong(colour: str, backgrounds: Sequence[str]) -> str:
         return ""
     if not re.fullmatch(r"#[0-9a-fA-F]{6}", colour):
         return "is not a colour"
-    found, background = least_contrast(colour, backgrounds)
+    contrast, background = least_contrast(colour, backgrounds)
     # Rounded down, so that 4.49 is not reported as 4.5.
-    wrong = f"has a contrast of only {int(found * 10) / 10:.1f}:1 with {background}"
-    return wrong if found < LEAST_CONTRAST else ""
+    wrong = f"has a contrast of only {int(contrast * 10) / 10:.1f}:1 with {background}"
+    return wrong if contrast < LEAST_CONTRAST else ""
 
 
 def contrast(one: str, other: str) -> float:

@@ -212,18 +212,18 @@ class Database:
                 raise  # a mistake of this package, never of the user
             raise self.damaged() from error
         except DBAPIError as error:
-            found = printable(" ".join(str(error.orig).split()))
+            text = printable(" ".join(str(error.orig).split()))
             if self._server is not None and self._server.is_lost(error):
-                raise LostError(f"{self.where}: cannot be reached: {found}") from error
-            raise StoreError(f"{self.where}: {self._meaning(error, found)}") from error
+                raise LostError(f"{self.where}: cannot be reached: {text}") from error
+            raise StoreError(f"{self.where}: {self._meaning(error, text)}") from error
 
-    def _meaning(self, error: DBAPIError, found: str) -> str:
+    def _meaning(self, error: DBAPIError, text: str) -> str:
         """What an error of the driver means to the user."""
         if self._server is not None:
             words = self._server.words(error)
         else:
-            words = next((words for sign, words in ERROR_WORDS["sqlite"].items() if sign in found), None)
-        return f"cannot be used: {found}" if words is None else words.format(wait=self.wait)
+            words = next((words for sign, words in ERROR_WORDS["sqlite"].items() if sign in text), None)
+        return f"cannot be used: {text}" if words is None else words.format(wait=self.wait)
 
     def _is_whole(self) -> bool:
         """Whether SQLite finds no damage in its file; a server checks itself."""

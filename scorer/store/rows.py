@@ -115,14 +115,14 @@ class TableRows:
         """
         selected = select(table.c.digest, table.c.checksum).with_hint(table, "NOT INDEXED", "sqlite").where(*conditions)
         checksums = dict(map(tuple, self.connection.execute(selected)))
-        known = {digest: row for digest in checksums if (row := self._outcomes.get(digest)) is not None}
-        new = [digest for digest, checksum in checksums.items() if digest not in known or known[digest][-1] != checksum]
+        kept = {digest: row for digest in checksums if (row := self._outcomes.get(digest)) is not None}
+        new = [digest for digest, checksum in checksums.items() if digest not in kept or kept[digest][-1] != checksum]
         statement = db.select_rows(table).where(*conditions)
         if len(new) <= AT_A_TIME:
             statement = statement.where(table.c.digest.in_(new))
         read = {row.digest: row for row in self.verified(table, statement)} if new else {}
         self._outcomes.update(read)
-        rows = list((known | read).values())
+        rows = list((kept | read).values())
         keys = set(map(tuple, self.connection.execute(db.key_rows(table, index).where(*conditions))))
         if keys != {(row.submission_digest, row.solution_digest, row.matching_digest) for row in rows}:
             raise db.missing_rows(table, self._database.where)
@@ -149,21 +149,21 @@ class TableRows:
         """All events, without a gap."""
         keys = db.key_rows(db.event_table, "sqlite_autoindex_event_1")
         count = self.connection.execute(select(func.count()).select_from(keys.subquery())).scalar_one()
-        known = list(self._events)  # other threads may add to them
-        follows = db.event_table.c.index > len(known) if known else true()
+        earlier = list(self._events)  # other threads may add to them
+        follows = db.event_table.c.index > len(earlier) if earlier else true()
         new = [index for (index,) in self.connection.execute(keys.where(follows))]
-        if count != len(known) + len(new):  # events are missing, or it is the database of another record
-            known, follows = [], true()
+        if count != len(earlier) + len(new):  # events are missing, or it is the database of another record
+            earlier, follows = [], true()
             new = [index for (index,) in self.connection.execute(keys)]
         statement = db.select_rows(db.event_table).where(follows).order_by(db.event_table.c.index)
         with self._database.decoding():
             later = [event_of(*tuple(row)[:-1]) for row in self.verified(db.event_table, statement)]
-        last = len(known) + max(len(later), len(new))
+        last = len(earlier) + max(len(later), len(new))
         for indexes in ([event.index for event in later], new):
-            lacking = set(range(len(known) + 1, last + 1)).difference(indexes)
+            lacking = set(range(len(earlier) + 1, last + 1)).difference(indexes)
             if lacking:
                 raise StoreError(f"{self._database.where}: is damaged: event {min(lacking)} is missing; {db.RESTORE}")
-        events = [*known, *later]
+        events = [*earlier, *later]
         self._events[:] = events
         return events
 
@@ -315,10 +315,10 @@ class TableRows:
             scored = list({row.submission_digest: row for row in scored}.values())
         digests = sorted(row.digest for row in scored)
         for start in range(0, len(digests), AT_A_TIME):
-            chosen = digests[start : start + AT_A_TIME]
-            statement = select(*db.all_columns(db.result_table)).where(db.result_table.c.digest.in_(chosen))
+            part = digests[start : start + AT_A_TIME]
+            statement = select(*db.all_columns(db.result_table)).where(db.result_table.c.digest.in_(part))
             rows = list(self.connection.execute(statement.order_by(db.result_table.c.digest)))
-            if [row.digest for row in rows] != chosen:
+            if [row.digest for row in rows] != part:
                 raise db.missing_rows(db.result_table, self._database.where)
             for row in rows:
                 if not db.is_whole(db.result_table, row):
@@ -382,8 +382,8 @@ def store_outcome(
     """Store an outcome unless there is a result. Returns whether anything was stored."""
     key = result_digest(submission_digest, basis)
     if isinstance(outcome, Failed):
-        known = select(db.result_table.c.digest).where(db.result_table.c.digest == key)
-        if connection.execute(known).first() is not None:
+        existing = select(db.result_table.c.digest).where(db.result_table.c.digest == key)
+        if connection.execute(existing).first() is not None:
             return False
         of_key = db.select_rows(db.failure_table).where(db.failure_table.c.digest == key)
         before = sum(row.attempts for row in db.verified(db.failure_table, connection.execute(of_key), where))
@@ -421,25 +421,25 @@ def mean_rows(result: str, means: Mapping[tuple[str, str], Mean]) -> list[_Row]:
 
 def delete_results(connection: Connection, *conditions: ColumnElement[bool]) -> int:
     """Delete the results that satisfy the conditions, with their means. Returns how many results were deleted."""
-    chosen = select(db.result_table.c.digest).where(*conditions)
-    connection.execute(delete(db.mean_table).where(db.mean_table.c.result_digest.in_(chosen)))
+    digests = select(db.result_table.c.digest).where(*conditions)
+    connection.execute(delete(db.mean_table).where(db.mean_table.c.result_digest.in_(digests)))
     return connection.execute(delete(db.result_table).where(*conditions)).rowcount
 
 
 def drop_outcomes(connection: Connection, submission_digest: str, event: int | None) -> None:
     """Drop what became of a submission, by every basis; given an event, boards from before it still find it."""
     for table in (db.result_table, db.failure_table):
-        chosen = table.c.submission_digest == submission_digest, table.c.matching_digest.not_like("%:%")
-        kept = [] if event is None else list(_forgotten(connection, table, event, *chosen))
+        conditions = table.c.submission_digest == submission_digest, table.c.matching_digest.not_like("%:%")
+        kept = [] if event is None else list(_forgotten(connection, table, event, *conditions))
         if table is db.result_table:
-            delete_results(connection, *chosen)
-        connection.execute(delete(table).where(*chosen))
+            delete_results(connection, *conditions)
+        connection.execute(delete(table).where(*conditions))
         insert_all(connection, table, kept)
 
 
-def _forgotten(connection: Connection, table: Table, event: int, *chosen: ColumnElement[bool]) -> Iterator[_Row]:
+def _forgotten(connection: Connection, table: Table, event: int, *conditions: ColumnElement[bool]) -> Iterator[_Row]:
     """The chosen results or failures, with the keys that they have after an event dropped them; no damaged ones."""
-    for row in connection.execute(select(*db.all_columns(table)).where(*chosen)):
+    for row in connection.execute(select(*db.all_columns(table)).where(*conditions)):
         if db.is_whole(table, row):
             basis = Basis(row.solution_digest, forgotten(row.matching_digest, event))
             key = result_digest(row.submission_digest, basis)

@@ -136,8 +136,8 @@ class Snapshot(TableRows):
     def has_result(self, submission_digest: str) -> bool:
         """Whether a submission has a result by any rules."""
         columns = db.result_table.c
-        found = select(columns.digest).where(columns.submission_digest == submission_digest).limit(1)
-        return self.connection.execute(found).first() is not None
+        results = select(columns.digest).where(columns.submission_digest == submission_digest).limit(1)
+        return self.connection.execute(results).first() is not None
 
     def secret(self, purpose: Purpose) -> bytes:
         """A secret of 32 bytes for one purpose, always the same; to publish it tells nothing about the others."""

@@ -270,17 +270,17 @@ class Store:
         A submission that has a result by `basis` keeps it. A failure adds to the attempts if it counts, and a result
         ends them. The solution of `basis` must be stored.
         """
-        listed = list(outcomes)
+        pairs = list(outcomes)
 
         def work(connection: Connection) -> bool:
             at = self._clock()
             stored = [
                 store_rows.store_outcome(connection, digest, basis, outcome, at, self.where)
-                for digest, outcome in listed
+                for digest, outcome in pairs
             ]
             return any(stored)
 
-        if listed:
+        if pairs:
             self._write(work)
 
     def retry(self, basis: Basis, submission_digests: Collection[str] | None = None) -> int:
@@ -294,8 +294,8 @@ class Store:
             return [digest for digest, exceeded in view.rejected_limits(basis).items() if limits.differing(exceeded)]
 
         def work(connection: Connection) -> int:
-            chosen = void(Snapshot(connection, self.database))
-            return sum(store_rows.delete_results(connection, result_table.c.digest == digest) for digest in chosen)
+            digests = void(Snapshot(connection, self.database))
+            return sum(store_rows.delete_results(connection, result_table.c.digest == digest) for digest in digests)
 
         return self._write(work) if self.read(void) else 0
 
@@ -359,8 +359,8 @@ class Store:
             insert_all(connection, cached_table, rows)
             unused = sorted(present - cache.used)
             for start in range(0, len(unused), AT_A_TIME):
-                chosen = unused[start : start + AT_A_TIME]
-                connection.execute(delete(cached_table).where(cached_table.c.digest.in_(chosen)))
+                part = unused[start : start + AT_A_TIME]
+                connection.execute(delete(cached_table).where(cached_table.c.digest.in_(part)))
             return True
 
         if cache.added:

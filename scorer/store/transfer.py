@@ -61,9 +61,9 @@ def file_problems(database: Database) -> Iterator[str]:
     if database.kind != "sqlite":
         return
     with database.reading() as connection:
-        for (found,) in connection.exec_driver_sql("PRAGMA integrity_check(10)"):
-            if found != "ok":
-                yield f"{database.where}: {found}; {db.REPAIR}; if the problem remains, {db.RESTORE}"
+        for (problem,) in connection.exec_driver_sql("PRAGMA integrity_check(10)"):
+            if problem != "ok":
+                yield f"{database.where}: {problem}; {db.REPAIR}; if the problem remains, {db.RESTORE}"
         for row in connection.exec_driver_sql("PRAGMA foreign_key_check"):
             yield f"{database.where}: a row of {row[0]} refers to a missing row of {row[2]}; {db.REPAIR}"
 
@@ -79,12 +79,12 @@ def record_problems(store: Store) -> Iterator[str]:
     except StoreError as error:
         yield str(error)
         return
-    known: set[tuple[str, str]] = set()
+    recorded: set[tuple[str, str]] = set()
     for event in events:
         body = event.body
         if isinstance(body, ArrivalBody):
-            known.add((event.track, body.digest))
-        elif isinstance(body, FileBody) and (event.track, body.digest) not in known:
+            recorded.add((event.track, body.digest))
+        elif isinstance(body, FileBody) and (event.track, body.digest) not in recorded:
             file = printable_name(body.file)
             yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {db.RESTORE}"
         if unknown := declared(event.kind, event.values)[1]:
@@ -312,8 +312,8 @@ def _load(database: Database, rows: RowsOf, version: int, most: int) -> bool:
                 try:
                     insert_all(connection, table, chosen)
                 except IntegrityError as error:
-                    found = "two rows have the same key, or one names a solution that has no row"
-                    raise InvalidRowsError(f"table {name}: {found}; export it again") from error
+                    reason = "two rows have the same key, or one names a solution that has no row"
+                    raise InvalidRowsError(f"table {name}: {reason}; export it again") from error
         view = Snapshot(connection, database)
         if len(list(view.all_rows(db.schema_table))) != 1:
             raise InvalidRowsError("does not have one row of the schema; export it again")

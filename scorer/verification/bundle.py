@@ -158,19 +158,19 @@ class Bundle:
         """Read and check the directory and the manifest, which are not trusted. Raises ScorerError."""
         try:
             self._archive = ZipFile(self._stream)
-            listed = self._archive.infolist()
+            infos = self._archive.infolist()
         except _UNREADABLE as error:
             raise self.error("its directory cannot be read", NO_BUNDLE) from error
-        self.members = {info.filename: info for info in listed}
-        if len(self.members) < len(listed):
-            names = sorted(info.filename for info in listed)
+        self.members = {info.filename: info for info in infos}
+        if len(self.members) < len(infos):
+            names = sorted(info.filename for info in infos)
             twice = next(name for name, following in pairwise(names) if name == following)
             raise self.error(f"has two members that are called {quoted(twice)}", "expected each once")
         if MANIFEST not in self.members:
             raise self.error(f"has no member {MANIFEST}", NO_BUNDLE)
-        for info in listed:
+        for info in infos:
             self._check_member(info)
-        if sum(info.file_size for info in listed) > self.size:
+        if sum(info.file_size for info in infos) > self.size:
             raise self.error("its members overlap, so that together they are larger than the file", NO_BUNDLE)
         self.manifest = self._read_manifest()
         if self.members.keys() - {MANIFEST} != self.manifest.members.keys():

@@ -112,9 +112,9 @@ def _without_opening(
     if sha256 is not None:
         yield Verified("the commitment is that of the earlier copy", _other_copy(document, sha256))
     if key is not None:
-        found = read_public_key(key).hex()
-        differs = f"the file has {found}, the document {document.receipts}"
-        yield compared("the key of receipts is that of the document", found == document.receipts, differs)
+        public = read_public_key(key).hex()
+        differs = f"the file has {public}, the document {document.receipts}"
+        yield compared("the key of receipts is that of the document", public == document.receipts, differs)
     if log is not None:
         lines, what = read_log(log), ", errata and changes of phases" if document.revealed else " and errata"
         statement = f"the log has the commitments{what} of the document at their events, and no others"
@@ -160,11 +160,11 @@ def _difference(document: CommitmentDocument, lines: Sequence[LogLine], lost: Ma
             return f"event {index} has the kind {lines[index - 1].kind}, expected {' or '.join(kinds)}"
         if index in applied and not _seems_applied(lines, index):
             return f"event {index} is an erratum without a basis after it, which was not applied"
-    known = {index for index, _ in stated}
-    if len(known) < len(stated):
+    indexes = {index for index, _ in stated}
+    if len(indexes) < len(stated):
         return "the document has the same event twice"
     for line in lines:
-        if line.index not in known | lost.keys() and _is_listed(document, line):
+        if line.index not in indexes | lost.keys() and _is_listed(document, line):
             return (
                 f"event {line.index} has the kind {line.kind}, and the document does not have it; if the log is newer "
                 "than the document, download both again"
@@ -294,22 +294,22 @@ def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: s
     statement = f"{track}: {file.name} is the solution that was committed"
     if track not in content["tracks"]:
         return Verified(statement, f"nothing was committed for a track {quoted(track)}")
-    found, committed = hashlib.sha256(read_bytes(file)).hexdigest(), content["tracks"][track].get("solution")
-    if found == committed:
+    sha256, committed = hashlib.sha256(read_bytes(file)).hexdigest(), content["tracks"][track].get("solution")
+    if sha256 == committed:
         return Verified(statement)
     changes = _errata(document, track, "solution")
-    if changes and track in document.tracks and found == document.tracks[track].solution:
+    if changes and track in document.tracks and sha256 == document.tracks[track].solution:
         return Verified(f"{track}: {file.name} is the solution of {changes[-1]}")
-    return Verified(statement, f"its SHA-256 is {found}, committed was {committed}")
+    return Verified(statement, f"its SHA-256 is {sha256}, committed was {committed}")
 
 
 def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path) -> Iterator[Verified]:
     """Whether the key and the share of a split are the committed ones, or an erratum changed them."""
     split = SplitDocument.read(file, read_document(file))
     committed = _committed_split(content["tracks"].get(split.track, {}))
-    for key, found, what in (("key_sha256", split.key_sha256, "key"), ("preliminary", split.preliminary, "share")):
-        changes = _errata(document, split.track, "split") if committed.get(key) != found else []
-        yield _unchanged(f"{split.track}: the {what} of {file.name}", committed.get(key), found, changes)
+    for key, value, what in (("key_sha256", split.key_sha256, "key"), ("preliminary", split.preliminary, "share")):
+        changes = _errata(document, split.track, "split") if committed.get(key) != value else []
+        yield _unchanged(f"{split.track}: the {what} of {file.name}", committed.get(key), value, changes)
 
 
 def verified_split(
@@ -357,9 +357,9 @@ def verified_split(
         yield Verified("the lists were not compared with all queries of the solution", is_note=True)
     else:
         lacking, added = (sorted(some) for some in (set(queries) - counts.keys(), counts.keys() - set(queries)))
-        found = filter(None, (listed("lacks", lacking), listed("adds", added)))
+        differences = filter(None, (listed("lacks", lacking), listed("adds", added)))
         yield Verified(
-            f"the lists have the {counted(len(queries), 'query', 'queries')}, and no other", "; ".join(found)
+            f"the lists have the {counted(len(queries), 'query', 'queries')}, and no other", "; ".join(differences)
         )
 
 
@@ -391,9 +391,9 @@ def verified_receipt(
         yield from _still_there(receipt, lines, texts)
     if submission is not None:
         with os_errors_as(ScorerError, f"{submission}: cannot be read", "name the file that was submitted"):
-            found = digest(submission)
-        differs = f"its SHA-256 is {found}, that of the entry {receipt.digest}"
-        yield compared("the file is the one that was received", found == receipt.digest, differs)
+            sha256 = digest(submission)
+        differs = f"its SHA-256 is {sha256}, that of the entry {receipt.digest}"
+        yield compared("the file is the one that was received", sha256 == receipt.digest, differs)
     received = receipt.received
     with suppress(ValueError):
         received = utc_moment(datetime.fromisoformat(received))
@@ -460,11 +460,11 @@ def _not_in_log(receipt: Receipt, lines: Sequence[LogLine]) -> str:
         return f"the log is in epoch {line.epoch} there: the entry of epoch {receipt.epoch} {_LOST}"
     if index > len(lines):
         return ""
-    found = {"version": line.version, "epoch": line.epoch, "index": line.index, "kind": line.kind}
-    found |= {"leaf": line.leaf.hex(), "head": line.head.hex()}
+    values = {"version": line.version, "epoch": line.epoch, "index": line.index, "kind": line.kind}
+    values |= {"leaf": line.leaf.hex(), "head": line.head.hex()}
     wanted = {"version": receipt.version, "epoch": receipt.epoch, "index": index, "kind": "arrival"}
     wanted |= {"leaf": receipt.leaf, "head": receipt.head}
-    differing = [f"{name} {found[name]} instead of {value}" for name, value in wanted.items() if found[name] != value]
+    differing = [f"{name} {values[name]} instead of {value}" for name, value in wanted.items() if values[name] != value]
     return f"found {', '.join(differing)}" if differing else ""
 
 
@@ -482,5 +482,5 @@ def _still_there(receipt: Receipt, lines: Sequence[LogLine], texts: Path | None)
         yield Verified(f"{where}: --texts {LOG_TEXTS} says whether the entry was lost", is_note=True)
     elif later and texts is not None:
         by = lost_events(lines, read_texts(texts, lines)).get(receipt.index)
-        found = "" if by is None else f"in epoch {receipt.epoch} it {_LOST}; event {by.index} of the log says so"
-        yield Verified("the entry is still in the record", found)
+        loss = "" if by is None else f"in epoch {receipt.epoch} it {_LOST}; event {by.index} of the log says so"
+        yield Verified("the entry is still in the record", loss)

@@ -73,11 +73,11 @@ def parsed_json(text: str | bytes) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    members = dict(pairs)
+    if len(members) < len(pairs):
         twice = next(key for number, (key, _) in enumerate(pairs) if key in dict(pairs[:number]))
         raise ValueError(f"the key {quoted(twice)} is there twice")
-    return found
+    return members
 
 
 def read_document(path: Path) -> Mapping[str, Any]:
@@ -254,11 +254,11 @@ def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
     statement = f"event {known.index} has the head {known.head.hex()}"
     if known.index > len(lines):
         return newer(statement, known.index, lines)
-    found, epoch = lines[known.index - 1].head, lines[known.index - 1].epoch
+    head, epoch = lines[known.index - 1].head, lines[known.index - 1].epoch
     if known.epoch is not None and known.epoch < epoch:
         return Verified(statement, f"found epoch {epoch}: the event was lost when a backup was restored")
-    differs = f"found {found.hex()}; an event until {known.index} was changed, dropped or added"
-    return compared(statement, found == known.head, differs)
+    differs = f"found {head.hex()}; an event until {known.index} was changed, dropped or added"
+    return compared(statement, head == known.head, differs)
 
 
 def read_texts(path: Path, lines: Sequence[LogLine]) -> dict[int, Mapping[str, Any]]:
