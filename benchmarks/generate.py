@@ -30,7 +30,7 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from scorer.store.log import LOG_VERSION, NONCE_BYTES, START, LogLine, leaf_of
+from scorer.record.log import LOG_VERSION, NONCE_BYTES, START, LogLine, leaf_of
 
 Ints = NDArray[np.int64]
 Bytes = NDArray[np.uint8]

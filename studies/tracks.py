@@ -15,8 +15,8 @@ import numpy as np
 
 from scorer.measures.matched import Floats, Ints
 from scorer.options import LEVEL
+from scorer.scoring.statistics.rankings import correlations, units_of, weighted_sums
 from scorer.scoring.statistics.resampling import intervals_of_sum, mean_intervals, sign_flips
-from scorer.scoring.statistics.tracks import correlations, units_of, weighted_sums
 from studies.coverage import DRAWS, FEW, LEAST, SEED, slack
 from studies.drawing import STYLES, Axis, Drawing
 from studies.populations import CORRELATION, POPULATIONS, Population

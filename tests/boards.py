@@ -17,11 +17,11 @@ from scorer.live.entry import ColumnScores, Entry, State
 from scorer.live.errata import BeforeAfter, ChangedFile, Changes, Placing, PublishedErratum, Scale
 from scorer.live.now import PublishedLog
 from scorer.live.rules import ChangedRule, SaltedDigest, TrackInForce
-from scorer.live.teams import Team
 from scorer.live.timeline import Happening, Timeline
+from scorer.record.log import log_lines
+from scorer.rules.teams import Team
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Event
-from scorer.store.log import log_lines
+from scorer.store.events import event_with
 from tests.board_certainty import with_certainty
 
 START = datetime(2011, 4, 18, 8, 15, tzinfo=UTC)
@@ -237,7 +237,7 @@ def erratum(track: str = "cold-start", number: int = 1, reason: str = "Two grade
 
 def published_log(events: int = 20, version: int | None = 2) -> PublishedLog:
     """The log of so many events, by a key that every test has; `version` None is version 1."""
-    recorded = (Event.of(index, "", "phases", None, {"phases": []}, version) for index in range(1, events + 1))
+    recorded = (event_with(index, "", "phases", None, {"phases": []}, version) for index in range(1, events + 1))
     return PublishedLog(tuple(log_lines(b"key", recorded)))
 
 

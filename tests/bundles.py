@@ -17,8 +17,8 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 from scorer.organising.bundles import Exported, Imported, export, import_bundle
 from scorer.organising.picks import pick
 from scorer.organising.teams import import_teams
+from scorer.record.log import chained, encoded, iso, secret_of
 from scorer.settings.tracks import FILE, Challenge
-from scorer.store.log import chained, encoded, iso, secret_of
 from scorer.store.store import Store
 from scorer.verification.bundle import COMMENT_BYTES, EVENT_ROWS, MANIFEST, SCHEMA_ROWS
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day

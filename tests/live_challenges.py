@@ -20,12 +20,12 @@ from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata
 from scorer.organising.render import boards, render
 from scorer.organising.run import Work, carry_out, plan
+from scorer.record.events import Event
+from scorer.rules.split import KEY_FILE
 from scorer.scoring.executors.base import Executor, Serial
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import KEY_FILE
 from scorer.settings.starter import FILES
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 

@@ -12,13 +12,14 @@ from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
 from scorer.live.metadata import has_ended, metadata_rules, public_fields
-from scorer.live.phases import Phases, phase_rules, split_rules
-from scorer.live.quotas import Left, entry_rule, pick_rules, quota_rules
-from scorer.live.rules import SaltedDigest, TrackInForce, overall_rules, visibility_rules
-from scorer.live.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
+from scorer.live.phases import split_rules
+from scorer.live.rules import SaltedDigest, TrackInForce, entry_rule, overall_rules, pick_rules, visibility_rules
 from scorer.options import SELF
+from scorer.rules.phases import Phase, Phases, phase_rules
+from scorer.rules.quota import Left, quota_rules
+from scorer.rules.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
 from scorer.scoring.analysis.kept import ExtremeQuery
-from scorer.settings.rules import MetadataField, Phase
+from scorer.settings.metadata import MetadataField
 from scorer.settings.tracks import Track
 from scorer.store.documents import SplitDocument
 from scorer.wording import counted, joined, sentence
@@ -604,8 +605,16 @@ def rule_sections(board: Board, *, by_service: bool = False) -> tuple[RuleSectio
     `by_service`: as of `phase_rules`.
     """
     track, plan = board.track, board.phases
-    times = phase_rules(plan, track, has_preliminary=not board.lacks_preliminary, by_service=by_service)
-    number = quota_rules(track, by_service=by_service) or ("The number of entries is not limited.",)
+    times = phase_rules(
+        plan,
+        has_preliminary=not board.lacks_preliminary,
+        has_late_board=track.late_board,
+        has_baselines=bool(track.baselines),
+        by_service=by_service,
+    )
+    number = quota_rules(track.quota, has_phases=bool(track.phases), by_service=by_service) or (
+        "The number of entries is not limited.",
+    )
     sections = (
         RuleSection("scores", "Scores and ranks", score_rules(board)),
         RuleSection("overall", "Overall ranking", overall_rules(track.overall) if track.overall else ()),

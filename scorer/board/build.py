@@ -31,17 +31,18 @@ from scorer.live.entries import defined_queries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
 from scorer.live.now import Now, with_naming
 from scorer.live.phases import published_split
-from scorer.live.quotas import Left
 from scorer.live.rules import TrackInForce, salted_digest
-from scorer.live.teams import MergedTeam, Merges, Team, teams
+from scorer.live.teams import teams
 from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Floats
 from scorer.options import LEVEL, EqualRanks
+from scorer.record.log import RESOLUTION
+from scorer.rules.quota import Left
+from scorer.rules.teams import MergedTeam, Merges, Team
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.outcomes import QueryMask, aggregated
 from scorer.scoring.statistics.rankings import rank_ranges
 from scorer.store.events import Basis
-from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import counted, exact_time, joined, long_time, shortened
 

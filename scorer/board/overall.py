@@ -16,18 +16,27 @@ from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.live.now import Now
 from scorer.live.rules import RANK_DECIMALS, overall_rules
-from scorer.live.teams import Team
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
+from scorer.record.log import LogLine
+from scorer.rules.teams import Team
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores
+from scorer.scoring.statistics.rankings import (
+    correlations,
+    memberships,
+    rank_ranges,
+    ranks_of,
+    separable_from_leaders,
+    tiers,
+    units_of,
+    values_of_track,
+    weighted_sums,
+)
 from scorer.scoring.statistics.rankings import means as means_of
-from scorer.scoring.statistics.rankings import rank_ranges, ranks_of, separable_from_leaders, tiers, values_of_track
 from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
-from scorer.scoring.statistics.tracks import correlations, memberships, units_of, weighted_sums
 from scorer.settings.tables import Overall, measure_column
 from scorer.settings.tracks import Track
-from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
 

@@ -47,7 +47,7 @@ from scorer.wording import (
 
 if TYPE_CHECKING:
     from scorer.live.errata import Changes
-    from scorer.live.teams import Team, Token
+    from scorer.rules.teams import Team, Token
     from scorer.settings.tracks import Challenge
     from scorer.store.snapshot import Snapshot
     from scorer.store.store import Store
@@ -312,7 +312,8 @@ def split(challenge: Path = of_challenge()) -> int:
     output also says how many queries of the solution are preliminary; it is meant for the organiser only.
     """
     from scorer.organising.phases import make_keys, selected_queries, with_split
-    from scorer.settings.rules import exposure, split_of
+    from scorer.rules.split import exposure
+    from scorer.settings.tracks import split_of
 
     settings, tracks = open_challenge(challenge)
     for path in make_keys(settings):

@@ -430,7 +430,7 @@ def _sha256(text: str) -> str:
 
 
 def _known_head(text: str) -> KnownHead:
-    from scorer.store.log import head_statement
+    from scorer.record.log import head_statement
     from scorer.verification.log import KnownHead
 
     number = "[1-9][0-9]{0,17}"

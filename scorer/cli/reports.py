@@ -35,8 +35,8 @@ from scorer.wording import TABLES, csv_table, printable, quoted, text_table, utc
 
 if TYPE_CHECKING:
     from scorer.board.board import Board
+    from scorer.record.log import LogLine
     from scorer.scoring.analysis.analysis import Report, Settings
-    from scorer.store.log import LogLine
     from scorer.store.snapshot import Snapshot
 
 
@@ -324,8 +324,9 @@ def phases(
     extended in all tracks that have a phase with this name, or in none of them.
     """
     from scorer.live.now import Now
-    from scorer.live.phases import Phases, phase_lines
+    from scorer.live.phases import phase_lines
     from scorer.organising.phases import extend
+    from scorer.rules.phases import Phases
     from scorer.store.store import Store, now
 
     settings, tracks = open_challenge(challenge, track)

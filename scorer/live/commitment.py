@@ -13,8 +13,10 @@ from typing import Any
 
 from scorer.live.errata import PublishedErratum
 from scorer.live.now import Now, decides, public_to_all
-from scorer.live.phases import Phases, folded_phases
 from scorer.live.rules import rules_of_settings
+from scorer.record.events import Event, bodies
+from scorer.record.log import LogLine, encoded, event_text, log_lines, nonce_of, opened_content, public_key, signature
+from scorer.rules.phases import Phases, folded_phases
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.documents import (
     OF_BODY,
@@ -25,8 +27,7 @@ from scorer.store.documents import (
     ListedErratum,
     Receipt,
 )
-from scorer.store.events import CommitmentBody, Event, RevealBody, bodies
-from scorer.store.log import LogLine, encoded, event_text, log_lines, nonce_of, opened_content, public_key, signature
+from scorer.store.events import CommitmentBody, RevealBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time
 

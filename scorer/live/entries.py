@@ -31,26 +31,21 @@ from scorer.live.ladder import Candidate, Look, looks
 from scorer.live.metadata import corrections, has_ended, public_values
 from scorer.live.names import Pseudonyms
 from scorer.live.now import Now
-from scorer.live.phases import Phases, is_backdated
-from scorer.live.quotas import Claim, Cost, UsedQuota, admissions
+from scorer.live.phases import is_backdated
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import Team, Token, merges, set_teams, slugs, tokens
+from scorer.live.teams import slugs
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
+from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody
+from scorer.record.log import unescaped
+from scorer.rules.phases import Phases
+from scorer.rules.picks import PickBody
+from scorer.rules.quota import Claim, Cost, UsedQuota, admissions
+from scorer.rules.tables import auto_decimals
+from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, tokens
 from scorer.scoring.outcomes import Mean
-from scorer.settings.rules import auto_decimals
 from scorer.settings.tracks import Track
-from scorer.store.events import (
-    EVERY_TRACK,
-    ArrivalBody,
-    Basis,
-    Event,
-    FileBody,
-    PickBody,
-    StoredResult,
-    TokenBody,
-)
-from scorer.store.log import unescaped
+from scorer.store.events import Basis, StoredResult
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import printable_name
 

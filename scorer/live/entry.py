@@ -14,22 +14,15 @@ from scorer.errors import MOST_SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import Counts
 from scorer.live.metadata import NO_METADATA, Correction, Metadata
-from scorer.live.phases import Phases, is_misdated, precedes_phases
+from scorer.live.phases import is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
+from scorer.record.events import AmendmentBody, ArrivalBody, Event, FileBody, Key
+from scorer.record.log import EventKind, iso, unescaped
+from scorer.rules.phases import Phases
 from scorer.scoring.outcomes import Mean
 from scorer.settings.metadata import Value
 from scorer.settings.tracks import Track
-from scorer.store.events import (
-    AmendmentBody,
-    ArrivalBody,
-    Event,
-    Failure,
-    FileBody,
-    MetadataBody,
-    StoredResult,
-    Submission,
-)
-from scorer.store.log import EventKind, iso, unescaped
+from scorer.store.events import Failure, MetadataBody, StoredResult, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line, printable_name, texts_of
 
@@ -315,9 +308,6 @@ class SubmissionState:
 
 Recheck = Callable[[set[str]], Mapping[str, str | None]]
 """Given files, the digest of each as it is now, or None if it is gone; files that cannot be read are left out."""
-
-Key = tuple[str, str]
-"""A submission of a track: the file and the digest."""
 
 
 def key_of(submission: Submission) -> Key:

@@ -7,12 +7,15 @@ from dataclasses import astuple, dataclass, replace
 from datetime import datetime
 from typing import Any, Literal
 
-from scorer.live.phases import Phases
-from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest, sentences
-from scorer.live.teams import Team, teams
+from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest
+from scorer.live.teams import teams
 from scorer.options import Stage
+from scorer.record.events import Event
+from scorer.rules.phases import Phases
+from scorer.rules.tables import sentences
+from scorer.rules.teams import Team
 from scorer.settings.tracks import Track
-from scorer.store.events import AppliedErratumBody, ChangesBody, ErratumBody, Event, RecordedBasis
+from scorer.store.events import AppliedErratumBody, ChangesBody, ErratumBody, RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, one_line
 

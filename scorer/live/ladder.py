@@ -19,10 +19,12 @@ import numpy as np
 
 from scorer.files import code_digest
 from scorer.live.entry import Answer, SubmissionState
-from scorer.live.rules import TrackInForce, sentences
+from scorer.live.rules import TrackInForce
 from scorer.measures.matched import Bools, Floats
+from scorer.rules.split import share_text
+from scorer.rules.tables import sentences
 from scorer.scoring.outcomes import QueryMask
-from scorer.settings.rules import check_ladder, share_text
+from scorer.settings.tracks import check_ladder
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot, cache_key
 

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from scorer.live.phases import Phases
 from scorer.live.rules import TrackInForce
-from scorer.settings.metadata import Value
-from scorer.settings.rules import PUBLICITIES, MetadataField, Publicity
+from scorer.rules.phases import Phases
+from scorer.settings.metadata import PUBLICITIES, MetadataField, Publicity, Value
 from scorer.settings.tracks import Track
 
 WHEN: Mapping[Publicity, str] = {

@@ -10,10 +10,12 @@ from functools import cached_property, partial
 from typing import ClassVar
 
 from scorer.live.now import Now
+from scorer.record.events import ArrivalBody, Event, Names
+from scorer.record.log import unescaped
+from scorer.rules.picks import PickBody
+from scorer.rules.teams import TeamBody, TokenBody
 from scorer.settings.tables import Moment
 from scorer.settings.tracks import Track
-from scorer.store.events import ArrivalBody, Event, Names, PickBody, TeamBody, TokenBody
-from scorer.store.log import unescaped
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name
 

@@ -8,26 +8,19 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
 
-from scorer.live.entry import Key, SubmissionState, recorded
+from scorer.live.entry import SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
-from scorer.live.phases import Phases, folded_phases, has_preliminary_queries, phase_lines
-from scorer.live.quotas import Picks, picks
+from scorer.live.phases import has_preliminary_queries, phase_lines
 from scorer.live.rules import TrackInForce, is_committed, list_digest, with_rules
-from scorer.live.teams import Merges, merges
+from scorer.record.events import ArrivalBody, Event, Key, bodies
+from scorer.record.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine, log_lines, opening_text
+from scorer.rules.phases import Phases, folded_phases
+from scorer.rules.picks import Picks, picks
+from scorer.rules.teams import Merges, merges
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules
-from scorer.settings.rules import split_of
 from scorer.settings.tables import Moment, Viewer, Visibility
-from scorer.settings.tracks import Track, public_lists
-from scorer.store.events import (
-    AppliedErratumBody,
-    ArrivalBody,
-    Basis,
-    Event,
-    RecordedBasis,
-    RevealBody,
-    bodies,
-)
-from scorer.store.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine, log_lines, opening_text
+from scorer.settings.tracks import Track, public_lists, split_of
+from scorer.store.events import AppliedErratumBody, Basis, RecordedBasis, RevealBody
 from scorer.store.snapshot import Snapshot
 
 

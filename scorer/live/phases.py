@@ -2,239 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import compress
-from typing import Any, Literal
+from typing import Any
 
-from scorer.live.rules import sentences
-from scorer.settings.rules import UNITS, Phase, QuerySplit, in_exact_unit, share_text
+from scorer.record.events import bodies
+from scorer.record.log import iso
+from scorer.rules.phases import (
+    Phase,
+    Phases,
+    _Place,
+    closing,
+    phase_rules,
+)
+from scorer.rules.split import QuerySplit, share_text
+from scorer.rules.tables import sentences
 from scorer.settings.tracks import Track
 from scorer.store.documents import VERSION, SplitDocument, SplitQueries
-from scorer.store.events import Basis, Event, ExtensionBody, FolderScan, PhasesBody, RevealBody, bodies
-from scorer.store.log import iso
+from scorer.store.events import Basis, FolderScan, RevealBody
 from scorer.store.snapshot import Snapshot
-from scorer.wording import counted, exact_time, utc_moment
-
-_Place = Literal["ok", "early", "late"]
-"""Whether an entry was received in a phase, before the first one, or after one."""
-
-PhaseState = Literal["not started", "open", "in its grace", "between phases", "over"]
-"""Where a track is in its phases. In its grace: the phase has ended, and still receives what is a little late."""
-
-
-@dataclass(frozen=True, slots=True)
-class Announcement:
-    """The phases as they were announced."""
-
-    index: int
-    """Of the event."""
-    at: datetime | None
-    """When it was recorded, in UTC."""
-    phases: tuple[Phase, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Extension:
-    """A phase that was given a later end."""
-
-    index: int
-    at: datetime | None
-    phase: str
-    before: datetime
-    end: datetime
-    """In UTC, as `before`."""
-    reason: str
-    phases: tuple[Phase, ...]
-    """All phases with the new end."""
-
-
-@dataclass(frozen=True, slots=True)
-class Phases:
-    """The phases in force, and how they came to be."""
-
-    all: tuple[Phase, ...]
-    """In order of time; none for a track without phases."""
-    announcements: tuple[Announcement, ...] = ()
-    extensions: tuple[Extension, ...] = ()
-    ends: Mapping[str, frozenset[datetime]] = field(default_factory=dict)
-    """By name of the phase: the end that was announced, and those that extensions gave it since."""
-
-    def place(self, received: datetime) -> tuple[str | None, _Place]:
-        """The phase of an entry by its time of receipt, and whether it was received in it.
-
-        Phases are half-open: one receives in [start, end + grace). An entry after a phase and before the next one is
-        late for the former; an entry before the first phase has no phase.
-        """
-        begun = [phase for phase in self.all if phase.start <= received]
-        if not self.all:
-            return None, "ok"
-        if not begun:
-            return None, "early"
-        return begun[-1].name, "ok" if received < begun[-1].closes else "late"
-
-    def has_started(self, now: datetime) -> bool:
-        return bool(self.all) and now >= self.all[0].start
-
-    def is_over(self, now: datetime) -> bool:
-        return bool(self.all) and now >= self.all[-1].closes
-
-    def current(self, now: datetime) -> Phase | None:
-        """The phase that receives entries now, also during its grace; None between phases."""
-        return next((phase for phase in self.all if phase.start <= now < phase.closes), None)
-
-    def upcoming(self, now: datetime) -> Phase | None:
-        """The next phase that has not started."""
-        return next((phase for phase in self.all if now < phase.start), None)
-
-    def current_or_next(self, now: datetime) -> Phase | None:
-        """The phase that receives entries now, or else the next one; None once the last one has closed."""
-        return self.current(now) or self.upcoming(now)
-
-    def state(self, now: datetime) -> PhaseState:
-        """The state of a track that has phases."""
-        phase = self.current(now)
-        if phase is not None:
-            return "open" if now < phase.end else "in its grace"
-        if self.upcoming(now) is None:
-            return "over"
-        return "between phases" if self.has_started(now) else "not started"
-
-    def shown_phase(self, now: datetime) -> Phase | None:
-        """The phase that receives entries now, or else the next one, or else the last one; None without phases."""
-        return self.current_or_next(now) or (self.all[-1] if self.all else None)
-
-    def closed(self, now: datetime) -> tuple[Phase, ...]:
-        """The phases that have closed, in order of time."""
-        return tuple(phase for phase in self.all if now >= phase.closes)
-
-    def passed(self, now: datetime) -> list[datetime]:
-        """The times of phases that have passed, sorted: their starts, freezes, ends and closes."""
-        times = (time for phase in self.all for time in (phase.start, phase.frozen_from, phase.end, phase.closes))
-        return sorted(time for time in times if time is not None and time <= now)
-
-    def frozen_since(self, now: datetime) -> datetime | None:
-        """When the board was frozen; None if it is not. It is thawed when the grace of its phase ends."""
-        phase = self.current(now)
-        frozen_from = phase.frozen_from if phase else None
-        return frozen_from if frozen_from is not None and now >= frozen_from else None
-
-    def deciding(self, now: datetime) -> Phase | None:
-        """The phase that decides what the board shows; None: it shows the scores of the stage.
-
-        That is the phase that receives entries now. Once the last phase has closed, none decides.
-        """
-        return None if self.is_over(now) else self.current(now) or self.deciding_between(now)
-
-    def deciding_between(self, now: datetime) -> Phase | None:
-        """The phase that decides while none receives entries; None: the board shows the scores of the stage.
-
-        It is the last one that has closed, without those that show nothing: these only delay scores. Before that, it is
-        the next one if it uses the Ladder: exact scores must not be shown before it starts.
-        """
-        closed = [phase for phase in self.closed(now) if not phase.hides_scores]
-        if closed:
-            return closed[-1]
-        following = self.upcoming(now)
-        return following if following is not None and following.shows == "ladder" else None
-
-    def has_closed(self, name: str | None, now: datetime) -> bool:
-        """Whether a phase has closed; without a name, whether the first one has."""
-        phase_named = next((phase for phase in self.all if phase.name == name), self.all[0] if self.all else None)
-        return phase_named is not None and now >= phase_named.closes
-
-
-DATES = ("phases", "extension")
-"""The kinds of events about phases."""
-
-
-def folded_phases(events: Iterable[Event], announced: Sequence[Phase] = ()) -> Phases:
-    """The phases of a track by its events; until the first announcement is recorded, those of challenge.toml."""
-    phases = tuple(announced)
-    announcements: list[Announcement] = []
-    extensions: list[Extension] = []
-    ends: dict[str, frozenset[datetime]] = {}
-    for event in events:
-        body = event.body
-        if isinstance(body, PhasesBody):
-            earlier = {phase.name: phase.end for phase in phases}
-            phases = body.phases
-            for phase in phases:
-                if phase.name not in ends or earlier.get(phase.name) != phase.end:
-                    ends[phase.name] = frozenset({phase.end})
-            announcements.append(Announcement(event.index, event.at, phases))
-        elif isinstance(body, ExtensionBody):
-            name, end = body.phase, body.end
-            before = next((phase.end for phase in phases if phase.name == name), end)
-            phases = tuple(replace_end(phase, end) if phase.name == name else phase for phase in phases)
-            extensions.append(Extension(event.index, event.at, name, before, end, body.reason, phases))
-            ends[name] = ends.get(name, frozenset()) | {end}
-    return Phases(phases, tuple(announcements), tuple(extensions), ends)
-
-
-def replace_end(phase: Phase, end: datetime) -> Phase:
-    """The phase with another end."""
-    return phase.model_copy(update={"end": end})
-
-
-def phase_rules(plan: Phases, track: Track, *, has_preliminary: bool, by_service: bool = False) -> tuple[str, ...]:
-    """The rules on times: the phases, their grace and freezes, and early and late entries; none without phases.
-
-    `by_service` says that files are handed in over the service of the challenge, and not put into a folder.
-    """
-    return tuple(_phase_rules(plan, track, has_preliminary, by_service)) if plan.all else ()
-
-
-def _phase_rules(plan: Phases, track: Track, has_preliminary: bool, by_service: bool) -> Iterator[str]:
-    for position, phase in enumerate(plan.all):
-        words = {"name": phase.name, "start": exact_time(phase.start), "close": closing(phase)}
-        yield from sentences("phases", "receives", **words)
-        if phase.frozen_from is not None:
-            yield from sentences("phases", "frozen", since=exact_time(phase.frozen_from), **words)
-        if phase.ladder_step is not None:
-            spans = " and ".join(_ladder_spans(plan.all, position))
-            yield from sentences("phases", "ladder", spans=spans, step=share_text(phase.ladder_step), **words)
-        if phase.hides_scores:
-            yield "".join(sentences("phases", "hidden", *(["own"] if phase.shows == "own" else []), **words))
-    yield from sentences("phases", "moments")
-    if by_service:
-        yield from sentences("phases", "service", "service_withdrawal")
-    else:
-        yield from sentences("phases", "folder")
-        yield "".join(sentences("phases", "early_and_late", *(["late_board"] if track.late_board else [])))
-        yield from sentences("phases", "misdated", "folder_withdrawal")
-    last = plan.all[-1]
-    shown = "final" if has_preliminary else "no_preliminary"
-    yield from sentences("phases", shown, "extension", name=last.name, close=closing(last))
-    yield from sentences("phases", "baselines") if track.baselines else ()
-
-
-def _ladder_spans(phases: Sequence[Phase], position: int) -> Iterator[str]:
-    """When the Ladder of a phase decides, see `Phases.deciding_between`: also after phases that show nothing."""
-    start = f"the start of the phase {phases[position].name}"
-    if all(phase.hides_scores for phase in phases[:position]):
-        start = f"the close of the phase {phases[position - 1].name}" if position else "the beginning"
-    for following in phases[position + 1 :]:
-        yield f"{start} until the phase {following.name} starts"
-        if not following.hides_scores:
-            return
-        start = f"from the close of the phase {following.name}"
-    if not phases[-1].hides_scores:
-        yield f"{start} until final scores are shown"
-
-
-def closing(phase: Phase, show: Callable[[datetime], str] = exact_time) -> str:
-    """When a phase closes, the one date of it: ``8 July 2027, 12:00 UTC, with 5 minutes of grace``."""
-    return f"{show(phase.end)}{with_grace(phase)}"
-
-
-def with_grace(phase: Phase) -> str:
-    """What follows the end of a phase: ``, with 5 minutes of grace``; empty without a grace."""
-    if not phase.grace:
-        return ""
-    count, unit = in_exact_unit(phase.grace)
-    return f", with {counted(count, UNITS[unit].removesuffix('s'))} of grace"
+from scorer.wording import utc_moment
 
 
 def phase_lines(phases: Phases, track: Track, now: datetime, *, has_preliminary: bool) -> Iterator[str]:
@@ -251,7 +40,8 @@ def phase_lines(phases: Phases, track: Track, now: datetime, *, has_preliminary:
         recorded = f"{utc_moment(extension.at)}: " if extension.at else ""
         times = f"from {utc_moment(extension.before)} to {utc_moment(extension.end)}"
         yield f"  {recorded}{extension.phase} extended {times}: {extension.reason}"
-    for rule in phase_rules(phases, track, has_preliminary=has_preliminary):
+    has = {"has_late_board": track.late_board, "has_baselines": bool(track.baselines)}
+    for rule in phase_rules(phases, has_preliminary=has_preliminary, **has):
         yield f"  - {rule}"
 
 

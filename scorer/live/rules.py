@@ -12,13 +12,16 @@ from pydantic import ValidationError
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
-from scorer.settings.rules import Phase, split_of, zone_text
+from scorer.record.events import Event, bodies
+from scorer.record.log import opened_content
+from scorer.rules.phases import Phase
+from scorer.rules.quota import zone_text
+from scorer.rules.tables import sentences, texts_about
 from scorer.settings.tables import OWN, Moment, Overall, Viewer
-from scorer.settings.tracks import Track
-from scorer.store.events import CommitmentBody, Event, RecordedBasis, bodies
-from scorer.store.log import opened_content
+from scorer.settings.tracks import Track, split_of
+from scorer.store.events import CommitmentBody, RecordedBasis
 from scorer.store.snapshot import Snapshot
-from scorer.wording import joined, one_line, texts_of
+from scorer.wording import counted, joined, one_line
 
 RULES = (
     *("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks"),
@@ -28,16 +31,6 @@ RULES = (
 """The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
 started, a changed file does not change them: before the start another commitment does, afterwards an erratum. The bytes
 of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
-
-
-def _texts(about: str) -> Mapping[str, str]:
-    texts: Mapping[str, str] = texts_of(__file__, "sentences.toml")[about]
-    return texts
-
-
-def sentences(about: str, *names: str, **values: object) -> tuple[str, ...]:
-    """Sentences about something, by their names, with these values in their places."""
-    return tuple(_texts(about)[name].format(**values) for name in names)
 
 
 class TrackInForce(Track):
@@ -141,7 +134,7 @@ class TrackInForce(Track):
 
 def shown_from(moment: Moment | None) -> str:
     """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
-    return "" if moment is None or moment == "never" else _texts("moments")[moment].replace("once", " until", 1)
+    return "" if moment is None or moment == "never" else texts_about("moments")[moment].replace("once", " until", 1)
 
 
 def visibility_rules(track: Track) -> tuple[str, ...]:
@@ -151,8 +144,10 @@ def visibility_rules(track: Track) -> tuple[str, ...]:
     rules: list[str] = []
     for name in ("score", "rank", "board", "names", "per_query", "metadata"):
         if (row := getattr(track.visibility, name)) is not None:
-            moments = {"team": _texts("moments")[row.team], "everyone": _texts("moments")[row.everyone]}
-            rules += sentences("visible", "own_row" if name in OWN else "row", what=_texts("visible")[name], **moments)
+            moments = {"team": texts_about("moments")[row.team], "everyone": texts_about("moments")[row.everyone]}
+            rules += sentences(
+                "visible", "own_row" if name in OWN else "row", what=texts_about("visible")[name], **moments
+            )
     names = track.visibility.names
     if names and names.everyone != "now":
         rules.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
@@ -331,3 +326,22 @@ def salted_digest(view: Snapshot, track: Track, digest: str) -> SaltedDigest:
 def publication_rules(licence: str, *, submissions: bool) -> tuple[str, ...]:
     """What may become public at the end, under a licence, with submissions or without."""
     return sentences("publication", "events", "submissions" if submissions else "results", licence=licence)
+
+
+def entry_rule(track: Track, score: str) -> str:
+    """Which entry of a team counts, or which are rows; `score` is what decides which one is the best."""
+    if track.rows != "entry":
+        return "".join(sentences("entry", track.entry, score=score))
+    names, rows, which = ["rows", *(["picked_rows"] if track.entry == "picks" else [])], "", ""
+    if track.rows_per_team is not None:
+        names, rows = [*names, "most_rows"], counted(track.rows_per_team, "row")
+        (which,) = sentences("entry", "last_rows" if track.entry == "last" else "best_rows", score=score)
+    return "".join(sentences("entry", *names, "dependent", rows=rows, which=which))
+
+
+def pick_rules(track: Track) -> tuple[str, ...]:
+    """The rules on picks; none where the track has none."""
+    if track.entry != "picks":
+        return ()
+    (until,) = sentences("picks", "until_closed" if track.phases else "always")
+    return sentences("picks", "most", "source", entries=counted(track.picks, "entry", "entries"), until=until)

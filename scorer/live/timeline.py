@@ -12,21 +12,15 @@ from scorer.live.commitment import COMMITMENT, OPENING
 from scorer.live.entry import key_of_body, recorded
 from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.now import Now, public_to_all
-from scorer.live.phases import Announcement, Extension, Phases, closing, with_grace
-from scorer.live.rules import changed_names, sentences
-from scorer.live.teams import OF_NAMES, ChangeKind, teams
-from scorer.settings.rules import Phase
+from scorer.live.rules import changed_names
+from scorer.live.teams import teams
+from scorer.record.events import EVERY_TRACK, AmendmentBody, FileBody
+from scorer.rules.phases import Announcement, Extension, Phase, Phases, closing, with_grace
+from scorer.rules.picks import PickBody
+from scorer.rules.tables import sentences
+from scorer.rules.teams import OF_NAMES, ChangeKind
 from scorer.settings.tracks import Track
-from scorer.store.events import (
-    EVERY_TRACK,
-    AmendmentBody,
-    AppliedErratumBody,
-    CommitmentBody,
-    FileBody,
-    PickBody,
-    RecordedBasis,
-    RevealBody,
-)
+from scorer.store.events import AppliedErratumBody, CommitmentBody, RecordedBasis, RevealBody
 from scorer.store.snapshot import Snapshot
 from scorer.wording import exact_time, one_line
 

@@ -30,14 +30,15 @@ from scorer.organising.render import render
 from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
 from scorer.organising.teams import check_folders
+from scorer.record.events import SHA256
+from scorer.record.log import START, log_lines
+from scorer.rules.tables import valid
 from scorer.settings.loading import read_challenge
 from scorer.settings.published import Portable, portable, with_database
-from scorer.settings.rules import SHA256, valid
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.database import Database
 from scorer.store.documents import Document, Manifest, Sha256
 from scorer.store.events import Basis
-from scorer.store.log import START, log_lines
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot

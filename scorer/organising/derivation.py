@@ -30,7 +30,6 @@ from scorer.files.writing import temporary_folder
 from scorer.limits import MB, Limits, most_expanded
 from scorer.live.commitment import COMMITMENT, OPENING, RECEIPTS, commitments, receipt_text
 from scorer.live.now import Now, PublishedLog, submissions_of
-from scorer.live.phases import DATES, folded_phases
 from scorer.live.rules import changed_names, committed_content
 from scorer.measures.names import in_version_1_0
 from scorer.organising.bundles import challenge_in, manifest_text, opened_database, store_members, write_new
@@ -50,20 +49,14 @@ from scorer.organising.public import (
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import complete_means
 from scorer.organising.watch import Queue, Sources, score_queue
+from scorer.record.events import EVERY_TRACK, INVALID, Event, bodies
+from scorer.record.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
+from scorer.rules.phases import DATES, folded_phases
+from scorer.rules.split import KEY_FILE
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
-from scorer.settings.rules import KEY_FILE
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
-from scorer.store.events import (
-    EVERY_TRACK,
-    INVALID,
-    ErratumBody,
-    Event,
-    RecordedBasis,
-    bodies,
-    declared,
-)
-from scorer.store.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
+from scorer.store.events import ErratumBody, RecordedBasis, declared
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

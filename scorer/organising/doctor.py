@@ -14,14 +14,15 @@ from scorer.files import digest
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, stays
 from scorer.live.now import Now, with_naming
-from scorer.live.phases import closing, recorded_key
+from scorer.live.phases import recorded_key
 from scorer.live.rules import changes_in_words
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.restore import published_problem
 from scorer.organising.rules import RuleSet
-from scorer.settings.rules import split_of
-from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import RecordedBasis, bodies
+from scorer.record.events import bodies
+from scorer.rules.phases import closing
+from scorer.settings.tracks import Challenge, Track, split_of
+from scorer.store.events import RecordedBasis
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

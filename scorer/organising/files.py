@@ -33,11 +33,11 @@ from scorer.files.writing import PART
 from scorer.limits import MB, Limits
 from scorer.live.commitment import ENDINGS, named
 from scorer.live.entry import SubmissionState, delivered_files, recorded
+from scorer.record.log import unescaped
+from scorer.rules.tables import IGNORED, IGNORED_1
 from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
-from scorer.settings.rules import IGNORED, IGNORED_1
 from scorer.settings.tracks import Track
 from scorer.store.events import ScannedFile, Submission
-from scorer.store.log import unescaped
 from scorer.store.sidecar import Archive
 from scorer.store.store import Store
 from scorer.wording import printable, printable_name

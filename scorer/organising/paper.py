@@ -18,14 +18,14 @@ from scorer.errors import ChallengeError
 from scorer.live.metadata import field_text
 from scorer.live.names import as_public
 from scorer.live.now import published_log
-from scorer.live.rules import sentences
 from scorer.measures import Measure
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.organising.bundles import submitted_files
 from scorer.organising.public import check_public
 from scorer.organising.render import boards
+from scorer.record.log import LogLine
+from scorer.rules.tables import sentences
 from scorer.settings.tracks import Challenge
-from scorer.store.log import LogLine
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.store.store import Store
 from scorer.verification.bundle import SUBMISSIONS

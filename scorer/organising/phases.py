@@ -9,21 +9,12 @@ from typing import Any
 
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
-from scorer.live.phases import Extension, Phases, closing, replace_end
 from scorer.live.rules import is_committed
-from scorer.settings.rules import (
-    Phase,
-    QuerySplit,
-    check_ladder,
-    check_order,
-    check_split,
-    check_stage,
-    duration_text,
-    make_key,
-)
-from scorer.settings.tracks import Challenge, Track
+from scorer.record.log import EventKind
+from scorer.rules.phases import Extension, Phase, Phases, check_order, closing, duration_text, replace_end
+from scorer.rules.split import QuerySplit, check_split, make_key
+from scorer.settings.tracks import Challenge, Track, check_ladder, check_stage
 from scorer.store.events import Basis, StoredQueries
-from scorer.store.log import EventKind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import quoted, suggestion, utc_moment

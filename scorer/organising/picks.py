@@ -13,16 +13,17 @@ from scorer.board.site.captions import status_words
 from scorer.errors import ChallengeError, StoreError
 from scorer.files import digest as digest_of
 from scorer.live.entries import entries
-from scorer.live.entry import SERVICE, Entry, Key, SubmissionState, key_of, recorded, stays
+from scorer.live.entry import SERVICE, Entry, SubmissionState, key_of, recorded, stays
 from scorer.live.metadata import body, field_text
 from scorer.live.now import Now, submissions_of
-from scorer.live.phases import closing, is_misdated
-from scorer.live.quotas import picks
+from scorer.live.phases import is_misdated
 from scorer.organising.files import final_path
+from scorer.record.events import Key
+from scorer.record.log import iso
+from scorer.rules.phases import closing
+from scorer.rules.picks import PickSource, picks
 from scorer.settings.metadata import Given, Stated, checked
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import PickSource
-from scorer.store.log import iso
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted, utc_moment

@@ -38,20 +38,11 @@ from scorer.organising.commitment import check_over
 from scorer.organising.phases import announcement
 from scorer.organising.render import boards
 from scorer.organising.rules import RuleSet, differing_settings
+from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies
+from scorer.record.log import LOG, encoded, event_text, nonce_of, public_key
 from scorer.settings.published import OUTSIDE, Portable, portable
-from scorer.settings.rules import split_of
-from scorer.settings.tracks import FILE, Challenge, public_lists
-from scorer.store.events import (
-    EVERY_TRACK,
-    ArrivalBody,
-    CommitmentBody,
-    Event,
-    MetadataBody,
-    RecordedBasis,
-    RevealBody,
-    bodies,
-)
-from scorer.store.log import LOG, encoded, event_text, nonce_of, public_key
+from scorer.settings.tracks import FILE, Challenge, public_lists, split_of
+from scorer.store.events import CommitmentBody, MetadataBody, RecordedBasis, RevealBody
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import dumped

@@ -37,13 +37,13 @@ from scorer.options import Split
 from scorer.organising.phases import check_preliminary
 from scorer.organising.restore import check_published
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
+from scorer.record.events import ArrivalBody, bodies
+from scorer.record.log import RESOLUTION
+from scorer.rules.phases import Phase
 from scorer.scoring.analysis.compare import need_mean
 from scorer.scoring.analysis.kept import Task, TaskWords, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
-from scorer.settings.rules import Phase
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import ArrivalBody, bodies
-from scorer.store.log import RESOLUTION
 from scorer.store.snapshot import Cache, Snapshot, cache_key
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion

@@ -10,8 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from scorer.errors import ChallengeError, os_errors_as
+from scorer.record.log import LOG, LogLine, log_lines
 from scorer.settings.tracks import Challenge
-from scorer.store.log import LOG, LogLine, log_lines
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.verification.log import break_of, disorder, events_between, gap, read_log

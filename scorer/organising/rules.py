@@ -15,11 +15,10 @@ from scorer.live.entries import Entries, entries
 from scorer.live.now import Now, with_naming
 from scorer.live.rules import changed_names, list_digest, recorded_settings, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
+from scorer.record.log import encoded
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_gains
-from scorer.settings.rules import split_of
-from scorer.settings.tracks import Track, public_lists
+from scorer.settings.tracks import Track, public_lists, split_of
 from scorer.store.events import Basis, RecordedBasis, StoredQueries, new_basis
-from scorer.store.log import encoded
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store

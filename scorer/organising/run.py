@@ -30,10 +30,10 @@ from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
 from scorer.organising.watch import Queue, Sources, score_queue
+from scorer.rules.split import exposure
 from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
 from scorer.settings.loading import TEAMS_FILE as TEAMS
-from scorer.settings.rules import exposure
 from scorer.settings.tracks import FILE, PAGES, STATIC, Challenge, Track, public_lists
 from scorer.store.events import Failure, Submission
 from scorer.store.sidecar import SIMILAR, Sidecar

@@ -20,7 +20,6 @@ from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import (
     FOLDER,
     SERVICE,
-    Key,
     Recheck,
     SubmissionState,
     delivered_files,
@@ -50,12 +49,13 @@ from scorer.organising.files import (
 )
 from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Queue, Sources, score_queue
+from scorer.record.events import Key
+from scorer.record.log import EventKind
+from scorer.rules.tables import FILE_NAMES
 from scorer.scoring.executors import GoOn
 from scorer.settings.metadata import Value
-from scorer.settings.rules import FILE_NAMES
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
-from scorer.store.log import EventKind
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted

@@ -13,20 +13,23 @@ from typing import Any
 
 from scorer.errors import ChallengeError, StoreError, os_errors_as
 from scorer.files.writing import LockedError, locked, replace_content
-from scorer.live.teams import Token, Use, ended, issued, new_text, token_digest, tokens
-from scorer.settings.loading import (
+from scorer.record.events import EVERY_TRACK, bodies
+from scorer.record.log import EventKind, encoded
+from scorer.rules.teams import (
     DECISIONS,
-    TEAMS_FILE,
+    TeamBody,
     TeamSettings,
+    Token,
+    Use,
     comparable_name,
-    edited,
-    read_teams,
-    teams_in,
-    toml_document,
+    ended,
+    issued,
+    new_text,
+    token_digest,
+    tokens,
 )
+from scorer.settings.loading import TEAMS_FILE, edited, read_teams, teams_in, toml_document
 from scorer.settings.tracks import FILE, Challenge
-from scorer.store.events import EVERY_TRACK, TeamBody, bodies
-from scorer.store.log import EventKind, encoded
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import printable, printable_name, quoted, suggestion, utc_time

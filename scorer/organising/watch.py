@@ -22,15 +22,17 @@ from typing import TYPE_CHECKING, Self, TypeVar
 
 from scorer.errors import ScorerError
 from scorer.limits import MB, Limits
-from scorer.live.entry import SERVICE, Key, SubmissionState, key_of, present_digests
+from scorer.live.entry import SERVICE, SubmissionState, key_of, present_digests
 from scorer.live.now import Now
 from scorer.organising.files import SubmissionFile, WithFile
 from scorer.organising.rules import RuleSet
+from scorer.record.events import ArrivalBody, Event, FileBody, Key, bodies
+from scorer.rules.picks import PickBody
 from scorer.scoring.executors import GoOn, always
 from scorer.scoring.outcomes import Failed
 from scorer.settings.tracks import Challenge
 from scorer.store.database import ReplacedError
-from scorer.store.events import ArrivalBody, Event, FileBody, PickBody, Submission, bodies
+from scorer.store.events import Submission
 from scorer.store.sidecar import Archive, SourceError, chunks_up_to
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

@@ -34,8 +34,6 @@ from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
 from scorer.live.metadata import body
 from scorer.live.now import Now, with_naming
-from scorer.live.phases import Phases, closing
-from scorer.live.quotas import Claim, left_in_words, next_reset
 from scorer.organising.files import (
     READY,
     RESERVE,
@@ -51,9 +49,12 @@ from scorer.organising.files import (
     submissions_folder,
 )
 from scorer.organising.teams import folder_called
+from scorer.record.events import ArrivalBody, Event
+from scorer.rules.phases import Phases, closing
+from scorer.rules.quota import Claim, left_in_words, next_reset
 from scorer.settings.metadata import MetadataError, Stated, Value, checked, of_head
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import ArrivalBody, Event, Submission
+from scorer.store.events import Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, iso_time, printable, printable_name, utc_moment

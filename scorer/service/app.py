@@ -43,10 +43,10 @@ from scorer.board.site.folder import listed_files
 from scorer.board.site.submit_page import SUBMIT_ASSETS, asset
 from scorer.errors import ScorerError, StoreError
 from scorer.limits import MB
-from scorer.live.teams import Token
 from scorer.organising.files import final_path
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import ENDS_WITH_PARENT
+from scorer.rules.teams import Token
 from scorer.service.accepting import Delivery, RefusedError, check_open, examined, refusing
 from scorer.service.documents import (
     accepted_document,

@@ -29,11 +29,12 @@ from scorer.live.entries import Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, stays, without_solution
 from scorer.live.names import shown_names
 from scorer.live.now import Now
-from scorer.live.quotas import next_place
+from scorer.record.events import Event, FileBody
+from scorer.rules.quota import next_place
 from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
-from scorer.store.events import AppliedErratumBody, Basis, Event, FileBody
+from scorer.store.events import AppliedErratumBody, Basis
 from scorer.store.snapshot import Snapshot
 from scorer.wording import iso_time, printable
 

@@ -7,22 +7,22 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Any, TypeVar, get_args
 
-from pydantic import AfterValidator, Field, ValidationError, create_model
+from pydantic import Field, ValidationError, create_model
 from pydantic_core import ErrorDetails
 
 from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
-from scorer.settings.rules import SettingsTable, located_in
+from scorer.rules.tables import SettingsTable, located_in
+from scorer.rules.teams import DECISIONS, TeamSettings, comparable_name, final_team
 from scorer.settings.tables import Overall
-from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, split_url
-from scorer.wording import INVISIBLE, QUOTED, printable, quoted, shortened, suggestion
+from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file
+from scorer.wording import QUOTED, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
 
@@ -234,79 +234,6 @@ def _plain(value: object) -> object:
 TEAMS_FILE = "teams.toml"
 """The name of the file, which is optional, in the folder of the challenge."""
 
-_LONGEST_NAME = 200
-LONGEST_TEXT = 1000
-LONGEST_URL = 2000
-MOST_LINKS = 10
-
-_JOINERS = re.compile("(?<=[^\\s\u200c\u200d])(?:[\u200c\u200d](?=[^\\s\u200c\u200d])|[\ufe0e\ufe0f])")
-"""Characters that show nothing and that some scripts and emoji need, between two characters that show."""
-
-_UNSEEN = re.compile(f"[\u00ad\u200b-\u200d\u2060\ufeff]|{INVISIBLE.pattern}")
-
-
-def _line(text: str, longest: int) -> str:
-    if not text.strip():
-        raise ValueError("is blank")
-    if len(text) > longest:
-        raise ValueError(f"has {len(text):,} characters, more than {longest:,}")
-    plain = _JOINERS.sub("", text)
-    if printable(plain) != plain:
-        raise ValueError("has a character that does not show, or not in its place")
-    return text
-
-
-def _name(text: str) -> str:
-    _line(text, _LONGEST_NAME)
-    if text != " ".join(text.split()):
-        raise ValueError("has a space at an end, or two in a row")
-    return text
-
-
-def line_text(text: str) -> str:
-    """The text of a line. Raises ValueError if it is blank, too long, or has characters that do not show."""
-    return _line(text, LONGEST_TEXT)
-
-
-def url_text(text: str) -> str:
-    """The URL of a page. Raises ValueError if it is none."""
-    parts = split_url(_line(text, LONGEST_URL))
-    if parts is None or parts.scheme not in {"http", "https"} or not parts.hostname or "@" in parts.netloc:
-        raise ValueError("is not a URL of this kind")
-    return text
-
-
-_A_NAME = f"a text of at most {_LONGEST_NAME} characters that all show"
-_A_TEXT = f"a text of at most {LONGEST_TEXT:,} characters that all show"
-_A_REASON = f"the reason, {_A_TEXT}"
-_A_URL = f"a URL of at most {LONGEST_URL:,} characters that begins with http:// or https://, without a user name"
-
-Name = Annotated[str, AfterValidator(_name)]
-Line = Annotated[str, AfterValidator(line_text)]
-Url = Annotated[str, AfterValidator(url_text)]
-
-Decision = Literal["merged_into", "disqualified", "withdrawn"]
-DECISIONS: tuple[Decision, ...] = ("merged_into", "disqualified", "withdrawn")
-"""The keys of which a team has at most one."""
-
-
-class TeamSettings(SettingsTable):
-    """The table of a team in teams.toml."""
-
-    never_recorded: ClassVar = frozenset({"reason"})
-
-    name: Name | None = Field(None, description=_A_NAME)
-    affiliation: Line | None = Field(None, description=_A_TEXT)
-    links: tuple[Url, ...] = Field(
-        (), strict=False, max_length=MOST_LINKS, description=f"a list of at most {MOST_LINKS} items, each {_A_URL}"
-    )
-    code: Url | None = Field(None, description=_A_URL)
-    paper: Url | None = Field(None, description=_A_URL)
-    merged_into: str | None = Field(None, description="the name of the folder of another team")
-    disqualified: Line | None = Field(None, description=_A_REASON)
-    withdrawn: Line | None = Field(None, description=_A_REASON)
-    reason: Line | None = Field(None, description=f"why the last decision was taken, {_A_TEXT}")
-
 
 def read_teams(root: Path) -> Mapping[str, TeamSettings]:
     """The settings of each team in teams.toml, by the key of its table. Raises ChallengeError with all errors."""
@@ -357,18 +284,6 @@ def _merge_errors(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
             yield f"{found}, which is itself merged; merge into the final team, {quoted(final)}"
 
 
-def final_team(targets: Mapping[str, str], team: str) -> str:
-    """The team at the end of a chain of merges; if that leads into a circle, a team of the circle.
-
-    `targets` has the team that each merged team is merged into.
-    """
-    passed = {team}
-    while (target := targets.get(team)) is not None and target not in passed:
-        passed.add(target)
-        team = target
-    return team
-
-
 def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
     """Two teams must not show the same name, and none the name of the folder of another team."""
     folders = {comparable_name(key): key for key in teams}
@@ -389,15 +304,6 @@ def _shared_names(teams: Mapping[str, TeamSettings]) -> Iterator[str]:
                 f"{key_text((key, 'name'))}: found {quoted(str(teams[key].name))}, which reads as the name of "
                 f"{quoted(keys[0])}; choose another name"
             )
-
-
-def comparable_name(name: str) -> str:
-    """A name as names are compared: equal for names that a reader takes for the same.
-
-    That is NFKC with cases folded, without the characters that show nothing.
-    """
-    plain = _UNSEEN.sub("", unicodedata.normalize("NFKC", _UNSEEN.sub("", name)))
-    return " ".join(unicodedata.normalize("NFKC", plain.casefold()).split())
 
 
 def edited(text: str, changes: Mapping[tuple[str, ...], Any]) -> str:

@@ -18,8 +18,8 @@ from typing import Any
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import is_url, shown
 from scorer.limits import MB, SETTINGS_BYTES, Limits, is_quickly_parsed
+from scorer.rules.tables import AUTO
 from scorer.settings.loading import edited
-from scorer.settings.rules import AUTO
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
 from scorer.wording import one_line, quoted, shortened
 

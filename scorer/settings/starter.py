@@ -7,7 +7,7 @@ from pathlib import Path
 
 from scorer.errors import ChallengeError
 from scorer.files.writing import PRIVATE
-from scorer.settings.rules import KEY_FILE, make_key
+from scorer.rules.split import KEY_FILE, make_key
 from scorer.wording import quoted
 
 _FOLDER = Path(__file__).with_name("new_challenge")

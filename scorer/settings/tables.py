@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
-from scorer.settings.rules import Filled, OneMeasureName, SettingsTable
+from scorer.rules.tables import Filled, OneMeasureName, SettingsTable
 from scorer.wording import quoted
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar
-from urllib.parse import SplitResult, urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
@@ -18,33 +17,32 @@ from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
 from scorer.measures import Measure, earlier, parse
-from scorer.settings.rules import (
+from scorer.rules.phases import Phase, check_order
+from scorer.rules.quota import NO_QUOTA, Quota
+from scorer.rules.split import KeySplit, QuerySplit, read_split_key
+from scorer.rules.tables import (
     AUTO,
     FILE_NAMES,
     FULL_DECIMALS,
     MARKDOWN,
-    NO_QUOTA,
     TEXT,
     Decimals,
     Filled,
     FormatText,
-    KeySplit,
     MeasureName,
-    MetadataField,
     OneMeasureName,
     PathText,
-    Phase,
-    Quota,
     SettingsTable,
     absolute,
-    check_order,
     located_in,
     no_unit_mean,
     parsed,
+    split_url,
     valid,
 )
+from scorer.settings.metadata import MetadataField
 from scorer.settings.tables import Overall, Visibility
-from scorer.wording import quoted, suggestion
+from scorer.wording import counted, quoted, suggestion
 
 PAGES = "pages"
 """The folder of the organiser's pages, next to challenge.toml."""
@@ -72,16 +70,6 @@ DARK_CONTRAST = 7.0
 """Of an accent that is made lighter for dark pages."""
 
 COLOUR = f"a colour as in #0a4c7a, with a contrast of at least {LEAST_CONTRAST:g}:1 with"
-
-
-def split_url(url: str) -> SplitResult | None:
-    """The parts of a URL; None if it has characters that programs read differently: spaces, controls, backslashes."""
-    if "\\" in url or not url.isprintable() or any(char.isspace() for char in url):
-        return None
-    try:
-        return urlsplit(url)
-    except ValueError:
-        return None
 
 
 def is_link(url: str) -> bool:
@@ -529,3 +517,50 @@ def public_lists(track: Track) -> dict[str, Location]:
     """The files of the lists that the track has, by their keys."""
     texts = {key: getattr(track, key) for key in LISTS}
     return {key: located_in(track.root, text) for key, text in texts.items() if names_file(key, text)}
+
+
+LADDER_QUERIES = 2
+"""How many preliminary queries the Ladder needs: with one, it shows the score of a single query."""
+
+
+def split_of(track: Track) -> QuerySplit | None:
+    """The split of a track, with its key; None without one. Raises ChallengeError for a missing or wrong key."""
+    settings, path = track.split, track.key_path
+    if settings is None or path is None:
+        return None
+    split = QuerySplit(track.name, settings.preliminary, read_split_key(path))
+    if settings.key_sha256 not in ("", split.key_sha256):
+        raise ChallengeError(
+            f"{path}: has a key with the SHA-256 {split.key_sha256}; expected that with the SHA-256 "
+            f"{settings.key_sha256}, by which {track.name} is split; restore it from a copy"
+        )
+    return split
+
+
+def check_stage(track: Track, flagged: int) -> None:
+    """Raise ChallengeError unless `stage` agrees with the number of preliminary queries, by flags or by the split."""
+    key = f"tracks.{track.name}.stage"
+    if track.phases:
+        return
+    if flagged and track.stage is None:
+        selects = "the solution flags" if track.split is None else "split selects"
+        raise ChallengeError(
+            f"{key}: is missing, and {selects} {counted(flagged, 'query', 'queries')} for preliminary scores; "
+            'set stage = "preliminary" while final scores are hidden, stage = "final" to show them'
+        )
+    if not flagged and track.stage == "preliminary":
+        raise ChallengeError(
+            f'{key}: found "preliminary", but the solution flags no query, so there are no preliminary scores to show; '
+            'flag queries in the solution, set split = {preliminary = 0.2}, or set stage = "final"'
+        )
+
+
+def check_ladder(track: Track, queries: int) -> None:
+    """Raise ChallengeError if a phase uses the Ladder, and there are too few preliminary queries for it."""
+    for position, phase in enumerate(track.phases):
+        if phase.shows == "ladder" and queries < LADDER_QUERIES:
+            raise ChallengeError(
+                f'tracks.{track.name}.phases[{position}].shows: found "ladder", which needs at least {LADDER_QUERIES} '
+                f"preliminary queries with a defined {track.primary_measure}; found {queries}; flag queries in the "
+                'solution, set split = {preliminary = 0.2}, or set shows = "score"'
+            )

@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from scorer.errors import ScorerError
-from scorer.settings.rules import share
+from scorer.rules.split import share
 
 VERSION = 1
 """Of the documents."""

@@ -15,21 +15,12 @@ from sqlalchemy import ColumnElement, Connection, Row, Select, Table, bindparam,
 
 from scorer.errors import LONGEST, StoreError
 from scorer.measures import Measure
+from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies
+from scorer.record.log import RESOLUTION, iso
 from scorer.scoring.outcomes import MEASURE_GENERATION, DamagedError, Failed, Mean, Rejected, Summary
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import (
-    EVERY_TRACK,
-    ArrivalBody,
-    Basis,
-    Event,
-    RecordedBasis,
-    ScannedFile,
-    bodies,
-    event_of,
-    last_basis,
-)
-from scorer.store.log import RESOLUTION, iso
+from scorer.store.events import Basis, RecordedBasis, ScannedFile, event_of, last_basis
 from scorer.wording import iso_time, shortened
 
 _Unpacked = TypeVar("_Unpacked")

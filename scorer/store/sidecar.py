@@ -18,8 +18,8 @@ from scorer.errors import StoreError, os_errors_as
 from scorer.files import AnyFile, Compressed, chunks_of, compressed_chunk, located
 from scorer.files.writing import create_private, remove_abandoned_folders, temporary_folder
 from scorer.measures.matched import Floats
+from scorer.record.events import SHA256
 from scorer.scoring.outcomes import CHANGED
-from scorer.settings.rules import SHA256
 
 KEPT_SOLUTIONS, KEPT_SUBMISSIONS = ".solutions", ".submissions"
 """End the names of the folders, which begin with the name of the database."""

@@ -21,6 +21,8 @@ from scorer.lists import Counts
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, JudgedItems, Matched
 from scorer.options import SPLITS, Split
+from scorer.record.events import time_of
+from scorer.record.log import Purpose, secret_of
 from scorer.scoring.analysis.kept import Arrays, MemoryArrays
 from scorer.scoring.outcomes import (
     Mean,
@@ -33,17 +35,7 @@ from scorer.scoring.outcomes import (
     unpack_ids,
 )
 from scorer.store import schema as db
-from scorer.store.events import (
-    Basis,
-    Failure,
-    FolderScan,
-    ScannedFile,
-    StoredQueries,
-    StoredResult,
-    StoredSolution,
-    time_of,
-)
-from scorer.store.log import Purpose, secret_of
+from scorer.store.events import Basis, Failure, FolderScan, ScannedFile, StoredQueries, StoredResult, StoredSolution
 from scorer.store.rows import TableRows
 
 Parts = Sequence[object]

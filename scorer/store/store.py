@@ -13,6 +13,9 @@ from sqlalchemy import Connection, Row, delete, select
 from scorer.limits import Limits
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, JudgedItems
+from scorer.record.events import EVERY_TRACK, Event, bodies
+from scorer.record.log import LOG_VERSION, LOST, EventKind, LogLine, encoded, iso, kinds_digest, public_kind
+from scorer.rules.phases import PhasesBody
 from scorer.scoring.outcomes import (
     MATCHING_GENERATION,
     MEASURE_GENERATION,
@@ -25,8 +28,7 @@ from scorer.scoring.outcomes import (
 )
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import EVERY_TRACK, Basis, Event, FolderScan, PhasesBody, ScannedFile, bodies, declared
-from scorer.store.log import LOG_VERSION, LOST, EventKind, LogLine, encoded, iso, kinds_digest, public_kind
+from scorer.store.events import Basis, FolderScan, ScannedFile, declared
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
     cached_table,

@@ -25,24 +25,21 @@ from scorer import __version__
 from scorer.errors import Problem, StoreError
 from scorer.lists import Counts
 from scorer.measures.matched import Matched
-from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, check_values, unpack_hits
-from scorer.store import schema as db
-from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import (
+from scorer.record.events import (
     INVALID,
     ArrivalBody,
-    Basis,
     FileBody,
-    StoredSolution,
-    body_of,
-    declared,
     is_whole_number,
     need,
     need_digest,
     need_time,
     read_json,
 )
-from scorer.store.log import LOG_VERSION
+from scorer.record.log import LOG_VERSION
+from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, check_values, unpack_hits
+from scorer.store import schema as db
+from scorer.store.database import AT_A_TIME, Database, insert_all
+from scorer.store.events import Basis, StoredSolution, body_of, declared
 from scorer.store.migrations import MIGRATIONS, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot

@@ -27,9 +27,9 @@ from pydantic import ValidationError
 from scorer.errors import ScorerError
 from scorer.files import chunks_of, digest_of
 from scorer.limits import DOTS, SETTINGS_BYTES, is_quickly_parsed
-from scorer.settings.rules import SHA256
+from scorer.record.events import SHA256
+from scorer.record.log import ABOUT_RECORD, EVENT_KINDS, LOST, START, Fields, LogLine, chained, encoded, iso, secret_of
 from scorer.store.documents import Manifest
-from scorer.store.log import ABOUT_RECORD, EVENT_KINDS, LOST, START, Fields, LogLine, chained, encoded, iso, secret_of
 from scorer.verification.log import (
     Verified,
     about_record,

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from scorer.errors import ScorerError, os_errors_as
-from scorer.store.log import ABOUT_RECORD, EVENT_KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
+from scorer.record.log import ABOUT_RECORD, EVENT_KINDS, LOG_TEXTS, START, LogLine, kinds_digest, leaf_of
 from scorer.wording import counted, quoted, shortened
 
 READ_VERSION = 1

@@ -22,9 +22,9 @@ from scorer.board.build import cutoffs
 from scorer.board.reports.leaderboard import LEADERBOARD_VERSION, schema, to_json
 from scorer.board.statistics import measured, pairs
 from scorer.live.entry import rounded
-from scorer.live.phases import PhaseState
 from scorer.options import Split
 from scorer.organising.render import boards, render
+from scorer.rules.phases import PhaseState
 from scorer.scoring.evaluation import evaluate
 from scorer.scoring.statistics.resampling import difference_intervals, mean_intervals, resampled_means, sign_flips
 from scorer.settings.loading import read_challenge

@@ -12,10 +12,10 @@ import pytest
 from scorer.board.board import Board, Row, RowPair
 from scorer.board.build import with_changes
 from scorer.live.entry import Entry, State
-from scorer.live.teams import ChangeKind, TeamChange, TeamStatus
 from scorer.options import EqualRanks
+from scorer.record.log import RESOLUTION
+from scorer.rules.teams import ChangeKind, TeamChange, TeamStatus
 from scorer.settings.tracks import Track
-from scorer.store.log import RESOLUTION
 from scorer.wording import exact_time, long_time
 from tests.boards import START, baseline_row, board_of, challenge, entry, in_state, rejected_row, scored_row, team
 

@@ -18,7 +18,7 @@ from scorer.board.site.team_pages import summary
 from scorer.errors import LONGEST, MOST_SHOWN, Problem
 from scorer.lists import Counts
 from scorer.live.entry import State
-from scorer.live.teams import Team
+from scorer.rules.teams import Team
 from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.wording import day_and_month, printable_name
 from tests.accessibility import has_axe, violations

@@ -82,9 +82,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("service/accepting.py", "scorer.settings.metadata.checked"): "the values of a document of metadata",
     ("service/accepting.py", "json.loads"): RECORD,
     ("service/accepting.py", "uuid.UUID"): OWN,
-    ("service/accepting.py", "datetime.datetime.fromisoformat"): RECORD,
     ("service/documents.py", "json.loads"): "the board of the site, which this program wrote",
-    ("service/documents.py", "datetime.datetime.fromisoformat"): RECORD,
     ("service/client.py", "json.loads"): ANSWER,
     ("service/client.py", "urllib.parse.urlsplit"): OWN,
     # What teams put into folders
@@ -108,7 +106,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("lists/reading/memory.py", "*.from_stream"): "tables of who calls the library",
     ("lists/*.py", "numpy.frombuffer"): f"no structure; {CHILD}",
     ("lists/match.py", "pickle.load"): "what the parent of the process wrote",
-    ("settings/tracks.py", "urllib.parse.urlsplit"): "1,000 characters",
+    ("rules/tables.py", "urllib.parse.urlsplit"): "1,000 characters",
     # What participants give to their own commands
     ("cli/participate.py", "urllib.parse.urlsplit"): OWN,
     ("cli/participate.py", "uuid.UUID"): OWN,
@@ -126,6 +124,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("organising/bundles.py", "zipfile.ZipFile"): "written only",
     # What this program and the organiser wrote
     ("store/*.py", "*"): f"{RECORD}; of a bundle: {DOCUMENT}",
+    ("record/*.py", "*"): f"{RECORD}; of a bundle: {DOCUMENT}",
     ("live/*.py", "*"): RECORD,
     ("scoring/outcomes.py", "*"): f"{RECORD}; `most_expanded` of a bundle",
     ("scoring/analysis/kept.py", "numpy.frombuffer"): RECORD,
@@ -136,7 +135,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("runs/fuse.py", "*File"): "written only",
     ("files/__init__.py", "pyarrow.CompressedInputStream"): f"{RECORD}: the bytes of what was scored, of a known size",
     ("lists/slices.py", "csv.reader"): OWN,
-    ("settings/rules.py", "datetime.datetime.fromisoformat"): OWN,
+    ("rules/phases.py", "datetime.datetime.fromisoformat"): OWN,
     ("wording.py", "tomllib.loads"): OWN,
 }
 """What bounds the bytes, by the module and the parser; both may be patterns."""

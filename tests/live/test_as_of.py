@@ -19,8 +19,8 @@ from scorer.live.entries import entries
 from scorer.live.entry import recorded, submissions
 from scorer.live.now import Now
 from scorer.organising.picks import forget
+from scorer.record.events import Event
 from scorer.settings.tracks import Track
-from scorer.store.events import Event
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal

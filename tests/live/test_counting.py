@@ -10,7 +10,7 @@ import pytest
 from scorer.board.board import Board, Row, counting_scores, score_at
 from scorer.board.site.figures import board_figures
 from scorer.live.entry import State
-from scorer.live.teams import ChangeKind, TeamChange
+from scorer.rules.teams import ChangeKind, TeamChange
 from tests.boards import board_of, challenge, entry, in_state, team
 
 HOUR = timedelta(hours=1)

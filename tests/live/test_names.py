@@ -22,9 +22,11 @@ from scorer.organising.paper import paper_files
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend, amend_metadata, forget, pick
 from scorer.organising.public import export_public
-from scorer.settings.loading import TeamSettings, read_challenge
-from scorer.store.events import BODIES, WITH_STATE, Body, ChangesBody, Names
-from scorer.store.log import EVENT_KINDS, encoded
+from scorer.record.events import Body, Names
+from scorer.record.log import EVENT_KINDS, encoded
+from scorer.rules.teams import TeamSettings
+from scorer.settings.loading import read_challenge
+from scorer.store.events import BODIES, WITH_STATE, ChangesBody
 from scorer.store.schema import event_table
 from scorer.store.snapshot import Snapshot
 from scorer.store.transfer import record_problems

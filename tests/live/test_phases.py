@@ -10,12 +10,11 @@ from pydantic import ValidationError
 
 from scorer.board.board import rules
 from scorer.errors import ChallengeError
-from scorer.live.phases import Phases
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend
 from scorer.organising.teams import record_teams
+from scorer.rules.phases import Phase, Phases, check_order, duration_text
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import Phase, check_order, duration_text
 from tests.commands import Terminal
 from tests.live_challenges import (
     ANNOUNCED,

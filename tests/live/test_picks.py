@@ -10,15 +10,15 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.live.entry import Key, key_of, submissions
-from scorer.live.quotas import picks
+from scorer.live.entry import key_of, submissions
 from scorer.organising.files import submission_files
 from scorer.organising.picks import amend, clear_picks, forget_outcome, pick, record_pick
 from scorer.organising.run import plan
 from scorer.organising.teams import record_teams
+from scorer.record.events import Event, Key
+from scorer.rules.picks import picks
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Track
-from scorer.store.events import Event
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal
 from tests.live_challenges import (

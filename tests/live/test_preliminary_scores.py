@@ -22,7 +22,6 @@ from scorer.board.statistics import SHARE_DECIMALS
 from scorer.errors import ChallengeError, ScorerError
 from scorer.live import ladder
 from scorer.live.entry import key_of, rounded, submissions
-from scorer.live.phases import Phases
 from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.picks import forget_outcome, pick
 from scorer.organising.render import (
@@ -35,8 +34,9 @@ from scorer.organising.render import (
     track_tasks,
 )
 from scorer.organising.teams import record_teams
+from scorer.rules.phases import Phase, Phases
+from scorer.rules.tables import auto_decimals
 from scorer.scoring.executors.base import Serial
-from scorer.settings.rules import Phase, auto_decimals
 from scorer.store.snapshot import Cache
 from tests.live_challenges import (
     ANNOUNCED,

@@ -24,9 +24,9 @@ from scorer.board.statistics import ScoredRows
 from scorer.errors import ChallengeError
 from scorer.live.now import Now
 from scorer.live.rules import recorded_settings as settings
+from scorer.rules.split import KeySplit, QuerySplit, make_key, read_split_key
 from scorer.scoring.outcomes import QueryMask
 from scorer.settings.loading import read_challenge
-from scorer.settings.rules import KeySplit, QuerySplit, make_key, read_split_key
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Snapshot

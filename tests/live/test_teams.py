@@ -17,12 +17,14 @@ from scorer.board.site.folder import write
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import MergedTeam, Team, TeamChange, merges, set_teams, team_names, teams
+from scorer.live.teams import teams
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
-from scorer.settings.loading import TEAMS_FILE, comparable_name, read_challenge, read_teams
+from scorer.record.events import Event
+from scorer.rules.teams import MergedTeam, Team, TeamChange, comparable_name, merges, set_teams, team_names
+from scorer.settings.loading import TEAMS_FILE, read_challenge, read_teams
 from scorer.settings.tracks import Challenge
-from scorer.store.events import Event
+from scorer.store.events import event_with
 from scorer.store.store import Store
 from scorer.store.transfer import record_problems
 from tests.accessibility import has_axe, violations
@@ -219,7 +221,7 @@ def settings_events(*settings: tuple[str, dict[str, Any]], renamed: tuple[int, .
     """Events that set these settings one after the other, with the indexes 1, 2, ...; `renamed` have no reason."""
     reasons = ("" if index in renamed else f"reason {index}" for index in range(1, len(settings) + 1))
     return [
-        Event.of(index, "", "team", UPDATED, {"team": team, "settings": values, "reason": reason}, None)
+        event_with(index, "", "team", UPDATED, {"team": team, "settings": values, "reason": reason}, None)
         for index, ((team, values), reason) in enumerate(zip(settings, reasons, strict=True), 1)
     ]
 

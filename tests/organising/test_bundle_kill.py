@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from scorer.record.events import Event
 from scorer.settings.loading import read_challenge
-from scorer.store.events import Event
 from scorer.store.store import Store
 from tests.bundles import exported, rich_challenge, tree, url_of
 from tests.commands import command, here, process

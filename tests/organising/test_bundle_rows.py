@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
-from scorer.store.events import INVALID, body_of
+from scorer.record.events import INVALID
+from scorer.store.events import body_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.transfer import BUNDLED_TABLES
 from scorer.verification.bundle import EVENT_ROWS, INDEX

@@ -21,9 +21,10 @@ from urllib.parse import urlencode
 
 import pytest
 
-from scorer.settings.loading import LimitSettings, TeamSettings
+from scorer.rules.tables import SettingsTable
+from scorer.rules.teams import TeamSettings
+from scorer.settings.loading import LimitSettings
 from scorer.settings.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS
-from scorer.settings.rules import SettingsTable
 from scorer.settings.tracks import LISTS, Branding, Challenge
 from tests import everything
 from tests.browser import Page, chromium

@@ -14,7 +14,7 @@ from typing import Any
 
 import scorer
 from scorer.cli import COMMANDS
-from scorer.store.log import EVENT_KINDS
+from scorer.record.log import EVENT_KINDS
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.verification import bundle, log
 from tests.paths import ROOT

@@ -8,8 +8,8 @@ import re
 import numpy as np
 import pytest
 
+from scorer.scoring.statistics.rankings import weighted_sums
 from scorer.scoring.statistics.resampling import sign_flips
-from scorer.scoring.statistics.tracks import weighted_sums
 from studies import choosing, coverage, skewed, tracks
 from studies.coverage import Alarms, Coverage, Decisions
 from studies.populations import POPULATIONS, Population

@@ -21,11 +21,11 @@ from scorer.board.site.folder import listed_files
 from scorer.errors import ChallengeError, StoreError
 from scorer.files.writing import part_of
 from scorer.live.entry import SERVICE
-from scorer.live.teams import token_digest
 from scorer.organising.doctor import examine
 from scorer.organising.files import move
 from scorer.organising.phases import extend
 from scorer.organising.teams import InvalidTokenError, issue, redeem, revoke
+from scorer.rules.teams import token_digest
 from scorer.service.accepting import RefusedError
 from scorer.service.state import Service
 from scorer.store.store import Store

@@ -16,9 +16,9 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import SERVICE
-from scorer.live.teams import token_digest
 from scorer.organising.phases import extend
 from scorer.organising.picks import pick, withdraw_entry
+from scorer.rules.teams import token_digest
 from scorer.service.accepting import RefusedError
 from scorer.service.documents import Checks
 from scorer.service.state import Service

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from scorer.store.log import EventKind
+from scorer.record.log import EventKind
 from scorer.store.schema import layout, sealed, tables
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

@@ -25,11 +25,11 @@ from scorer.errors import StoreError
 from scorer.live.entry import submissions
 from scorer.organising.run import carry_out, plan
 from scorer.organising.scan import import_submissions
+from scorer.record.events import Event
 from scorer.scoring.executors.base import Serial
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Challenge
 from scorer.store.database import REPEATS, Database
-from scorer.store.events import Event
 from scorer.store.migrations import prepare
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

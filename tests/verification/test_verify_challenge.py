@@ -16,9 +16,9 @@ import pytest
 from scorer.board.site.pages import ARCHIVE, PLACE
 from scorer.errors import ChallengeError
 from scorer.organising.public import export_public, public_settings, table_text
+from scorer.record.log import Purpose
 from scorer.scoring.executors import base
 from scorer.settings.tracks import FILE
-from scorer.store.log import Purpose
 from scorer.store.snapshot import Snapshot
 from tests.bundles import archive as sealed
 from tests.bundles import members, with_manifest

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scorer.store.log import START, LogLine
+from scorer.record.log import START, LogLine
 from scorer.verification.log import read_log, verified_log
 from tests.boards import published_log
 from tests.commands import Answer, Terminal

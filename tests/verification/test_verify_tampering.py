@@ -13,7 +13,7 @@ import pytest
 
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
-from scorer.store.log import EVENT_KINDS
+from scorer.record.log import EVENT_KINDS
 from scorer.verification.commitment import HARMLESS
 from tests.bundles import edited, exported, rich_challenge
 from tests.commands import Answer, failed, here

@@ -15,11 +15,11 @@ from scorer.board.board import CERTAINTY, Board, Row, RowCertainty, SliceRow, ru
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
 from scorer.live.metadata import field_text
 from scorer.live.phases import FIRST_RECEIPT
-from scorer.live.teams import Team
 from scorer.options import LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
+from scorer.record.log import LogLine
+from scorer.rules.teams import Team
 from scorer.settings.tracks import Challenge
 from scorer.store.documents import Document
-from scorer.store.log import LogLine
 from scorer.wording import (
     Cell,
     CellValue,

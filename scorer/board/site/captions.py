@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from scorer.board.board import Board, Row
 from scorer.live.entry import STATE_WORDS, Answer, Entry, State
-from scorer.live.phases import closing, with_grace
+from scorer.rules.phases import closing, with_grace
 from scorer.wording import counted, exact_time, in_words, iso_time, sentence
 
 

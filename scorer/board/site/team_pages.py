@@ -13,7 +13,7 @@ from scorer.board.site.neighbours import Field
 from scorer.board.site.templates import Page
 from scorer.board.site.views import BoardView, RowView
 from scorer.live.entry import ColumnScores, Entry
-from scorer.live.teams import Team
+from scorer.rules.teams import Team
 
 
 def merged_pages(boards: Sequence[Board]) -> Iterator[Page]:

@@ -32,7 +32,8 @@ from markupsafe import Markup
 from scorer.errors import ScorerError, need_libraries
 from scorer.files import shipped_templates
 from scorer.files.writing import PART
-from scorer.settings.tracks import PAGES, STATIC, Challenge, Track, is_link, split_url
+from scorer.rules.tables import split_url
+from scorer.settings.tracks import PAGES, STATIC, Challenge, Track, is_link
 from scorer.wording import (
     counted,
     day_and_month,

@@ -25,8 +25,8 @@ from scorer.board.site.views import BoardView
 from scorer.live.entry import STATE_WORDS, Entry
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import Happening, Timeline
+from scorer.record.log import RESOLUTION
 from scorer.settings.tracks import Challenge
-from scorer.store.log import RESOLUTION
 from scorer.wording import MONTHS, counted, ordinal
 
 FEED = "feed.xml"

@@ -16,7 +16,7 @@ from scorer.board.site.views import BoardView
 from scorer.live.entry import Entry
 from scorer.live.errata import PublishedErratum
 from scorer.live.rules import publication_rules
-from scorer.settings.rules import Phase
+from scorer.rules.phases import Phase
 from scorer.settings.tracks import Challenge
 from scorer.wording import counted
 

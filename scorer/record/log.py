@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from scorer.wording import printable
 
 if TYPE_CHECKING:
-    from scorer.store.events import Event
+    from scorer.record.events import Event
 
 
 RESOLUTION = timedelta(microseconds=1)

@@ -1,22 +1,86 @@
-"""Quotas: which entries of a team are within the limits; and the picks of a team, from which the counting entry is
-chosen.
-"""
+"""Quotas: how many entries of a team are within the limits."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Literal
+from datetime import UTC, datetime, time, timedelta
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from zoneinfo import ZoneInfo
 
-from scorer.live.entry import Key
-from scorer.live.phases import Phases
-from scorer.live.rules import sentences
-from scorer.settings.rules import Quota, zone_text
-from scorer.settings.tracks import Track
-from scorer.store.events import Event, PickBody, PickSource, bodies
+from pydantic import AfterValidator, Field
+
+from scorer.rules.phases import Phases
+from scorer.rules.tables import SettingsTable, sentences
 from scorer.wording import counted, joined, utc_moment
+
+if TYPE_CHECKING:
+    pass
+
+
+COUNT = "a whole number from 1"
+
+
+def _known_zone(name: str) -> str:
+    """The name in the IANA database, where the sign of an offset is the opposite: "AoE" is UTC-12, "Etc/GMT+12"."""
+    offset = re.fullmatch(r"(?:UTC|GMT)([+-])0?(\d{1,2})(?::?00)?", "UTC-12" if name == "AoE" else name)
+    if offset:
+        name = f"Etc/GMT{'-' if offset[1] == '+' else '+'}{offset[2]}"
+    try:
+        ZoneInfo(name)
+    except (LookupError, ValueError, OSError):
+        raise ValueError("is not the name of a time zone") from None
+    return name
+
+
+def zone_text(zone: str) -> str:
+    """A zone as people write it: ``AoE``, ``UTC+2``, ``Europe/Ljubljana``."""
+    signs = {"Etc/GMT+": "UTC-", "Etc/GMT-": "UTC+"}
+    return "AoE" if zone == "Etc/GMT+12" else signs.get(zone[:8], zone[:8]) + zone[8:]
+
+
+_Count = Annotated[int, Field(ge=1, le=10**9)]
+
+
+class Quota(SettingsTable):
+    """The limits on the entries of a team in a track; None: no limit."""
+
+    always_recorded: ClassVar = frozenset({"per_day", "zone", "per_phase", "total", "rejected_per_day"})
+
+    per_day: _Count | None = Field(None, description=COUNT)
+    zone: Annotated[str, AfterValidator(_known_zone)] = Field(
+        "UTC", description='the name of a time zone, as in "UTC", "Europe/Ljubljana", "UTC-12" or "AoE"'
+    )
+    per_phase: _Count | None = Field(None, description=COUNT)
+    total: _Count | None = Field(None, description=COUNT)
+    rejected_per_day: _Count | None = Field(None, description=COUNT)
+
+    @property
+    def limits_anything(self) -> bool:
+        return any(limit is not None for limit in (self.per_day, self.per_phase, self.total, self.rejected_per_day))
+
+    @property
+    def counts_days(self) -> bool:
+        """Whether the day of an entry matters."""
+        return self.per_day is not None or self.rejected_per_day is not None
+
+    def day(self, moment: datetime) -> str:
+        """The calendar day of a moment in the zone of the quota, as in ``2027-04-18``."""
+        return self._local(moment).date().isoformat()
+
+    def next_day(self, moment: datetime) -> datetime:
+        """When the next calendar day begins, in UTC: when the limits per day begin again."""
+        tomorrow = self._local(moment).date() + timedelta(days=1)
+        return datetime.combine(tomorrow, time(), ZoneInfo(self.zone)).astimezone(UTC)
+
+    def _local(self, moment: datetime) -> datetime:
+        return moment.astimezone(ZoneInfo(self.zone))
+
+
+NO_QUOTA = Quota.model_validate({})
+
 
 Cost = Literal["scored", "rejected", "open", "none"]
 """What an entry costs: a place among the scored or the rejected ones; not known yet; nothing."""
@@ -42,7 +106,6 @@ _Used = Counter[tuple[Cost, tuple[str, str | None]]]
 """What a team has used of each scope: "scored" and "rejected" are certain; "open" may become either."""
 
 _Limit = Literal["per_day", "per_phase", "total", "rejected_per_day"]
-
 _Scope = Literal["day", "phase", "total"]
 
 _LIMITS: tuple[tuple[_Limit, Cost, _Scope], ...] = (
@@ -215,9 +278,8 @@ def next_reset(left: Sequence[Left]) -> datetime | None:
     return next((limit.resets for limit in left if limit.used and limit.resets), None)
 
 
-def quota_rules(track: Track, *, by_service: bool = False) -> tuple[str, ...]:
+def quota_rules(quota: Quota, *, has_phases: bool, by_service: bool = False) -> tuple[str, ...]:
     """The rules on the number of entries; none without a quota. `by_service`: as of `phase_rules`."""
-    quota = track.quota
     if not quota.limits_anything:
         return ()
     day = f"a day (a calendar day in the time zone {zone_text(quota.zone)})"
@@ -225,49 +287,6 @@ def quota_rules(track: Track, *, by_service: bool = False) -> tuple[str, ...]:
     stated = [f"{counted(limit, 'scored entry', 'scored entries')} {per}" for limit, per in limits if limit is not None]
     limit = "" if quota.rejected_per_day is None else counted(quota.rejected_per_day, "rejected file")
     names = [*(["scored"] if stated else []), *(["rejected"] if limit else []), "service" if by_service else "folder"]
-    (outside,) = sentences("quota", "outside") if track.phases else ("",)
+    (outside,) = sentences("quota", "outside") if has_phases else ("",)
     values = {"limits": joined(stated) if stated else "", "limit": limit, "day": day, "outside": outside}
     return sentences("quota", *names, "withdrawn", "order", **values)
-
-
-@dataclass(frozen=True, slots=True)
-class Pick:
-    """The entries that a team picks from a time on. One may meanwhile be withdrawn or not count for another reason."""
-
-    at: datetime
-    keys: tuple[Key, ...]
-    """Empty: the team has no picks any more."""
-    source: PickSource
-
-
-Picks = Mapping[str, Sequence[Pick]]
-"""The picks of each team, by the name of its folder, the earliest first."""
-
-
-def picks(events: Iterable[Event]) -> Picks:
-    """The picks of each team, given the events of a track in order."""
-    by_team: dict[str, list[Pick]] = {}
-    for event, body in bodies(events, PickBody):
-        if event.at is not None:
-            keys = tuple((pick.file, pick.digest) for pick in body.picks)
-            by_team.setdefault(body.team, []).append(Pick(event.at, keys, body.source))
-    return by_team
-
-
-def entry_rule(track: Track, score: str) -> str:
-    """Which entry of a team counts, or which are rows; `score` is what decides which one is the best."""
-    if track.rows != "entry":
-        return "".join(sentences("entry", track.entry, score=score))
-    names, rows, which = ["rows", *(["picked_rows"] if track.entry == "picks" else [])], "", ""
-    if track.rows_per_team is not None:
-        names, rows = [*names, "most_rows"], counted(track.rows_per_team, "row")
-        (which,) = sentences("entry", "last_rows" if track.entry == "last" else "best_rows", score=score)
-    return "".join(sentences("entry", *names, "dependent", rows=rows, which=which))
-
-
-def pick_rules(track: Track) -> tuple[str, ...]:
-    """The rules on picks; none where the track has none."""
-    if track.entry != "picks":
-        return ()
-    (until,) = sentences("picks", "until_closed" if track.phases else "always")
-    return sentences("picks", "most", "source", entries=counted(track.picks, "entry", "entries"), until=until)

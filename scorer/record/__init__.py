@@ -1,0 +1,1 @@
+"""The record: events as values, the log over them, and secrets."""
