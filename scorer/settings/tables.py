@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
 from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
 from scorer.rules.tables import Filled, OneMeasureName, SettingsTable
-from scorer.wording import quoted
-
-if TYPE_CHECKING:
-    from scorer.settings.tracks import Track
 
 OVERALL_FOLDER = "overall"
 """The folder of the site with the overall ranking."""
 
-_MEASURE = "the name of a measure that all these tracks have"
+OF_ALL_TRACKS = "the name of a measure that all these tracks have"
 
 _Weight = Annotated[
     float,
@@ -36,9 +32,9 @@ class Overall(SettingsTable):
     tracks: tuple[Filled, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
     rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
     weights: tuple[_Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
-    measure: OneMeasureName = Field("", description=_MEASURE)
+    measure: OneMeasureName = Field("", description=OF_ALL_TRACKS)
     missing: OverallMissing = Field("lowest", description=OVERALL_MISSING.allowed)
-    tie_break: OneMeasureName = Field("", description=_MEASURE)
+    tie_break: OneMeasureName = Field("", description=OF_ALL_TRACKS)
     equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
 
     def recorded(self) -> dict[str, Any]:
@@ -49,35 +45,6 @@ class Overall(SettingsTable):
     def shares(self) -> tuple[float, ...]:
         """The weight of each track."""
         return self.weights or (1.0,) * len(self.tracks)
-
-    def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
-        """What contradicts the tracks of the challenge, a line for each error."""
-        named = {track.name: track for track in tracks}
-        if OVERALL_FOLDER in named:
-            yield f"tracks.{OVERALL_FOLDER}: is the folder of the overall ranking; give the track another name"
-        if len(self.tracks) < 2 or len(set(self.tracks)) < len(self.tracks):
-            yield f"overall.tracks: found {', '.join(self.tracks) or 'none'}; allowed: two or more tracks, each once"
-        if len(self.shares) != len(self.tracks):
-            yield f"overall.weights: found {len(self.shares)} for {len(self.tracks)} tracks; allowed: one for each"
-        for name in self.tracks:
-            if name not in named:
-                yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(named)}"
-                continue
-            if named[name].rows == "entry":
-                yield f'overall.tracks: found {name}, where rows = "entry"; an overall ranking needs one row a team'
-            for key, measure in (("measure", self.measure), ("tie_break", self.tie_break or self.measure)):
-                if measure_column(named[name], measure) is None:
-                    yield (
-                        f"overall.{key}: found {quoted(measure or named[name].primary)}, which is no measure of {name} "
-                        f"that is averaged over queries; allowed: {_MEASURE}"
-                    )
-
-
-def measure_column(track: Track, name: str) -> int | None:
-    """The place of a measure among those of a track, the first one without a name; None where it has no means."""
-    measures = track.all_measures
-    wanted = track.measures_named(name) if name else measures[:1]
-    return next((at for at, each in enumerate(measures) if (each,) == wanted and each.kind.aggregation == "mean"), None)
 
 
 Moment = Literal["now", "close", "final", "reveal", "never"]
@@ -154,16 +121,3 @@ class Visibility(SettingsTable):
         """From when a viewer sees the thing with this name; the organiser sees all now."""
         row: _Row | None = getattr(self, name)
         return "now" if row is None or viewer == "organiser" else row.team if viewer == "team" else row.everyone
-
-    def errors(self, tracks: Sequence[Track]) -> Iterator[str]:
-        """What contradicts other rows, or the tracks of the challenge, a clause for each error."""
-        own, shown = self.moment("score", "team"), self.moment("score", "everyone")
-        if self.rank and self.rank.everyone != shown:
-            yield f'shows ranks to everyone at another moment than scores ("{shown}"), and a board has both or none'
-        if self.rank and MOMENTS.index(self.rank.team) < MOMENTS.index(own):
-            yield f'shows a team its rank ("{self.rank.team}") before its score ("{own}")'
-        rows = [row for name in type(self).model_fields if (row := getattr(self, name))]
-        waits = any({row.team, row.everyone} & {"close", "final", "reveal"} for row in rows)
-        for track in tracks:
-            if not track.phases and track.stage is None and waits:
-                yield f"waits for an end that {track.name} lacks: add phases, or with preliminary queries a stage"

@@ -41,7 +41,7 @@ from scorer.rules.tables import (
     valid,
 )
 from scorer.settings.metadata import MetadataField
-from scorer.settings.tables import Overall, Visibility
+from scorer.settings.tables import MOMENTS, Overall, Visibility
 from scorer.wording import counted, quoted, suggestion
 
 PAGES = "pages"
@@ -376,6 +376,12 @@ class Track(SettingsTable):
         """The measures that a name means in this track, with its cut-offs. Raises MeasureError."""
         return (earlier.parse if self.has_earlier_names else parse)(name, self.cutoffs)
 
+    def measure_column(self, name: str) -> int | None:
+        """The place of a measure among those of the track, the first one without a name; None where it has no means."""
+        wanted = self.measures_named(name) if name else self.all_measures[:1]
+        means = ((at, each) for at, each in enumerate(self.all_measures) if each.kind.aggregation == "mean")
+        return next((at for at, each in means if (each,) == wanted), None)
+
     @cached_property
     def primary_measure(self) -> Measure:
         """The measure that the board ranks by."""
@@ -445,6 +451,20 @@ def _site_errors(site: str, known: Mapping[str, Any]) -> Iterator[str]:
             yield f"overlaps the submissions of {track.name}"
 
 
+def _visibility_errors(table: Visibility, tracks: Sequence[Track]) -> Iterator[str]:
+    """What contradicts other rows, or the tracks of the challenge, a clause for each error."""
+    own, shown = table.moment("score", "team"), table.moment("score", "everyone")
+    if table.rank and table.rank.everyone != shown:
+        yield f'shows ranks to everyone at another moment than scores ("{shown}"), and a board has both or none'
+    if table.rank and MOMENTS.index(table.rank.team) < MOMENTS.index(own):
+        yield f'shows a team its rank ("{table.rank.team}") before its score ("{own}")'
+    rows = [row for name in Visibility.model_fields if (row := getattr(table, name))]
+    waits = any({row.team, row.everyone} & {"close", "final", "reveal"} for row in rows)
+    for track in tracks:
+        if not track.phases and track.stage is None and waits:
+            yield f"waits for an end that {track.name} lacks: add phases, or with preliminary queries a stage"
+
+
 class Challenge(SettingsTable):
     """A challenge: its name, its tracks in the order of the file, its database and its site."""
 
@@ -454,7 +474,7 @@ class Challenge(SettingsTable):
             len({field.name for field in fields}) < len(fields) and "has two fields of one name"
         ),
         "visibility": lambda visibility, known: (
-            visibility and next(iter(visibility.errors(known.get("tracks", ()))), "")
+            visibility and next(_visibility_errors(visibility, known.get("tracks", ())), "")
         ),
         "site": lambda site, known: next(_site_errors(site, known), ""),
     }

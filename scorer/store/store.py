@@ -302,16 +302,21 @@ class Store:
         return self._write(work) if self.read(void) else 0
 
     def complete_means(
-        self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure], *, revises: bool = True
-    ) -> int:
-        """Compute and store the means that results of submissions lack, from their judged items.
+        self,
+        submission_digests: Callable[[Snapshot], Collection[str]],
+        basis: Basis,
+        measures: Sequence[Measure],
+        *,
+        revises: bool = True,
+    ) -> None:
+        """Compute and store the means that results of these submissions lack, from their judged items.
 
-        A board shows the same with and without stored means; `revises` says whether the revision grows. Returns the
-        number of results that lacked a mean.
+        A board shows the same with and without stored means; `revises` says whether the revision grows.
         """
 
         def missing(view: Snapshot) -> list[tuple[str, Means]]:
-            return list(view.missing_means(basis, submission_digests, measures)) if submission_digests else []
+            digests = submission_digests(view)
+            return list(view.missing_means(basis, digests, measures)) if digests else []
 
         computed = self.read(missing)
 
@@ -334,7 +339,6 @@ class Store:
 
         if computed:
             self._write(work, revises=revises)
-        return len(computed)
 
     def store_scanned_files(self, track: str, files: Mapping[str, ScannedFile]) -> None:
         """Store what a scan of a track's folder found, by the names of the files; only differences are written."""
