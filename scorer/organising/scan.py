@@ -24,7 +24,6 @@ from scorer.live.entry import (
     SubmissionState,
     delivered_files,
     import_changes,
-    is_complete,
     key_of,
     recorded,
     stays,
@@ -350,16 +349,11 @@ def import_submissions(
     says whether a recorded submission may be withdrawn, or return, given the kind of the event. `new_scan` is stored in
     the same transaction. Arrivals have the keys `naming`.
     """
-    is_known = store.read(lambda view: is_complete(recorded(view, track), scanned))
-    if is_known and new_scan is None:
-        return False
 
     def changed(view: Snapshot) -> tuple[Added, FolderScan | None]:
         last = view.last_scan(track)
         stored = new_scan.stored_after(last) if new_scan else None
         states = recorded(view, track)
-        if is_known:
-            return metadata(states, ()), stored
         added = [
             (kind, {**(new_scan.completed(last, body) if new_scan else body), **naming} if kind == "arrival" else body)
             for kind, body in import_changes(states, scanned, recheck)

@@ -342,18 +342,15 @@ class Store:
 
     def store_scanned_files(self, track: str, files: Mapping[str, ScannedFile]) -> None:
         """Store what a scan of a track's folder found, by the names of the files; only differences are written."""
-
-        def differences(view: Snapshot) -> tuple[list[str], dict[str, ScannedFile]]:
-            stored = view.scanned_files(track)
-            changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
-            return [name for name in stored if name not in files], changed
+        stored = self.read(lambda view: view.scanned_files(track))
+        gone = [name for name in stored if name not in files]
+        changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
 
         def work(connection: Connection) -> bool:
-            gone, changed = differences(Snapshot(connection, self.database))
             store_rows.replace_scanned_files(connection, track, gone, changed)
-            return bool(gone or changed)
+            return True
 
-        if any(self.read(differences)):
+        if gone or changed:
             self._write(work, revises=False)
 
     def keep(self, cache: Cache) -> None:
