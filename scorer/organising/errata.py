@@ -163,8 +163,7 @@ def _check_preview(view: Snapshot, track: Track, by_files: RuleSet) -> None:
 def _refresh(challenge: Challenge, store: Store, track: Track, executor: Executor | None) -> Work:
     """Import what arrived, and score it by the rules in force and by those of the open erratum."""
     work = plan(store, challenge, track)
-    for _ in carry_out(store, work, executor):
-        pass
+    list(carry_out(store, work, executor))  # to the last outcome
     return work
 
 
@@ -221,21 +220,13 @@ def changes(before: Board, after: Board) -> Changes:
     """The boards of the same entries by two bases, side by side."""
     earlier, later = ({row.slug: row for row in board.rows} for board in (before, after))
     order = [*later, *(slug for slug in earlier if slug not in later)]
-    return Changes(
-        _scale(before),
-        _scale(after),
-        tuple(
-            BeforeAfter(
-                team=replace(row.team, name=row.name, folder=row.folder),
-                baseline=row.baseline,
-                before=before.placing(earlier.get(slug)),
-                after=after.placing(later.get(slug)),
-            )
-            for slug in order
-            for row in [later.get(slug) or earlier[slug]]
-        ),
-        are_hidden=after.track.hides_scores,
-    )
+    rows = []
+    for slug in order:
+        row = later.get(slug) or earlier[slug]
+        team = replace(row.team, name=row.name, folder=row.folder)
+        places = before.placing(earlier.get(slug)), after.placing(later.get(slug))
+        rows.append(BeforeAfter(team, row.baseline, *places))
+    return Changes(_scale(before), _scale(after), tuple(rows), are_hidden=after.track.hides_scores)
 
 
 def _scale(board: Board) -> Scale:
