@@ -13,11 +13,13 @@ from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
 from scorer.live.metadata import has_ended, metadata_rules, public_fields
 from scorer.live.phases import split_rules
-from scorer.live.rules import SaltedDigest, TrackInForce, entry_rule, overall_rules, pick_rules, visibility_rules
+from scorer.live.rules import SaltedDigest, TrackInForce, entry_rule, pick_rules
 from scorer.options import SELF
+from scorer.rules.overall import overall_rules
 from scorer.rules.phases import Phase, Phases, phase_rules
 from scorer.rules.quota import Left, quota_rules
 from scorer.rules.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
+from scorer.rules.visibility import visibility_rules
 from scorer.scoring.analysis.kept import ExtremeQuery
 from scorer.settings.metadata import MetadataField
 from scorer.settings.tracks import Track
@@ -623,7 +625,7 @@ def rule_sections(board: Board, *, by_service: bool = False) -> tuple[RuleSectio
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),
         RuleSection("quota", "Number of entries", number),
         RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),
-        RuleSection("visibility", "Who sees what", visibility_rules(track)),
+        RuleSection("visibility", "Who sees what", visibility_rules(track.visibility)),
         RuleSection("metadata", "Metadata", metadata_rules(track)),
         RuleSection("teams", "Teams", TEAM_RULES),
         RuleSection("changes", "Changes", (*erratum_rules(board.phases), *([SALTED] if board.salted_digest else []))),

@@ -10,7 +10,8 @@ from itertools import zip_longest
 from pathlib import Path
 
 from scorer.errors import ChallengeError, os_errors_as
-from scorer.record.log import LOG, LogLine, log_lines
+from scorer.record.events import log_lines
+from scorer.record.log import LOG, LogLine
 from scorer.settings.tracks import Challenge
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store

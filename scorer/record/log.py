@@ -24,7 +24,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat,
 from scorer.wording import printable
 
 if TYPE_CHECKING:
-    from scorer.record.events import Event
+    pass
 
 
 RESOLUTION = timedelta(microseconds=1)
@@ -208,12 +208,6 @@ class LogLine:
         return hashlib.sha256(b"\x02" + before + f"{self._before_head}}}".encode("ascii")).digest()
 
 
-def event_text(event: Event) -> bytes:
-    """The text of an event for its leaf: JSON in ASCII with sorted keys and without spaces."""
-    at = None if event.at is None else iso(event.at)
-    return text_of_fields(event.index, event.track, event.kind, at, event.text)
-
-
 def text_of_fields(index: int, track: str, kind: str, at: str | None, body: str) -> bytes:
     """The text of an event for its leaf, from its fields; `at` is as `iso` returns it, `body` as `encoded` does."""
     before, _, after = encoded({"at": at, "body": 0, "index": index, "kind": kind, "track": track}).partition(
@@ -240,20 +234,6 @@ def public_kind(kind: str, body: str) -> str:
 def kinds_digest(kinds: Iterable[str]) -> str:
     """The SHA-256 of the kinds of events, in hexadecimal, which an event of the kind `log` has."""
     return sha256_of("".join(f"{kind}\n" for kind in kinds))
-
-
-def opening_text(key: bytes, event: Event) -> str:
-    """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
-    text = event_text(event)
-    nonce = nonce_of(key, event.index, text).hex()
-    return encoded({"event": text.decode("ascii"), "index": event.index, "nonce": nonce})
-
-
-def log_lines(key: bytes, events: Iterable[Event], before: LogLine | None = None) -> Iterator[LogLine]:
-    """The log of events without a gap, which follow the event of the line `before`."""
-    times = ((event, None if event.at is None else iso(event.at)) for event in events)
-    fields = ((event.index, event.track, event.kind, at, event.text, event.log) for event, at in times)
-    return chained(key, fields, before)
 
 
 Fields = tuple[int, str, str, str | None, str, int | None]
