@@ -14,6 +14,7 @@ from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
 from scorer.record.events import Event, bodies
 from scorer.record.log import opened_content
+from scorer.rules.metadata import MetadataField
 from scorer.rules.phases import Phase
 from scorer.rules.quota import zone_text
 from scorer.rules.tables import sentences
@@ -114,6 +115,11 @@ class TrackInForce(Track):
     def shown_split(self) -> Split:
         """Which queries the scores that the board ranks by are means over."""
         return self.final if self.shows_final else "preliminary"
+
+    @property
+    def shown_metadata(self) -> tuple[MetadataField, ...]:
+        """The fields of metadata that the table [visibility] does not hide."""
+        return () if "metadata" in self.hidden else self.metadata
 
     @property
     def shows_slices(self) -> bool:

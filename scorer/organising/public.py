@@ -39,10 +39,11 @@ from scorer.organising.render import boards
 from scorer.organising.rules import RuleSet, differing_settings
 from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies, event_text
 from scorer.record.log import LOG, encoded, nonce_of, public_key
+from scorer.rules.metadata import MetadataBody
 from scorer.rules.visibility import shown_from
 from scorer.settings.published import OUTSIDE, Portable, portable
 from scorer.settings.tracks import FILE, Challenge, public_lists, split_of
-from scorer.store.events import CommitmentBody, MetadataBody, RecordedBasis, RevealBody
+from scorer.store.events import CommitmentBody, RecordedBasis, RevealBody
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import dumped

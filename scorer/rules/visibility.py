@@ -16,7 +16,6 @@ MOMENTS: tuple[Moment, ...] = get_args(Moment)
 commitment is published, too; never."""
 
 Viewer = Literal["everyone", "team", "organiser"]
-
 _MOMENTS = ", ".join(f'"{moment}"' for moment in MOMENTS)
 
 

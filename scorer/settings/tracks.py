@@ -17,6 +17,7 @@ from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
 from scorer.measures import Measure, earlier, parse
+from scorer.rules.metadata import MetadataField
 from scorer.rules.overall import MEASURE_OF_ALL, OVERALL_FOLDER, Overall
 from scorer.rules.phases import Phase, check_order
 from scorer.rules.quota import NO_QUOTA, Quota
@@ -42,7 +43,6 @@ from scorer.rules.tables import (
     valid,
 )
 from scorer.rules.visibility import MOMENTS, Visibility
-from scorer.settings.metadata import MetadataField
 from scorer.wording import counted, quoted, suggestion
 
 PAGES = "pages"

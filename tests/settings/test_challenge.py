@@ -12,13 +12,13 @@ from pydantic import ValidationError
 
 from scorer.errors import ChallengeError
 from scorer.live.rules import TrackInForce
+from scorer.rules.metadata import MetadataField
 from scorer.rules.overall import Overall
 from scorer.rules.phases import Phase
 from scorer.rules.quota import NO_QUOTA, Quota
 from scorer.rules.split import KeySplit
 from scorer.rules.visibility import Visibility
 from scorer.settings.loading import LimitSettings, read_challenge
-from scorer.settings.metadata import MetadataField
 from scorer.settings.starter import FILES, write_challenge
 from scorer.settings.tracks import Branding, Challenge, Track, check_stage
 from tests.paths import DOCS
