@@ -38,7 +38,8 @@ from scorer.organising.phases import announcement
 from scorer.organising.render import boards
 from scorer.organising.rules import RuleSet, differing_settings
 from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies, event_text
-from scorer.record.log import LOG, encoded, nonce_of, public_key
+from scorer.record.log import LOG, encoded, nonce_of
+from scorer.record.signatures import public_key
 from scorer.rules.metadata import MetadataBody
 from scorer.rules.visibility import shown_from
 from scorer.settings.published import OUTSIDE, Portable, portable

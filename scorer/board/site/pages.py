@@ -58,7 +58,8 @@ from scorer.live.entry import STATE_WORDS
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
-from scorer.record.log import LOG, LOG_TEXTS, public_pem
+from scorer.record.log import LOG, LOG_TEXTS
+from scorer.record.signatures import public_pem
 from scorer.rules.overall import OVERALL_FOLDER
 from scorer.rules.phases import with_grace
 from scorer.rules.quota import left_in_words, next_reset, zone_text
