@@ -32,7 +32,6 @@ from scorer.live.names import Pseudonyms
 from scorer.live.now import Now
 from scorer.live.phases import is_backdated
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import slugs
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody
@@ -42,7 +41,7 @@ from scorer.rules.phases import Phases
 from scorer.rules.picks import PickBody
 from scorer.rules.quota import Claim, Cost, UsedQuota, admissions
 from scorer.rules.tables import auto_decimals
-from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, tokens
+from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, slugs, tokens
 from scorer.scoring.outcomes import Mean
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis, StoredResult

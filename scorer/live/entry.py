@@ -465,12 +465,6 @@ def _of_folder(states: Mapping[Key, SubmissionState], scanned: Iterable[Submissi
     }
 
 
-def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submission]) -> bool:
-    """Whether the record already says what a scan of the folder found."""
-    present = {key for key, state in states.items() if state.present and state.source == FOLDER}
-    return present == _of_folder(states, scanned).keys()
-
-
 def import_changes(
     states: Mapping[Key, SubmissionState], scanned: Iterable[Submission], recheck: Recheck | None
 ) -> list[tuple[EventKind, dict[str, Any]]]:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -15,7 +15,6 @@ from scorer.record.log import (
     EVENT_KINDS,
     EventKind,
     LogLine,
-    OfEntries,
     chained,
     encoded,
     iso,
@@ -211,10 +210,6 @@ SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Key = tuple[str, str]
 """A submission of a track: the file and the digest."""
-
-
-ABOUT_SUBMISSIONS = frozenset(get_args(OfEntries)) - {"arrival"}
-"""The kinds of events that name a submission which has arrived before."""
 
 
 def known_values(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:

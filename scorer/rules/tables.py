@@ -39,6 +39,14 @@ def split_url(url: str) -> SplitResult | None:
         return None
 
 
+RESERVED = frozenset(
+    {"static", "teams", "con", "prn", "aux", "nul"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
+)
+"""Names that a track cannot have, nor a page: `static` and `teams` are folders of the site, the others devices on
+Windows.
+"""
+
 TEXT = "a text"
 MARKDOWN = "a text in Markdown"
 

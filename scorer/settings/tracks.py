@@ -27,6 +27,7 @@ from scorer.rules.tables import (
     FILE_NAMES,
     FULL_DECIMALS,
     MARKDOWN,
+    RESERVED,
     TEXT,
     Decimals,
     Filled,
@@ -210,12 +211,6 @@ def _luminance(colour: str) -> float:
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
-
-RESERVED = frozenset(
-    {"static", "teams", "con", "prn", "aux", "nul"}
-    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
-)
-"""Names that a track cannot have: `static` and `teams` are folders of the site, the others devices on Windows."""
 
 BY_FINAL_SCORES = ("best_final", "best-final", "final")
 """Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
