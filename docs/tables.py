@@ -16,32 +16,16 @@ from pathlib import Path
 
 from pydantic.fields import FieldInfo
 
+from scorer import options
 from scorer.cli import COMMAND_GROUPS, COMMANDS
 from scorer.limits import Limits
-from scorer.options import Option
-from scorer.rules.phases import Phase
-from scorer.rules.quota import Quota
-from scorer.rules.split import KeySplit
 from scorer.rules.tables import SettingsTable
-from scorer.settings import tables, tracks
 from scorer.settings.loading import LimitSettings
-from scorer.settings.metadata import MetadataField
 
-MODELS: dict[str, type[SettingsTable]] = {
-    "challenge": tracks.Challenge,
-    "tracks": tracks.Track,
-    "overall": tables.Overall,
-    "site": tracks.Branding,
-    "phases": Phase,
-    "quota": Quota,
-    "split": KeySplit,
-    "metadata": MetadataField,
-    "visibility": tables.Visibility,
-    "limits": LimitSettings,
-}
-"""The tables of challenge.toml, by the key that has them."""
+MODELS = {model.__name__: model for model in SettingsTable.__subclasses__()}
+"""The tables of challenge.toml."""
 
-WORDS = {each.allowed: each for each in vars(tracks.options).values() if isinstance(each, Option)}
+WORDS = {each.allowed: each for each in vars(options).values() if isinstance(each, options.Option)}
 """The settings whose values are a few words, by what their keys allow."""
 
 LONG = 80
@@ -50,8 +34,9 @@ LONG = 80
 TABLE = re.compile(r"(?<=<!-- )(commands|options|keys): (.+?) -->\n(.*?)(?=<!-- end -->)", re.DOTALL)
 
 CODE = re.compile(
-    r"""`[^`]*`|(?<=as\ in\ )(?:[a-z]+\ =\ )?(?:\{[^}]*\}|\[+[^]]*\]+|-\w\ [^\s;]+|"[^"]*"|(?:\(\S*?\)|[^\s;)])*[^\s;),.])"""
-    r"""|(?:[a-z_]+\ =\ )?"[^"]*"|(?<![\w-])--?[a-zA-Z][\w-]*""",
+    r"""`[^`]*`
+    |(?<=as\ in\ )(?:[a-z]+\ =\ )?(?:\{[^}]*\}|\[+[^]]*\]+|-\w\ [^\s;]+|"[^"]*"|(?:\(\S*?\)|[^\s;)])*[^\s;),.])
+    |(?:[a-z_]+\ =\ )?"[^"]*"|(?<![\w-])--?[a-zA-Z][\w-]*""",
     re.VERBOSE,
 )
 """What a text has as code: what is in backquotes or in quotes, examples, and options."""
@@ -74,51 +59,46 @@ def _commands(_names: str, _table: str) -> Iterator[str]:
     for title, names in COMMAND_GROUPS.items():
         yield f"| **{title}** | |"
         for name in names:
-            actions = _actions(name)
-            words = [_called(each) for each in actions if not each.option_strings]
-            words += [
-                f"{each.option_strings[-1]} {each.metavar}" for each in actions if each.required and each.option_strings
-            ]
+            words = [_spelled(each)[-1] for each in _actions(name) if not each.option_strings or each.required]
             yield f"| {_code(' '.join(['scorer', name, *words]))} | {_marked(COMMANDS[name].summary)} |"
 
 
-def _called(action: Action) -> str:
-    name = str(action.metavar or action.dest)
-    name = name if action.choices and action.metavar else name.upper()
-    return {None: name, "?": f"[{name}]", "*": f"[{name}...]", "+": f"{name}..."}[action.nargs]
+def _spelled(action: Action) -> list[str]:
+    """The spellings of an option, the last one with what its value is called; or what an argument is called."""
+    spellings, name = action.option_strings, str(action.metavar or "")
+    if not spellings and not (name and action.choices):
+        name = (name or action.dest).upper()
+    name = {"?": f"[{name}]", "*": f"[{name}...]", "+": f"{name}..."}.get(str(action.nargs), name)
+    return [*spellings[:-1], " ".join([*spellings[-1:], name]).strip()]
 
 
 def _options(names: str, _table: str) -> Iterator[str]:
     """The options of one or several commands. A long text is there for the first command that has the option."""
     commands = names.split(", ")
-    rows: dict[str, list[str]] = {}
-    elsewhere: dict[str, list[str]] = {}
+    having: dict[tuple[str, str], list[str]] = {}
     for command in commands:
-        for option, text in _helps(command).items():
-            first = next(name for name in COMMANDS if _helps(name).get(option) == text)
-            if len(text) > LONG and first not in commands:
-                elsewhere.setdefault(f"as for `{first}`", []).append(option)
-            else:
-                rows.setdefault(f"{option} | {text}", []).append(command)
+        for option, text in helps(command).items():
+            first = next(name for name in COMMANDS if helps(name).get(option) == text)
+            is_repeated = len(text) > LONG and first not in commands
+            having.setdefault((f"as for `{first}`" if is_repeated else text, option), []).append(command)
+    rows: dict[str, list[str]] = {}
+    for (text, option), some in having.items():
+        only = "" if some == commands else f"{', '.join(f'`{name}`' for name in some)}: "
+        rows.setdefault(f"{only}{text}", []).append(option)
     yield from ("| option | |", "|---|---|")
-    for row, having in rows.items():
-        option, _, text = row.partition(" | ")
-        only = "" if having == commands else f"{', '.join(f'`{name}`' for name in having)}: "
-        yield f"| {option} | {only}{text} |"
-    for text, options in elsewhere.items():
-        yield f"| {', '.join(dict.fromkeys(options))} | {text} |"
+    yield from (f"| {', '.join(alike)} | {text} |" for text, alike in rows.items())
 
 
 @cache
-def _helps(command: str) -> dict[str, str]:
-    """The help of each option of a command."""
+def helps(command: str) -> dict[str, str]:
+    """Return the help of each option of a command."""
     helps = {}
     for action in _actions(command):
         if action.option_strings:
-            value = f"[{action.metavar}]" if action.nargs == "?" else action.metavar
-            spelled = [*action.option_strings[:-1], " ".join(filter(None, [action.option_strings[-1], value]))]
             choices = ", ".join(map(str, action.choices or ()))
-            helps[", ".join(map(_code, spelled))] = _marked((action.help or "") % {**vars(action), "choices": choices})
+            helps[", ".join(map(_code, _spelled(action)))] = _marked(
+                (action.help or "") % {**vars(action), "choices": choices}
+            )
     return helps
 
 
@@ -129,7 +109,8 @@ def _actions(command: str) -> list[Action]:
 def _keys(name: str, table: str) -> Iterator[str]:
     """The keys of a table of challenge.toml: what each one is, which values are allowed, and the default."""
     kept = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|", table, re.MULTILINE))
-    model, limits = MODELS[name], Limits.about() if name == "limits" else {}
+    model = MODELS[name]
+    limits = Limits.about() if model is LimitSettings else {}
     yield from ("| key | what it is | allowed | default |", "|---|---|---|---|")
     for key in model.keys():  # noqa: SIM118 (no mapping)
         field = model.model_fields[key]
@@ -141,13 +122,11 @@ def _keys(name: str, table: str) -> Iterator[str]:
 
 
 def _default(field: FieldInfo) -> str:
-    value = field.default
+    value = f"{field.default.seconds}s" if isinstance(field.default, timedelta) else field.default
     if field.is_required():
         return "required"
-    if isinstance(value, timedelta):
-        return f'`"{value.seconds}s"`'
-    if isinstance(value, bool | str) and value != "":
-        return f"`{json.dumps(value)}`"
+    if isinstance(value, bool | str):
+        return f"`{json.dumps(value)}`" if value != "" else "none"
     return f"`{value:_}`" if isinstance(value, int) else "none"
 
 
