@@ -15,10 +15,10 @@ from scorer.board.statistics import ScoredRows, measured
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.live.now import Now
-from scorer.live.rules import RANK_DECIMALS, overall_rules
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.record.log import LogLine
+from scorer.rules.overall import RANK_DECIMALS, Overall, overall_rules
 from scorer.rules.teams import Team
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores
@@ -35,7 +35,6 @@ from scorer.scoring.statistics.rankings import (
 )
 from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
-from scorer.settings.tables import Overall
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of

@@ -64,7 +64,7 @@ class FileOptions:
     exclude: str | None = option(
         "--exclude self|FILE",
         "items to remove from the lists before ranks are assigned; self: the item that has the id of its query; "
-        "FILE: those that a file lists for each query",
+        "FILE: those that a file lists for each query, in a format of submissions or as qrels; ./self: a file so named",
     )
     solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None)
     submission_format: str | None = format_of("the submissions' format")

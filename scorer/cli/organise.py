@@ -114,9 +114,9 @@ def erratum(
     reason: str | None = option("--reason TEXT", f"with apply: {REASON_HELP}"),
     without_missing: bool = option(
         "--without-missing",
-        "with apply: leave entries unscored whose files are gone, as after the close of their phase",
+        "with apply: leave entries unscored whose files and kept bytes are gone, as after the close of their phase",
     ),
-    track: str | None = ONE_TRACK,
+    track: str | None = option("-t, --track NAME", "the track; default: the only one with an erratum or changed files"),
     challenge: Path = of_challenge(),
 ) -> int:
     """Change the solution or the rules of a track after its first phase has started.
@@ -384,9 +384,9 @@ def teams(
         "why; it is published and recorded; required by merge, unmerge, disqualify, withdraw and reinstate",
         type=stated,
     ),
-    label: str = option("--label TEXT", "with token and invite: what the token is for", default=""),
+    label: str = option("--label TEXT", "with token and invite: what the token is for, for the list", default=""),
     expires: datetime | None = option(
-        "--expires TIME", "with token and invite: when it ends, as 2011-04-18T10:00:00Z", type=moment
+        "--expires TIME", "with token and invite: when it ends, as in 2011-04-18T10:00:00Z", type=moment
     ),
     server: str = option(
         "--server URL",

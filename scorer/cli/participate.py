@@ -59,7 +59,7 @@ def check(
     team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
     meta: list[str] | None = METADATA,
     submission_format: str | None = format_of("the format of the file"),
-    strict: bool = option("--strict", "exit with 1 if the file is valid, but scores 0 for certain"),
+    strict: bool = option("--strict", "exit with 1 if a valid file scores 0 for certain, as it has no candidate"),
     no_meta: bool = option("--no-meta", "do not check the metadata"),
     no_solution: bool = option("--no-solution", "check only what a participant can check with the site"),
     form: str = form_of("what is found", "text", "json"),
@@ -243,7 +243,7 @@ def submit(
     token_file: Path | None = TOKEN_FILE,
     wait: float = option(
         "--wait SECONDS",
-        "wait until the entry is scored, for 10 minutes or SECONDS, and print its score or its errors",
+        "wait until the entry is scored, for 10 minutes or SECONDS, and print its score and its rank, or its errors",
         type=number(least=0),
         nargs="?",
         const=600.0,
@@ -504,7 +504,7 @@ class Evidence:
 
     earlier: Path | None = option(
         "--earlier FILE",
-        "log, split: an earlier copy of the file; the log must begin with it, the split have its share",
+        "log, split: an earlier copy of the file; the log must begin with it, the split have its track, share and key",
     )
     head: Any = option(
         "--head [[EPOCH.]INDEX:]HEAD",
@@ -513,7 +513,7 @@ class Evidence:
         type=_known_head,
         required=False,
     )
-    key: Path | None = option("--key FILE", "receipt, commitment: receipts.pem, the public key of receipts")
+    key: Path | None = option("--key FILE", "receipt (required), commitment: receipts.pem, the public key of receipts")
     log: Path | None = option(
         "--log FILE",
         "receipt, commitment, bundle: log.jsonl of the site; it must have the event of the document, or the record in "
@@ -521,8 +521,8 @@ class Evidence:
     )
     texts: Path | None = option(
         "--texts FILE",
-        "log, receipt, commitment: log-texts.jsonl of the site, if it has one; it says which events were lost when a "
-        "backup was restored",
+        "log, receipt, commitment: log-texts.jsonl of the site, if it has one; events of version 1 are compared with "
+        "it, and it says which events were lost when a backup was restored",
     )
     submission: Path | None = option("--file FILE", "receipt: the submitted file; it must be the one that was received")
     opening: Path | None = option(
@@ -541,11 +541,11 @@ class Evidence:
         "commitment: split.json of a track; its key and its share must be the committed ones; repeatable",
     )
     queries: Path | None = option(
-        "--queries FILE", "split: all queries of the solution, one a line; the lists must have the same"
+        "--queries FILE", "split: the ids of all queries of the solution, one a line; the lists must have the same"
     )
     key_sha256: str | None = option(
         "--key-sha256 HASH",
-        "split: the SHA-256 of the key that the site showed earlier; it must be the same",
+        "split: the SHA-256 of the key that the site showed when the challenge opened; it must be the same",
         type=_sha256,
     )
 

@@ -102,13 +102,13 @@ def report(
     form: ReportForm = form_of("the report", *REPORT_FORMS),
     output: str | None = option(
         "-o, --output FILE",
-        "the file to write, or - for standard output; default: html is written to a file with the name of the source, "
-        "the others to standard output",
+        "the file to write, or - for standard output; default: html is written to SOURCE-report.html in the current "
+        "folder, the others to standard output",
     ),
     track: str | None = ONE_TRACK,
     table: TableOptions = group(),
     analysis: AnalysisOptions = group(),
-    tukey: bool = option("--tukey", "add the randomised Tukey HSD test, which takes longer"),
+    tukey: bool = option("--tukey", "add the randomised Tukey HSD test, which permutes each case and takes longer"),
     row_name: RowName | None = ROW_NAME_OPTION,
     options: FileOptions = group(),
 ) -> int:

@@ -247,7 +247,7 @@ def restore(
         "--log FILE", "a copy of the published log.jsonl; default: that of the folder of the site"
     ),
     unpublished: bool = option(
-        "--unpublished", "begin a new epoch also if no published event is lost, because receipts of others were signed"
+        "--unpublished", "begin a new epoch also if no published event is lost, in case receipts of others were signed"
     ),
 ) -> int:
     """Let the record go on after a backup of the database was copied back.
@@ -266,8 +266,8 @@ def restore(
 def export(
     bundle: Path = argument("the file to write, such as challenge.zip; it must not exist"),
     challenge: Path = of_challenge(),
-    solutions: bool = option("--solutions", "add the solutions, which a run needs"),
-    files: bool = option("--files", "add the files of the submissions"),
+    solutions: bool = option("--solutions", "add the solutions, also the earlier ones; a run needs them"),
+    files: bool = option("--files", "add the files of the submissions, and the kept bytes of those that are gone"),
     public: bool = option(
         "--public", "write the public archive of a challenge that is over, for `scorer verify challenge`"
     ),
@@ -333,15 +333,15 @@ def import_(
 
 def serve(
     challenge: Path = of_challenge(),
-    host: str = option("--host", "the address to listen at; default: %(default)s", default="127.0.0.1"),
+    host: str = option("--host ADDRESS", "the address to listen at; default: %(default)s", default="127.0.0.1"),
     port: int = option(
-        "--port NUMBER", "default: %(default)s; 0: a free one", type=whole_number(0, 65_535), default=8000
+        "--port NUMBER", "default: %(default)s; 0: a free one, in the log", type=whole_number(0, 65_535), default=8000
     ),
     proxy: list[str] = option(
         "--proxy ADDRESS",
         "the address of a proxy in front of the service, whose X-Forwarded-For is true; may be repeated",
     ),
-    no_runner: bool = option("--no-runner", "score nothing: `scorer run` does, or another machine"),
+    no_runner: bool = option("--no-runner", "score nothing: `scorer run --watch` or scheduled runs do"),
     executor: str | None = option(
         "--executor NAME", "where to score, as for `scorer run`; default: processes of this machine"
     ),

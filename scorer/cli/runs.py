@@ -312,7 +312,7 @@ def overlap(
         "--depth N", "compare the first N items of each list; default: all", type=whole_number(1)
     ),
     form: str = form_of("the similarities", "table", "json", "csv", "markdown", "latex"),
-    per_query: bool = option("-q, --per-query", "print a row for each query of each pair"),
+    per_query: bool = option("-q, --per-query", "print a row for each query of each pair, and one for the mean"),
     submission_format: str | None = format_of("the runs' format"),
     measures: bool = option("--measures", "list the measures of similarity with their parameters, and exit"),
 ) -> int:

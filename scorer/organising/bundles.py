@@ -30,8 +30,8 @@ from scorer.organising.render import render
 from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
 from scorer.organising.teams import check_folders
-from scorer.record.events import SHA256
-from scorer.record.log import START, log_lines
+from scorer.record.events import SHA256, log_lines
+from scorer.record.log import START
 from scorer.rules.tables import valid
 from scorer.settings.loading import read_challenge
 from scorer.settings.published import Portable, portable, with_database

@@ -21,7 +21,8 @@ from scorer.organising.phases import announcement, with_split
 from scorer.organising.picks import entry_named
 from scorer.organising.rules import RuleSet
 from scorer.record.events import EVERY_TRACK
-from scorer.record.log import EventKind, head_statement, opening_of, public_key, sha256_of, signature
+from scorer.record.log import EventKind, head_statement, opening_of, sha256_of
+from scorer.record.signatures import public_key, signature
 from scorer.rules.phases import closing
 from scorer.rules.split import QuerySplit
 from scorer.rules.teams import slugs

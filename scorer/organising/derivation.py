@@ -49,7 +49,8 @@ from scorer.organising.public import (
 from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Sources, score_queue
 from scorer.record.events import EVERY_TRACK, INVALID, Event, bodies
-from scorer.record.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
+from scorer.record.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, leaf_of
+from scorer.record.signatures import key_of_pem
 from scorer.rules.phases import DATES, folded_phases
 from scorer.rules.split import KEY_FILE
 from scorer.scoring.outcomes import Failed

@@ -23,8 +23,8 @@ from scorer.live.phases import recorded_key
 from scorer.live.rules import changes_in_words
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.rules import RuleSet
-from scorer.record.events import bodies
-from scorer.record.log import LOG, LogLine, log_lines
+from scorer.record.events import bodies, log_lines
+from scorer.record.log import LOG, LogLine
 from scorer.rules.phases import closing
 from scorer.settings.tracks import Challenge, Track, split_of
 from scorer.store.events import RecordedBasis

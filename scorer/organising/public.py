@@ -23,7 +23,6 @@ from scorer.live.entry import present_digests
 from scorer.live.names import names_until
 from scorer.live.now import Now, PublishedLog, decides, published_log
 from scorer.live.phases import is_revealed
-from scorer.live.rules import shown_from
 from scorer.live.timeline import timeline
 from scorer.organising.bundles import (
     Content,
@@ -38,11 +37,14 @@ from scorer.organising.commitment import check_over
 from scorer.organising.phases import announcement
 from scorer.organising.render import boards
 from scorer.organising.rules import RuleSet, differing_settings
-from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies
-from scorer.record.log import LOG, encoded, event_text, nonce_of, public_key
+from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies, event_text
+from scorer.record.log import LOG, encoded, nonce_of
+from scorer.record.signatures import public_key
+from scorer.rules.metadata import MetadataBody
+from scorer.rules.visibility import shown_from
 from scorer.settings.published import OUTSIDE, Portable, portable
 from scorer.settings.tracks import FILE, Challenge, public_lists, split_of
-from scorer.store.events import MetadataBody, RecordedBasis
+from scorer.store.events import RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import dumped

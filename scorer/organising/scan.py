@@ -28,7 +28,6 @@ from scorer.live.entry import (
     recorded,
     stays,
 )
-from scorer.live.metadata import body
 from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
@@ -50,9 +49,9 @@ from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Sources, score_queue
 from scorer.record.events import Key
 from scorer.record.log import EventKind
+from scorer.rules.metadata import Value, body
 from scorer.rules.tables import FILE_NAMES
 from scorer.scoring.executors import GoOn
-from scorer.settings.metadata import Value
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
 from scorer.store.snapshot import Snapshot
@@ -327,7 +326,7 @@ def _metadata(
         state = states.get(key)
         is_open = state is not None and state.present and not before.stays(submission)
         if key in arrived or (state is not None and is_open and state.metadata.values != values):
-            added.append(("metadata", body(track, key, values, FOLDER)))
+            added.append(("metadata", body(track.metadata, key, values, FOLDER)))
     return added
 
 

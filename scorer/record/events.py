@@ -11,7 +11,17 @@ from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from scorer.record.log import EVENT_KINDS, EventKind, iso, unescaped
+from scorer.record.log import (
+    EVENT_KINDS,
+    EventKind,
+    LogLine,
+    chained,
+    encoded,
+    iso,
+    nonce_of,
+    text_of_fields,
+    unescaped,
+)
 
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
@@ -257,3 +267,23 @@ class LostBody(Body, plain=("kind", "leaf")):
 
     kind: Annotated[str, checked_by(lambda kind: need(kind in EVENT_KINDS[2]))]
     leaf: HexDigest
+
+
+def event_text(event: Event) -> bytes:
+    """The text of an event for its leaf: JSON in ASCII with sorted keys and without spaces."""
+    at = None if event.at is None else iso(event.at)
+    return text_of_fields(event.index, event.track, event.kind, at, event.text)
+
+
+def opening_text(key: bytes, event: Event) -> str:
+    """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
+    text = event_text(event)
+    nonce = nonce_of(key, event.index, text).hex()
+    return encoded({"event": text.decode("ascii"), "index": event.index, "nonce": nonce})
+
+
+def log_lines(key: bytes, events: Iterable[Event], before: LogLine | None = None) -> Iterator[LogLine]:
+    """The log of events without a gap, which follow the event of the line `before`."""
+    times = ((event, None if event.at is None else iso(event.at)) for event in events)
+    fields = ((event.index, event.track, event.kind, at, event.text, event.log) for event, at in times)
+    return chained(key, fields, before)

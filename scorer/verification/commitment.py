@@ -20,16 +20,8 @@ from typing import Any, get_args
 
 from scorer.errors import ScorerError, os_errors_as
 from scorer.files import digest
-from scorer.record.log import (
-    ABOUT_RECORD,
-    LOG_TEXTS,
-    LogLine,
-    OfEntries,
-    is_signed,
-    key_of_pem,
-    leaf_of,
-    opened_content,
-)
+from scorer.record.log import ABOUT_RECORD, LOG_TEXTS, LogLine, OfEntries, leaf_of, opened_content
+from scorer.record.signatures import is_signed, key_of_pem
 from scorer.rules.split import QuerySplit, share, share_text
 from scorer.store.documents import OF_BODY, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
 from scorer.verification.log import (

@@ -15,23 +15,12 @@ import scorer
 from docs.examples import EXAMPLES
 from docs.measures import pages, placed, slug
 from docs.peers import DIFFERENCES, PEERS
+from docs.tables import MODELS, TABLE, filled, helps
 from scorer.cli import COMMAND_GROUPS, COMMANDS
 from scorer.cli.evaluate import remarks
 from scorer.lists.reading.tables import COLUMNS
 from scorer.measures import KINDS, Kind, parse, parse_one
-from scorer.options import (
-    COUNTING_ENTRY,
-    EQUAL_RANKS,
-    FINAL_SPLIT,
-    FORMAT_NAMES,
-    MISSING,
-    NOTHING_RELEVANT,
-    SPLIT,
-    STAGE,
-    TIES,
-    UNJUDGED,
-    Option,
-)
+from scorer.options import FORMAT_NAMES
 from tests.blocks import run_blocks
 from tests.commands import Terminal
 from tests.html_links import broken_links
@@ -198,14 +187,6 @@ def test_index_links_every_page() -> None:
     assert {file.stem for file in (ROOT / "docs").glob("*.md")} - {"index"} <= set(page("index.md").split())
 
 
-def test_every_command_is_documented() -> None:
-    """The table of commands lists each command, in its group, and no other."""
-    rows = re.findall(r"^\| (?:`scorer ([a-z_]+)|\*\*(.+?)\*\* \|)", page("commands.md"), re.MULTILINE)
-
-    expected = [part for title, commands in COMMAND_GROUPS.items() for part in (title, *commands)]
-    assert [command or group for command, group in rows] == expected
-
-
 def test_the_help_and_the_sections_have_the_order_of_the_commands(terminal: Terminal) -> None:
     """The help lists the groups; a section of the page is where its first command is."""
     shown = terminal.run("--help").out.partition("--version")[2]
@@ -218,20 +199,16 @@ def test_the_help_and_the_sections_have_the_order_of_the_commands(terminal: Term
     assert sections == [name for name in COMMANDS if name in sections]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_every_option_is_documented(command: str, terminal: Terminal) -> None:
-    """docs/commands.md names each long option that the help lists."""
-    options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", terminal.run(command, "--help").out)) - {"--help"}
+def test_the_tables_of_the_pages_are_those_of_the_code() -> None:
+    """The pages have all of them, and what each key is; `python -m docs.tables` writes the rest."""
+    texts = [document.read_text(encoding="utf-8") for document in PAGES]
+    tables = [found for text in texts for found in TABLE.findall(text)]
 
-    assert options <= set(re.findall(r"--[a-z][a-z-]+", page("commands.md")))
-
-
-def test_only_options_that_exist_are_documented(terminal: Terminal) -> None:
-    """Each long option of docs/commands.md is one of some command."""
-    texts = [terminal.run(command, "--help").out for command in COMMANDS]
-
-    documented = set(re.findall(r"--[a-z][a-z-]+", page("commands.md"))) - {"--help"}
-    assert documented <= set(re.findall(r"--[a-z][a-z-]+", "".join(texts)))
+    assert texts == [filled(text) for text in texts]
+    assert {name for kind, name, _ in tables if kind == "keys"} == MODELS.keys() - {"Link", "_Row"}
+    assert not any("|  |" in table for kind, _, table in tables if kind == "keys")
+    written = {name for kind, names, _ in tables if kind == "options" for name in names.split(", ")}
+    assert written >= {name for name in COMMANDS if len(helps(name)) > 1}
 
 
 def test_every_format_and_every_name_of_a_column_is_documented() -> None:
@@ -243,20 +220,6 @@ def test_every_format_and_every_name_of_a_column_is_documented() -> None:
     for column, names in COLUMNS.items():
         documented = {name.replace("_", "") for name in re.findall(r"`([a-z_]+)`", rows[column])}
         assert documented == {name.replace("_", "") for name in names}
-
-
-@pytest.mark.parametrize(
-    ("option", "name"),
-    [
-        *((option, "commands.md") for option in (SPLIT, MISSING, TIES, NOTHING_RELEVANT, UNJUDGED)),
-        *((option, "challenge-toml.md") for option in (TIES, STAGE, FINAL_SPLIT, EQUAL_RANKS, COUNTING_ENTRY)),
-    ],
-)
-def test_every_value_of_an_option_is_documented(option: Option, name: str) -> None:
-    """The row of the option names each value."""
-    rows = [line for line in page(name).splitlines() if option.name.replace("_", "-") in line.replace("_", "-")]
-
-    assert any(all(value in row for value in option.values) for row in rows)
 
 
 @pytest.mark.ci

@@ -12,15 +12,10 @@ from pydantic import ValidationError
 
 from scorer.errors import ChallengeError
 from scorer.live.rules import TrackInForce
-from scorer.rules.phases import Phase
-from scorer.rules.quota import NO_QUOTA, Quota
-from scorer.rules.split import KeySplit
-from scorer.settings.loading import LimitSettings, read_challenge
-from scorer.settings.metadata import MetadataField
+from scorer.rules.quota import NO_QUOTA
+from scorer.settings.loading import read_challenge
 from scorer.settings.starter import FILES, write_challenge
-from scorer.settings.tables import Overall, Visibility
-from scorer.settings.tracks import Branding, Challenge, Track, check_stage
-from tests.paths import DOCS
+from scorer.settings.tracks import Track, check_stage
 
 TOP = 'name = "Lectures"\n'
 TRACK = """
@@ -551,26 +546,6 @@ def test_an_unknown_track_is_an_error_with_the_names_of_the_tracks(challenge_fil
     with pytest.raises(ChallengeError) as caught:
         challenge.track("coldstart")
     assert str(caught.value) == 'no track is called "coldstart" (did you mean cold-start?); the tracks are: cold-start'
-
-
-def test_every_key_is_documented() -> None:
-    """The reference lists each key of the file, and no other."""
-    reference = (DOCS / "challenge-toml.md").read_text(encoding="utf-8")
-    listed = {line.split("`")[1] for line in reference.splitlines() if line.startswith("| `")}
-
-    keys = {
-        *Challenge.keys(),
-        *Track.keys(),
-        *Branding.keys(),
-        *KeySplit.keys(),
-        *MetadataField.keys(),
-        *LimitSettings.keys(),
-        *Phase.keys(),
-        *Quota.keys(),
-        *Overall.keys(),
-        *Visibility.keys(),
-    }
-    assert listed == keys - {"overall", "limits", "visibility"}
 
 
 def track_with(stage: str | None) -> Track:

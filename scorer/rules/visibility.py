@@ -1,59 +1,21 @@
-"""The tables [overall] and [visibility] of challenge.toml: one ranking over tracks, and who sees what from when."""
+"""Visibility: who sees what, and from when."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from decimal import Decimal
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
-from scorer.options import EQUAL_RANKS, OVERALL_MISSING, OVERALL_RULE, EqualRanks, OverallMissing, OverallRule
-from scorer.rules.tables import Filled, OneMeasureName, SettingsTable
-
-OVERALL_FOLDER = "overall"
-"""The folder of the site with the overall ranking."""
-
-OF_ALL_TRACKS = "the name of a measure that all these tracks have"
-
-_Weight = Annotated[
-    float,
-    BeforeValidator(lambda value: float(value) if isinstance(value, int | Decimal) else value),
-    Field(gt=0, allow_inf_nan=False),
-]
-
-
-class Overall(SettingsTable):
-    """How several tracks are ranked as one."""
-
-    always_recorded: ClassVar = frozenset({"rule", "weights", "measure", "missing", "tie_break", "equal_ranks"})
-    """Of what is published; only the keys that are set are recorded."""
-
-    tracks: tuple[Filled, ...] = Field(strict=False, description='names of two or more tracks, as in ["one", "other"]')
-    rule: OverallRule = Field("mean", description=OVERALL_RULE.allowed)
-    weights: tuple[_Weight, ...] = Field((), strict=False, description="numbers above 0, one for each track")
-    measure: OneMeasureName = Field("", description=OF_ALL_TRACKS)
-    missing: OverallMissing = Field("lowest", description=OVERALL_MISSING.allowed)
-    tie_break: OneMeasureName = Field("", description=OF_ALL_TRACKS)
-    equal_ranks: EqualRanks = Field("shared", description=EQUAL_RANKS.allowed)
-
-    def recorded(self) -> dict[str, Any]:
-        """The keys that are set, as they are recorded."""
-        return self.model_dump(mode="json", exclude_defaults=True)
-
-    @property
-    def shares(self) -> tuple[float, ...]:
-        """The weight of each track."""
-        return self.weights or (1.0,) * len(self.tracks)
-
+from scorer.rules.tables import SettingsTable, sentences, texts_about
 
 Moment = Literal["now", "close", "final", "reveal", "never"]
+
 MOMENTS: tuple[Moment, ...] = get_args(Moment)
 """The earliest first: at once; when the phase has closed; when the last phase has closed; when the opening of the
 commitment is published, too; never."""
 
 Viewer = Literal["everyone", "team", "organiser"]
-
 _MOMENTS = ", ".join(f'"{moment}"' for moment in MOMENTS)
 
 
@@ -121,3 +83,25 @@ class Visibility(SettingsTable):
         """From when a viewer sees the thing with this name; the organiser sees all now."""
         row: _Row | None = getattr(self, name)
         return "now" if row is None or viewer == "organiser" else row.team if viewer == "team" else row.everyone
+
+
+def shown_from(moment: Moment | None) -> str:
+    """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
+    return "" if moment is None or moment == "never" else texts_about("moments")[moment].replace("once", " until", 1)
+
+
+def visibility_rules(visibility: Visibility | None) -> tuple[str, ...]:
+    """Who sees what, a sentence for each row of the table [visibility] that is set."""
+    if visibility is None:
+        return ()
+    rules: list[str] = []
+    for name in ("score", "rank", "board", "names", "per_query", "metadata"):
+        if (row := getattr(visibility, name)) is not None:
+            moments = {"team": texts_about("moments")[row.team], "everyone": texts_about("moments")[row.everyone]}
+            rules += sentences(
+                "visible", "own_row" if name in OWN else "row", what=texts_about("visible")[name], **moments
+            )
+    names = visibility.names
+    if names and names.everyone != "now":
+        rules.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
+    return tuple(rules)
