@@ -66,36 +66,31 @@ def apply(
     by_files = RuleSet.of(track, store)
     store.read(lambda view: _check_unchanged(_open(view, track), by_files))
     work = _refresh(challenge, store, track, executor)
-    compared: list[Changes] = []
 
-    def applied(view: Snapshot) -> Added:
+    def applied(view: Snapshot) -> tuple[Added, Changes]:
         erratum = _open(view, track)
         _check_unchanged(erratum, by_files)
         _check_complete(view, track, by_files, work.sources.digests if without_missing else None)
-        compared.append(pending_changes(view, by_files))
-        shown = compared[-1]
+        shown = compared = pending_changes(view, by_files)
         if Now.of(view, track).track.hides_scores:
             shown = pending_changes(view, by_files, as_shown=True)
         body = by_files.recorded.body
         event = _event(erratum.number, "applied", reason.strip(), body)
         # Results by the old basis may be dropped one day, so that the boards cannot be computed again.
-        return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)]
+        return [("erratum", {**event, "changes": recorded_changes(shown)}), ("basis", body)], compared
 
-    store.record(track.name, applied)
-    return store.read(lambda view: Now.of(view, track).errata.applied)[-1], compared[-1]
+    changed = store.record_with(track.name, applied)
+    return store.read(lambda view: Now.of(view, track).errata.applied)[-1], changed
 
 
 def cancel(store: Store, track: Track) -> Erratum:
     """Cancel the open erratum of a track; return it. Raises ChallengeError if none is open, and StoreError."""
-    cancelled_errata: list[Erratum] = []
 
-    def cancelled(view: Snapshot) -> Added:
+    def cancelled(view: Snapshot) -> tuple[Added, Erratum]:
         erratum = _open(view, track)
-        cancelled_errata.append(erratum)
-        return [("cancellation", _event(erratum.number, "cancelled", "", erratum.basis.body))]
+        return [("cancellation", _event(erratum.number, "cancelled", "", erratum.basis.body))], erratum
 
-    store.record(track.name, cancelled)
-    return cancelled_errata[-1]
+    return store.record_with(track.name, cancelled)
 
 
 def pending_changes(view: Snapshot, rules: RuleSet, *, as_shown: bool = False) -> Changes:

@@ -70,35 +70,29 @@ def issue(store: Store, team: str, use: Use, label: str = "", expires: datetime 
 
 def redeem(store: Store, invitation: str) -> tuple[str, str]:
     """Exchange an invitation for a token; returns the team and the text of the token. Raises InvalidTokenError."""
-    text, team = new_text("token"), ""
+    text = new_text("token")
 
-    def changed(view: Snapshot) -> Added:
-        nonlocal team
+    def exchanged(view: Snapshot) -> tuple[Added, str]:
         token = tokens(view.events()).get(token_digest(invitation))
         if token is None or token.use != "invitation" or not token.is_valid(view.now):
             raise InvalidTokenError
-        team = token.team
-        return [("token", ended(token)), ("token", issued(text, team, "token", token.label, None))]
+        return [("token", ended(token)), ("token", issued(text, token.team, "token", token.label, None))], token.team
 
-    store.record(EVERY_TRACK, changed)
-    return team, text
+    return store.record_with(EVERY_TRACK, exchanged), text
 
 
 def revoke(store: Store, name: str) -> Token:
     """Revoke the token or invitation with this name; returns it. Raises ChallengeError if it cannot be revoked."""
-    chosen: list[Token] = []
 
-    def changed(view: Snapshot) -> Added:
+    def revoked(view: Snapshot) -> tuple[Added, Token]:
         named = [token for token in tokens(view.events()).values() if token.sha256.startswith(name.lower())]
         if len(named) != 1 or len(name) < len("1234"):
             raise ChallengeError(
                 f"{quoted(name)} names {len(named) or 'no'} tokens; give the name that `scorer teams tokens` shows"
             )
-        chosen[:] = named
-        return [] if named[0].ended is not None else [("token", ended(named[0]))]
+        return [] if named[0].ended is not None else [("token", ended(named[0]))], named[0]
 
-    store.record(EVERY_TRACK, changed)
-    return chosen[0]
+    return store.record_with(EVERY_TRACK, revoked)
 
 
 def list_tokens(store: Store) -> tuple[Mapping[str, Token], datetime]:

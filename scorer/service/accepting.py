@@ -245,19 +245,16 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         track = challenge.track(delivery.track)
     key = followed.delivery(delivery.track, delivery.team, delivery.id)
     solutions = solution_digests(store, challenge)
-    is_new = True
 
-    def decide(view: Snapshot) -> Added:
-        nonlocal is_new
+    def decide(view: Snapshot) -> tuple[Added, bool]:
         followed.follow(view)
         if delivery.token and not followed.tokens[delivery.token].is_valid(view.now):
             raise RefusedError("unauthorised", "the token is not valid any more; ask the organisers for another one")
         known = followed.deliveries.get(key)
-        is_new = known is None
         if known is not None:
             if known[1].digest != delivery.upload.digest:
                 raise RefusedError("conflict", "a file with other bytes was handed in with this id; use a new id")
-            return []
+            return [], False
         received = delivery.received.replace(microsecond=0)
         _check(view, track, challenge, followed, delivery, received, solutions)
         name, sent = _NAME.format(received=received, index=view.next_index), plain_name(delivery.name)
@@ -267,9 +264,9 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
             [("metadata", body(track.metadata, key_of(submission), delivery.values, SERVICE))] if track.metadata else []
         )
         arrived = arrival(submission, SERVICE, key[-1]) | Now.of(view, track).declared.naming
-        return [("arrival", arrived), *stated]
+        return [("arrival", arrived), *stated], True
 
-    store.record(track.name, decide)
+    is_new = store.record_with(track.name, decide)
     store.read(followed.follow)
     event, arrived = followed.deliveries[key]
     if any(state.index == event.index and state.present for state in followed.submissions(track.name, delivery.team)):

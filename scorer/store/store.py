@@ -158,6 +158,18 @@ class Store:
         """
         self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
 
+    def record_with(self, track: str, decide: Callable[[Snapshot], tuple[Added, _Answer]]) -> _Answer:
+        """Append events as `record`; returns what `decide` returns in addition to them."""
+        answers: list[_Answer] = []
+
+        def added(view: Snapshot) -> Added:
+            events, answer = decide(view)
+            answers.append(answer)
+            return events
+
+        self.record(track, added)
+        return answers[-1]
+
     def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, EventKind, Mapping[str, Any]]]]) -> None:
         """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
         self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
