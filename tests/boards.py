@@ -18,7 +18,7 @@ from scorer.live.errata import BeforeAfter, ChangedFile, Changes, Placing, Publi
 from scorer.live.now import PublishedLog
 from scorer.live.rules import ChangedRule, SaltedDigest, TrackInForce
 from scorer.live.timeline import Happening, Timeline
-from scorer.record.log import log_lines
+from scorer.record.events import log_lines
 from scorer.rules.teams import Team
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import event_with

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from scorer.record.log import signature
+from scorer.record.signatures import signature
 from tests.bundles import archive, members, with_manifest
 from tests.public_archives import archived, decided
 from tests.second_verifier import canonical, sha256

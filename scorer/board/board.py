@@ -11,15 +11,16 @@ from scorer import options
 from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
-from scorer.live.metadata import has_ended, metadata_rules, public_fields
 from scorer.live.phases import split_rules
-from scorer.live.rules import SaltedDigest, TrackInForce, entry_rule, overall_rules, pick_rules, visibility_rules
+from scorer.live.rules import SaltedDigest, TrackInForce, entry_rule, pick_rules
 from scorer.options import SELF
+from scorer.rules.metadata import MetadataField, has_ended, metadata_rules, public_fields
+from scorer.rules.overall import overall_rules
 from scorer.rules.phases import Phase, Phases, phase_rules
 from scorer.rules.quota import Left, quota_rules
 from scorer.rules.teams import TEAM_RULES, MergedTeam, Team, TeamStatus
+from scorer.rules.visibility import visibility_rules
 from scorer.scoring.analysis.kept import ExtremeQuery
-from scorer.settings.metadata import MetadataField
 from scorer.settings.tracks import Track
 from scorer.store.documents import SplitDocument
 from scorer.wording import counted, joined, sentence
@@ -359,7 +360,7 @@ class Board:
     @property
     def metadata_fields(self) -> tuple[MetadataField, ...]:
         """The fields of metadata that visitors see now."""
-        return public_fields(self.track, ended=has_ended(self.phases, self.track, self.now))
+        return public_fields(self.track.shown_metadata, ended=has_ended(self.phases, self.track.stage, self.now))
 
     def placing(self, row: Row | None) -> Placing:
         """The place of a team on the board, given its row; None: it has none."""
@@ -623,8 +624,8 @@ def rule_sections(board: Board, *, by_service: bool = False) -> tuple[RuleSectio
         RuleSection("times", "Times", times or ("Entries are received at any time.",)),
         RuleSection("quota", "Number of entries", number),
         RuleSection("counting", "Which entry counts", (*counting_rules(board), *pick_rules(track))),
-        RuleSection("visibility", "Who sees what", visibility_rules(track)),
-        RuleSection("metadata", "Metadata", metadata_rules(track)),
+        RuleSection("visibility", "Who sees what", visibility_rules(track.visibility)),
+        RuleSection("metadata", "Metadata", metadata_rules(track.metadata, has_phases=bool(track.phases))),
         RuleSection("teams", "Teams", TEAM_RULES),
         RuleSection("changes", "Changes", (*erratum_rules(board.phases), *([SALTED] if board.salted_digest else []))),
     )

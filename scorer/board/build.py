@@ -32,13 +32,12 @@ from scorer.live.entry import Entry, are_queries_public, counting_entries, is_ba
 from scorer.live.now import Now, with_naming
 from scorer.live.phases import published_split
 from scorer.live.rules import TrackInForce, salted_digest
-from scorer.live.teams import teams
 from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Floats
 from scorer.options import LEVEL, EqualRanks
 from scorer.record.log import RESOLUTION
 from scorer.rules.quota import Left
-from scorer.rules.teams import MergedTeam, Merges, Team
+from scorer.rules.teams import MergedTeam, Merges, Team, teams
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.outcomes import QueryMask, aggregated
 from scorer.scoring.statistics.rankings import rank_ranges
@@ -125,7 +124,7 @@ def board(now: Now, cache: Cache | None = None) -> Board:
     by_team: dict[str, list[Entry]] = {}
     for entry in shown:
         by_team.setdefault(joined.final(entry.team), []).append(entry)
-    known = teams(view, (entry.team for entry in stored.all))
+    known = teams((*view.teams, *(entry.team for entry in stored.all)), view.events())
     baselines = {name for name in by_team if is_baseline(name, track)}
     rows = [
         row

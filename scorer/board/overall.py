@@ -15,10 +15,10 @@ from scorer.board.statistics import ScoredRows, measured
 from scorer.files import code_digest
 from scorer.live.entry import rounded
 from scorer.live.now import Now
-from scorer.live.rules import RANK_DECIMALS, overall_rules
 from scorer.measures.matched import Bools, Floats, Ints
 from scorer.options import LEVEL, RESAMPLES, SEED
 from scorer.record.log import LogLine
+from scorer.rules.overall import RANK_DECIMALS, Overall, overall_rules
 from scorer.rules.teams import Team
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores
@@ -35,7 +35,6 @@ from scorer.scoring.statistics.rankings import (
 )
 from scorer.scoring.statistics.rankings import means as means_of
 from scorer.scoring.statistics.resampling import FLIPS, intervals_of_sum
-from scorer.settings.tables import Overall, measure_column
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import CellValue, csv_table, letters, table_of
@@ -129,7 +128,7 @@ class _Ranking:
 
     def columns(self, name: str) -> list[int | None]:
         """Where each board has a measure; None: it does not show its scores."""
-        return [None if board.track.hides_scores else measure_column(board.track, name) for board in self.boards]
+        return [None if board.track.hides_scores else board.track.measure_column(name) for board in self.boards]
 
     def scores(self, name: str) -> Floats:
         """[track, team]: by a measure; NaN where a team has none."""

@@ -496,11 +496,12 @@ def _settings(texts: Sequence[str]) -> dict[str, Any]:
 
 def _print_list(store: Store, challenge: Challenge, form: str) -> None:
     from scorer.live.names import shown_names
-    from scorer.live.teams import teams as all_teams
+    from scorer.rules.teams import teams as all_teams
 
     def read(view: Snapshot) -> list[tuple[Team, str]]:
         shown = shown_names(view, challenge.tracks)
-        return [(team, shown.get(name, "")) for name, team in all_teams(view).items() if name in view.teams]
+        known = all_teams(view.teams, view.events())
+        return [(known[name], shown.get(name, "")) for name in view.teams]
 
     listed = store.read(read)
     are_hidden = any(pseudonym for _, pseudonym in listed)

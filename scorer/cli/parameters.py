@@ -375,7 +375,7 @@ def open_store(
     """Open the database, which must exist without `create`; yields the challenge, the requested track or all tracks,
     and the store. If `checked`, the record must have the events that the site has published.
     """
-    from scorer.organising.restore import check_published
+    from scorer.organising.doctor import check_published
     from scorer.store.store import Store
 
     challenge, tracks = open_challenge(folder, track)

@@ -106,8 +106,8 @@ def run(
     site is rendered while files are scored.
     """
     need_libraries(*RENDERING)
+    from scorer.organising.job import update
     from scorer.organising.job import watch as watch_challenge
-    from scorer.organising.run import update
     from scorer.organising.watch import ENDS_WITH_PARENT
 
     parent = os.environ.get(ENDS_WITH_PARENT) if watch else None
@@ -256,7 +256,7 @@ def restore(
     recorded, rendered or signed: two events would have the same index. The log keeps the lines of the lost events, and
     an event begins the next epoch, which later heads and receipts name. The output says which receipts are void.
     """
-    from scorer.organising.restore import restore as go_on
+    from scorer.organising.doctor import restore as go_on
 
     with open_store(challenge, checked=False) as (settings, _, store):
         print_result(*go_on(settings, store, log, unpublished=unpublished))

@@ -14,8 +14,9 @@ from typing import Any
 from scorer.live.errata import PublishedErratum
 from scorer.live.now import Now, decides, public_to_all
 from scorer.live.rules import rules_of_settings
-from scorer.record.events import Event, bodies
-from scorer.record.log import LogLine, encoded, event_text, log_lines, nonce_of, opened_content, public_key, signature
+from scorer.record.events import Event, bodies, event_text, log_lines
+from scorer.record.log import LogLine, encoded, nonce_of, opened_content
+from scorer.record.signatures import public_key, signature
 from scorer.rules.phases import Phases, folded_phases
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.documents import (

@@ -28,21 +28,20 @@ from scorer.live.entry import (
     submissions,
 )
 from scorer.live.ladder import Candidate, Look, looks
-from scorer.live.metadata import corrections, has_ended, public_values
 from scorer.live.names import Pseudonyms
 from scorer.live.now import Now
 from scorer.live.phases import is_backdated
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import slugs
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody
 from scorer.record.log import unescaped
+from scorer.rules.metadata import corrections, has_ended, public_values
 from scorer.rules.phases import Phases
 from scorer.rules.picks import PickBody
 from scorer.rules.quota import Claim, Cost, UsedQuota, admissions
 from scorer.rules.tables import auto_decimals
-from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, tokens
+from scorer.rules.teams import Team, Token, TokenBody, merges, set_teams, slugs, tokens
 from scorer.scoring.outcomes import Mean
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis, StoredResult
@@ -107,13 +106,14 @@ def scored_entries(now: Now, cache: Cache | None = None) -> Entries:
 
 def _with_public_metadata(entries: tuple[Entry, ...], now: Now, scored: Entries) -> tuple[Entry, ...]:
     """The entries with the metadata and the corrections that visitors see now."""
-    ended = has_ended(now.phases, scored.track, now.view.now)
+    ended = has_ended(now.phases, scored.track.stage, now.view.now)
+    fields = scored.track.shown_metadata
     stated = {state.index: state.metadata for state in scored.stored}
     return tuple(
         replace(
             entry,
-            metadata=public_values(stated[entry.index], scored.track, ended=ended),
-            corrections=corrections(stated[entry.index], scored.track, ended=ended),
+            metadata=public_values(stated[entry.index], fields, ended=ended),
+            corrections=corrections(stated[entry.index], fields, ended=ended),
         )
         for entry in entries
     )

@@ -13,16 +13,15 @@ from typing import Any, Literal, cast
 from scorer.errors import MOST_SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import Counts
-from scorer.live.metadata import NO_METADATA, Correction, Metadata
 from scorer.live.phases import is_misdated, precedes_phases
 from scorer.live.rules import TrackInForce
 from scorer.record.events import AmendmentBody, ArrivalBody, Event, FileBody, Key
 from scorer.record.log import EventKind, iso, unescaped
+from scorer.rules.metadata import NO_METADATA, Correction, Metadata, MetadataBody, Value
 from scorer.rules.phases import Phases
 from scorer.scoring.outcomes import Mean
-from scorer.settings.metadata import Value
 from scorer.settings.tracks import Track
-from scorer.store.events import Failure, MetadataBody, StoredResult, Submission
+from scorer.store.events import Failure, StoredResult, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.wording import one_line, printable_name, texts_of
 
@@ -464,12 +463,6 @@ def _of_folder(states: Mapping[Key, SubmissionState], scanned: Iterable[Submissi
         for key, submission in taken.items()
         if key[0] not in delivered and (key not in states or states[key].source == FOLDER)
     }
-
-
-def is_complete(states: Mapping[Key, SubmissionState], scanned: Iterable[Submission]) -> bool:
-    """Whether the record already says what a scan of the folder found."""
-    present = {key for key, state in states.items() if state.present and state.source == FOLDER}
-    return present == _of_folder(states, scanned).keys()
 
 
 def import_changes(

@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import Any, Literal
 
 from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest
-from scorer.live.teams import teams
 from scorer.options import Stage
 from scorer.record.events import Event
 from scorer.rules.phases import Phases
 from scorer.rules.tables import sentences
-from scorer.rules.teams import Team
+from scorer.rules.teams import Team, teams
 from scorer.settings.tracks import Track
 from scorer.store.events import AppliedErratumBody, ChangesBody, ErratumBody, RecordedBasis
 from scorer.store.snapshot import Snapshot
@@ -213,7 +212,7 @@ def published_errata(shown: Snapshot, track: Track, errata: Sequence[Erratum]) -
     """The applied errata of a track as visitors may see them, given the snapshot that they may see."""
     if not errata:
         return ()
-    listed_teams = tuple(teams(shown).values())
+    listed_teams = tuple(teams(shown.teams, shown.events()).values())
     return tuple(
         PublishedErratum(
             track=track.name,

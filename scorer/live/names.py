@@ -14,7 +14,7 @@ from scorer.record.events import ArrivalBody, Event, Names
 from scorer.record.log import unescaped
 from scorer.rules.picks import PickBody
 from scorer.rules.teams import TeamBody, TokenBody
-from scorer.settings.tables import Moment
+from scorer.rules.visibility import Moment
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
 from scorer.wording import printable_name

@@ -12,13 +12,13 @@ from scorer.live.entry import SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
 from scorer.live.phases import has_preliminary_queries, phase_lines
 from scorer.live.rules import TrackInForce, is_committed, list_digest, with_rules
-from scorer.record.events import ArrivalBody, Event, Key, bodies
-from scorer.record.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine, log_lines, opening_text
+from scorer.record.events import ArrivalBody, Event, Key, bodies, log_lines, opening_text
+from scorer.record.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine
 from scorer.rules.phases import Phases, folded_phases
 from scorer.rules.picks import Picks, picks
 from scorer.rules.teams import Merges, merges
+from scorer.rules.visibility import Moment, Viewer, Visibility
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules
-from scorer.settings.tables import Moment, Viewer, Visibility
 from scorer.settings.tracks import Track, public_lists, split_of
 from scorer.store.events import AppliedErratumBody, Basis, RecordedBasis, RevealBody
 from scorer.store.snapshot import Snapshot

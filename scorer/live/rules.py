@@ -14,14 +14,15 @@ from scorer.files import Location, digest
 from scorer.options import SELF, PhaseShows, Split, Stage
 from scorer.record.events import Event, bodies
 from scorer.record.log import opened_content
+from scorer.rules.metadata import MetadataField
 from scorer.rules.phases import Phase
 from scorer.rules.quota import zone_text
-from scorer.rules.tables import sentences, texts_about
-from scorer.settings.tables import OWN, Moment, Overall, Viewer
+from scorer.rules.tables import sentences
+from scorer.rules.visibility import Viewer, shown_from
 from scorer.settings.tracks import Track, split_of
 from scorer.store.events import CommitmentBody, RecordedBasis
 from scorer.store.snapshot import Snapshot
-from scorer.wording import counted, joined, one_line
+from scorer.wording import counted, one_line
 
 RULES = (
     *("list_length", "cutoffs", "primary", "decimals", "missing", "exclude", "ties", "unjudged", "equal_ranks"),
@@ -116,6 +117,11 @@ class TrackInForce(Track):
         return self.final if self.shows_final else "preliminary"
 
     @property
+    def shown_metadata(self) -> tuple[MetadataField, ...]:
+        """The fields of metadata that the table [visibility] does not hide."""
+        return () if "metadata" in self.hidden else self.metadata
+
+    @property
     def shows_slices(self) -> bool:
         """Whether the site has the boards of slices."""
         return self.shows_final or (self.slices_public == "now" and self.shows == "score")
@@ -130,54 +136,6 @@ class TrackInForce(Track):
         """Whether pages show how the scores of single queries are distributed."""
         are_public = self.per_query == "public" and self.shows == "score"
         return "per_query" not in self.hidden and (self.shows_final or are_public)
-
-
-def shown_from(moment: Moment | None) -> str:
-    """Until when something is hidden, as the end of a sentence; empty if it is never shown."""
-    return "" if moment is None or moment == "never" else texts_about("moments")[moment].replace("once", " until", 1)
-
-
-def visibility_rules(track: Track) -> tuple[str, ...]:
-    """Who sees what, a sentence for each row of the table [visibility] that is set."""
-    if track.visibility is None:
-        return ()
-    rules: list[str] = []
-    for name in ("score", "rank", "board", "names", "per_query", "metadata"):
-        if (row := getattr(track.visibility, name)) is not None:
-            moments = {"team": texts_about("moments")[row.team], "everyone": texts_about("moments")[row.everyone]}
-            rules += sentences(
-                "visible", "own_row" if name in OWN else "row", what=texts_about("visible")[name], **moments
-            )
-    names = track.visibility.names
-    if names and names.everyone != "now":
-        rules.append("".join(sentences("visible", "pseudonyms", *(["until"] if names.everyone != "never" else []))))
-    return tuple(rules)
-
-
-RANK_DECIMALS = 2
-"""Of the mean ranks and of the points of an overall ranking."""
-
-
-def overall_rules(overall: Overall) -> tuple[str, ...]:
-    """How the overall score follows from the tracks, and the ranks from it."""
-    names = (
-        overall.rule,
-        *(["weights"] if overall.weights else []),
-        f"lowest_{overall.rule}" if overall.missing == "lowest" else "unranked",
-        "rounded",
-        *(["tie_break"] if overall.tie_break else []),
-        *(overall.equal_ranks, "left_out"),
-    )
-    return sentences(
-        "overall",
-        *names,
-        weighted="weighted " * bool(overall.weights),
-        by=f" by {overall.measure}" * bool(overall.measure),
-        tracks=joined(overall.tracks),
-        weights=joined([f"{each:g}" for each in overall.weights]) if overall.weights else "",
-        decimals="the decimals of the scores" if overall.rule == "mean" else f"{RANK_DECIMALS} decimals",
-        tie_break=overall.tie_break,
-    )
 
 
 def recorded_settings(track: Track, excluded: str | None = None) -> dict[str, Any]:

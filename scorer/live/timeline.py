@@ -13,12 +13,11 @@ from scorer.live.entry import key_of_body, recorded
 from scorer.live.errata import PublishedErratum, published_errata
 from scorer.live.now import Now, public_to_all
 from scorer.live.rules import changed_names
-from scorer.live.teams import teams
 from scorer.record.events import EVERY_TRACK, AmendmentBody, FileBody
 from scorer.rules.phases import Announcement, Extension, Phase, Phases, closing, with_grace
 from scorer.rules.picks import PickBody
 from scorer.rules.tables import sentences
-from scorer.rules.teams import OF_NAMES, ChangeKind
+from scorer.rules.teams import OF_NAMES, ChangeKind, teams
 from scorer.settings.tracks import Track
 from scorer.store.events import AppliedErratumBody, CommitmentBody, RecordedBasis, RevealBody
 from scorer.store.snapshot import Snapshot
@@ -154,7 +153,7 @@ def _dates(track: str, phase: Phase, *, past: bool = False) -> Iterator[Happenin
 
 
 def _teams(view: Snapshot) -> Iterator[Happening]:
-    every = tuple(teams(view).values())
+    every = tuple(teams(view.teams, view.events()).values())
     folders = {team.folder: team for team in every}
     for team in every:
         for change in team.history:
@@ -170,7 +169,7 @@ def _teams(view: Snapshot) -> Iterator[Happening]:
 
 def _on_entries(view: Snapshot, track: str) -> Iterator[Happening]:
     """Decisions of the organisers about single entries, and about picks."""
-    by_folder, states = teams(view), recorded(view, track)
+    by_folder, states = teams(view.teams, view.events()), recorded(view, track)
     for event in view.events(track):
         body = event.body
         if isinstance(body, FileBody) and event.kind in ("amendment", "forgetting"):

@@ -25,20 +25,18 @@ from scorer.files.writing import PRIVATE, temporary_folder
 from scorer.limits import most_copied, most_expanded
 from scorer.live.entry import present_digests, track_digests
 from scorer.live.now import Now
-from scorer.measures import Measure
 from scorer.organising.render import render
 from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
 from scorer.organising.teams import check_folders
-from scorer.record.events import SHA256
-from scorer.record.log import START, log_lines
+from scorer.record.events import SHA256, log_lines
+from scorer.record.log import START
 from scorer.rules.tables import valid
 from scorer.settings.loading import read_challenge
 from scorer.settings.published import Portable, portable, with_database
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.database import Database
 from scorer.store.documents import Document, Manifest, Sha256
-from scorer.store.events import Basis
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
@@ -407,9 +405,10 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
             needed = store.read(present_digests)
             store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
         for track in challenge.tracks:
-            basis, measures, digests = store.read(partial(_needed_means, track=track))
-            if basis is not None:  # the revision stays, by which the site has its name
-                store.complete_means(digests, basis, measures, revises=False)
+            now = store.read(partial(Now.of, track=track))
+            if now.basis is not None:  # the revision stays, by which the site has its name
+                digests = partial(track_digests, track=track.name)
+                store.complete_means(digests, now.basis, now.track.all_measures, revises=False)
         return render(challenge, store, pending=True).notes
 
 
@@ -448,12 +447,6 @@ def store_members(bundle: Bundle, folder: str, archive: Archive, needed: Collect
         with archive.adding() as add:
             for name in members:
                 add(bundle.chunks(name), name.removeprefix(folder))
-
-
-def _needed_means(view: Snapshot, track: Track) -> tuple[Basis | None, tuple[Measure, ...], frozenset[str]]:
-    """The basis of a track, its measures, and the digests of its submissions."""
-    now = Now.of(view, track)
-    return now.basis, now.track.all_measures, track_digests(view, track.name)
 
 
 def _write_submissions(bundle: Bundle, challenge: Challenge) -> None:

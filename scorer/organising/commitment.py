@@ -17,14 +17,15 @@ from scorer.live.commitment import Commitment, commitments, receipt_name, receip
 from scorer.live.now import Now, published_log, submissions_of
 from scorer.live.phases import is_revealed, recorded_key
 from scorer.live.rules import committed_content
-from scorer.live.teams import slugs
 from scorer.organising.phases import announcement, with_split
 from scorer.organising.picks import entry_named
 from scorer.organising.rules import RuleSet
 from scorer.record.events import EVERY_TRACK
-from scorer.record.log import EventKind, head_statement, opening_of, public_key, sha256_of, signature
+from scorer.record.log import EventKind, head_statement, opening_of, sha256_of
+from scorer.record.signatures import public_key, signature
 from scorer.rules.phases import closing
 from scorer.rules.split import QuerySplit
+from scorer.rules.teams import slugs
 from scorer.settings.tracks import Challenge, Track, split_of
 from scorer.store.events import new_basis
 from scorer.store.snapshot import Snapshot

@@ -47,10 +47,10 @@ from scorer.organising.public import (
     public_texts,
 )
 from scorer.organising.rules import RuleSet
-from scorer.organising.run import complete_means
-from scorer.organising.watch import Queue, Sources, score_queue
+from scorer.organising.watch import Sources, score_queue
 from scorer.record.events import EVERY_TRACK, INVALID, Event, bodies
-from scorer.record.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, key_of_pem, leaf_of
+from scorer.record.log import ABOUT_RECORD, LOG, UNPUBLISHED, LogLine, encoded, leaf_of
+from scorer.record.signatures import key_of_pem
 from scorer.rules.phases import DATES, folded_phases
 from scorer.rules.split import KEY_FILE
 from scorer.scoring.outcomes import Failed
@@ -363,12 +363,12 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
     split = documents / track.name / "split.json"
     if split.exists():
         yield from verified_split(split, queries=solution.queries.to_pylist())
-    queue = Queue(store, rules)
     # All at once, also what is over a quota: its result has no effect, and waves would take longer.
     every = store.read(rules.entries).stored
-    outcomes = list(score_queue(queue, every, Sources.of(challenge, store, ()), solution, None))
+    sources = Sources((), store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
+    outcomes = list(score_queue(store, rules, lambda _: (), every, sources, solution, None))
     failed = listed("failed:", (entry.file for entry, outcome in outcomes if isinstance(outcome, Failed)))
-    complete_means(store, rules)
+    rules.complete_means(store)
     count = store.read(lambda view: len(submissions_of(view, [track])))
     scored = f"{len(outcomes):,} of {counted(count, 'entry', 'entries')} were scored from their bytes"
     yield Verified(f"{track.name}: {scored}", failed)

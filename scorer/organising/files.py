@@ -34,8 +34,9 @@ from scorer.limits import MB, Limits
 from scorer.live.commitment import ENDINGS, named
 from scorer.live.entry import SubmissionState, delivered_files, recorded
 from scorer.record.log import unescaped
+from scorer.rules.metadata import Value
 from scorer.rules.tables import IGNORED, IGNORED_1
-from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, Value, checked, of_head, read
+from scorer.settings.metadata import MOST_BYTES, Given, MetadataError, Stated, checked, of_head, read
 from scorer.settings.tracks import Track
 from scorer.store.events import ScannedFile, Submission
 from scorer.store.sidecar import Archive

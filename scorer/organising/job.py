@@ -22,15 +22,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from scorer.board.reports.leaderboard import misdated_lines
+from scorer.board.site.folder import FRONT_PAGE, shows
 from scorer.errors import ChallengeError, ExecutorError, FileError
 from scorer.files.writing import is_readable_by_others, replace_content
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Followed
 from scorer.live.entry import UNRANKED, Entry
-from scorer.organising.doctor import number_in_state
+from scorer.organising.doctor import check_published, number_in_state
 from scorer.organising.files import SkippedFile
-from scorer.organising.restore import check_published
-from scorer.organising.run import Work, carry_out, hint, plan, present_entries, update
+from scorer.organising.run import (
+    SHOWN,
+    Rendered,
+    Work,
+    carry_out,
+    hint,
+    plan,
+    present_entries,
+    site_notes,
+    site_state,
+)
 from scorer.organising.scan import Arrivals
 from scorer.organising.teams import import_teams
 from scorer.organising.watch import LOOK_EVERY, ArrivalLoop, Loop, RunLoop
@@ -40,6 +50,7 @@ from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.database import ReplacedError
 from scorer.store.events import Failure, Submission
+from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.wording import printable, printable_name, quoted
 
@@ -97,6 +108,30 @@ class Output:
     """Prints texts."""
     progress: Callable[[Iterable[tuple[Submission, FileOutcome]], int, str], Iterable[tuple[Submission, FileOutcome]]]
     """Shows how many of so many results of a track are there."""
+
+
+def update(challenge: Challenge, store: Store) -> Rendered:
+    """Render the site after a run, unless it shows the present state: then no file is written.
+
+    Raises as `render`.
+    """
+    try:
+        shown = json.loads(store.beside(challenge.root, SHOWN).read_bytes())
+        last_state, manifest = str(shown["state"]), str(shown["manifest"])
+    except (OSError, ValueError, LookupError, TypeError):
+        last_state = manifest = ""
+
+    def read(view: Snapshot) -> tuple[str, ...] | None:
+        """The notes on the site if it shows the state of the snapshot."""
+        is_shown = site_state(view, challenge, pending=True) == last_state and shows(challenge.site_path, manifest)
+        return site_notes(view, challenge) if is_shown else None
+
+    notes = store.read(read)
+    if notes is not None:
+        return Rendered(challenge.site_path / FRONT_PAGE, notes)
+    from scorer.organising.render import render  # noqa: PLC0415 (Jinja2 and the pages are slow to load)
+
+    return render(challenge, store, pending=True)
 
 
 class Messages:

@@ -15,7 +15,6 @@ from scorer.board.reports.leaderboard import cff, shown_interval, to_bibtex, to_
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.board.site.pages import archived
 from scorer.errors import ChallengeError
-from scorer.live.metadata import field_text
 from scorer.live.names import as_public
 from scorer.live.now import published_log
 from scorer.measures import Measure
@@ -24,6 +23,7 @@ from scorer.organising.bundles import submitted_files
 from scorer.organising.public import check_public
 from scorer.organising.render import boards
 from scorer.record.log import LogLine
+from scorer.rules.metadata import field_text
 from scorer.rules.tables import sentences
 from scorer.settings.tracks import Challenge
 from scorer.store.snapshot import Cache, Snapshot

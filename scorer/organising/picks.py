@@ -14,12 +14,12 @@ from scorer.errors import ChallengeError, StoreError
 from scorer.files import digest as digest_of
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, Entry, SubmissionState, key_of, recorded, stays
-from scorer.live.metadata import body, field_text
 from scorer.live.now import Now, submissions_of
 from scorer.live.phases import is_misdated
 from scorer.organising.files import final_path
 from scorer.record.events import Key
 from scorer.record.log import iso
+from scorer.rules.metadata import body, field_text
 from scorer.rules.phases import closing
 from scorer.rules.picks import PickSource, picks
 from scorer.settings.metadata import Given, Stated, checked
@@ -92,7 +92,9 @@ def record_metadata(store: Store, track: Track, key: Key, stated: Stated, source
         before = state.metadata.values if reason else {}
         earlier = {each.name: Given(field_text(before.get(each.name))) for each in track.metadata}
         values = checked(track.metadata, {**earlier, **stated})
-        return [] if values == state.metadata.values else [("metadata", body(track, key, values, source, reason))]
+        return (
+            [] if values == state.metadata.values else [("metadata", body(track.metadata, key, values, source, reason))]
+        )
 
     store.record(track.name, changed)
 

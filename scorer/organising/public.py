@@ -18,12 +18,11 @@ from scorer.board.site.pages import commitment_files, track_data
 from scorer.errors import ChallengeError
 from scorer.files import Remote
 from scorer.limits import MB
-from scorer.live.commitment import published_commitment, receipts
+from scorer.live.commitment import commitments, published_commitment, receipts
 from scorer.live.entry import present_digests
 from scorer.live.names import names_until
 from scorer.live.now import Now, PublishedLog, decides, published_log
 from scorer.live.phases import is_revealed
-from scorer.live.rules import shown_from
 from scorer.live.timeline import timeline
 from scorer.organising.bundles import (
     Content,
@@ -38,11 +37,14 @@ from scorer.organising.commitment import check_over
 from scorer.organising.phases import announcement
 from scorer.organising.render import boards
 from scorer.organising.rules import RuleSet, differing_settings
-from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies
-from scorer.record.log import LOG, encoded, event_text, nonce_of, public_key
+from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, bodies, event_text
+from scorer.record.log import LOG, encoded, nonce_of
+from scorer.record.signatures import public_key
+from scorer.rules.metadata import MetadataBody
+from scorer.rules.visibility import shown_from
 from scorer.settings.published import OUTSIDE, Portable, portable
 from scorer.settings.tracks import FILE, Challenge, public_lists, split_of
-from scorer.store.events import CommitmentBody, MetadataBody, RecordedBasis, RevealBody
+from scorer.store.events import RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import dumped
@@ -192,12 +194,11 @@ def _check_recorded(view: Snapshot, by_files: Sequence[RuleSet]) -> None:
 
 def check_public(view: Snapshot, challenge: Challenge) -> None:
     """Raise ChallengeError if something that the public archive has is not public yet, or never."""
-    revealed = {reveal.commitment for _, reveal in bodies(view.all_events, RevealBody)}
-    committed = [commitment.sha256 for _, commitment in bodies(view.all_events, CommitmentBody)][-1:]
+    is_secret = any(not commitment.is_revealed for commitment in commitments(view.all_events)[-1:])
     for track in challenge.tracks:
         check_over(view, track)
         split = split_of(track)
-        if (split is not None and not is_revealed(view, split)) or not revealed.issuperset(committed):
+        if is_secret or (split is not None and not is_revealed(view, split)):
             raise ChallengeError(f"{track.name}: something is not revealed yet; `scorer reveal` reveals it")
         if hidden := sorted(Now.of(view, track).track.hidden):
             raise ChallengeError(

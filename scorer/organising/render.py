@@ -34,8 +34,8 @@ from scorer.live.rules import TrackInForce, recorded_settings
 from scorer.live.timeline import timeline
 from scorer.measures import Measure
 from scorer.options import Split
+from scorer.organising.doctor import check_published
 from scorer.organising.phases import check_preliminary
-from scorer.organising.restore import check_published
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.record.events import ArrivalBody, bodies
 from scorer.record.log import RESOLUTION

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from scorer.errors import ChallengeError, Findings, SolutionError
 from scorer.files import Location, digest, is_regular
 from scorer.limits import OWN_FILES, Limits
 from scorer.live.entries import Entries, entries
+from scorer.live.entry import track_digests
 from scorer.live.now import Now, with_naming
 from scorer.live.rules import changed_names, list_digest, recorded_settings, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
@@ -119,9 +120,13 @@ class RuleSet:
         store.store_solution(self.solution_digest, queries.ids, queries.flagged, solution.ideal)
         return queries
 
-    def is_stored(self, store: Store) -> bool:
+    def is_stored(self, view: Snapshot) -> bool:
         """Whether a run has stored the solution, so that arrivals can be scored."""
-        return store.read(lambda view: self.solution_digest in view.solution_digests())
+        return self.solution_digest in view.solution_digests()
+
+    def complete_means(self, store: Store) -> None:
+        """Store the means of all submissions of the track by these rules."""
+        store.complete_means(partial(track_digests, track=self.track.name), self.basis, self.rules.measures)
 
     def entries(self, view: Snapshot) -> Entries:
         """The entries of the track by these rules, without scores."""

@@ -7,29 +7,30 @@ import json
 import math
 import os
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property, partial
+from datetime import datetime
+from functools import cached_property
 from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from scorer.board.site.folder import FRONT_PAGE, manifest_of, shows
+from scorer.board.site.folder import manifest_of
 from scorer.files import AnyFile, code_digest, digest, shipped_templates
 from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
-from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, track_digests
+from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of
 from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
 from scorer.organising.phases import announce, check_preliminary
 from scorer.organising.rules import RuleSet, record_basis
 from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
-from scorer.organising.watch import Queue, Sources, score_queue
+from scorer.organising.watch import Sources, is_fresh, score_queue
 from scorer.rules.split import exposure
 from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
@@ -51,7 +52,7 @@ if TYPE_CHECKING:
 
 TEMPLATES = "templates"
 
-_SHOWN = ".shown"
+SHOWN = ".shown"
 """Ends the name of the file that has the state which the site shows; it begins with that of the database."""
 
 
@@ -65,35 +66,11 @@ class Rendered:
     """What the organiser should know about it."""
 
 
-def update(challenge: Challenge, store: Store) -> Rendered:
-    """Render the site after a run, unless it shows the present state: then no file is written.
-
-    Raises as `render`.
-    """
-    try:
-        shown = json.loads(store.beside(challenge.root, _SHOWN).read_bytes())
-        last_state, manifest = str(shown["state"]), str(shown["manifest"])
-    except (OSError, ValueError, LookupError, TypeError):
-        last_state = manifest = ""
-
-    def read(view: Snapshot) -> tuple[str, ...] | None:
-        """The notes on the site if it shows the state of the snapshot."""
-        is_shown = site_state(view, challenge, pending=True) == last_state and shows(challenge.site_path, manifest)
-        return site_notes(view, challenge) if is_shown else None
-
-    notes = store.read(read)
-    if notes is not None:
-        return Rendered(challenge.site_path / FRONT_PAGE, notes)
-    from scorer.organising.render import render  # noqa: PLC0415 (Jinja2 and the pages are slow to load)
-
-    return render(challenge, store, pending=True)
-
-
 def note_shown(challenge: Challenge, store: Store, state: str) -> None:
     """Keep that the site shows this state, next to the database: the site itself must not tell when it changes."""
     shown = {"state": state, "manifest": manifest_of(challenge.site_path)}
     with suppress(OSError):  # then the next run renders it again
-        replace_content(store.beside(challenge.root, _SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
+        replace_content(store.beside(challenge.root, SHOWN), json.dumps(shown).encode("ascii"), is_private=True)
 
 
 def site_state(view: Snapshot, challenge: Challenge, *, pending: bool) -> str:
@@ -324,31 +301,35 @@ def carry_out(
     Yields each submission with its outcome, once it is stored. Results are stored every `STORE_EVERY` seconds, so that
     a run that is killed loses no more than that.
     """
-    rules = work.rules
+    rules, sources = work.rules, work.sources
     if work.solution is not None:
-        queue = Queue(store, rules, leaves_fresh and rules.is_stored(store))
-        first = queue.without_fresh(work.entries.unscored, store.now())
-        yield from score_queue(queue, first, work.sources, work.solution, executor, go_on)
-    complete_means(store, rules)
+        leaves = leaves_fresh and store.read(rules.is_stored)
+
+        def own(states: Iterable[SubmissionState], now: datetime) -> list[SubmissionState]:
+            return [state for state in states if not (leaves and is_fresh(state, now))]
+
+        def unscored(view: Snapshot) -> list[SubmissionState]:
+            return own(rules.entries(view).unscored, view.now)
+
+        first = own(work.entries.unscored, store.now())
+        yield from score_queue(store, rules, unscored, first, sources, work.solution, executor, go_on)
+    rules.complete_means(store)
     # If an erratum was applied since the plan was made, the next run goes on by its rules.
     record_basis(
         store, rules.track.name, rules.recorded, unless=lambda view: bool(rules.differences(rules.in_force(view)))
     )
     if (erratum := store.read(lambda view: Now.of(view, rules.track).errata.open)) is not None:
-        by_erratum = rules.by(erratum.basis)
-        queue = Queue(store, by_erratum)
-        first = queue.unscored()
-        if work.sources.pending(first) or not by_erratum.is_stored(store):
-            for _ in score_queue(queue, first, work.sources, by_erratum.read_solution(), executor):
+        new = rules.by(erratum.basis)
+
+        def by_erratum(view: Snapshot) -> Sequence[SubmissionState]:
+            return new.entries(view).unscored
+
+        waiting, is_stored = store.read(lambda view: (by_erratum(view), new.is_stored(view)))
+        if sources.pending(waiting) or not is_stored:
+            for _ in score_queue(store, new, by_erratum, waiting, sources, new.read_solution(), executor):
                 pass
-        complete_means(store, by_erratum)
+        new.complete_means(store)
     store.note_run(rules.track.name)
-
-
-def complete_means(store: Store, rules: RuleSet) -> None:
-    """Store the means of all submissions of a track by these rules."""
-    digests = store.read(partial(track_digests, track=rules.track.name))
-    store.complete_means(digests, rules.basis, rules.rules.measures)
 
 
 def present_entries(store: Store, work: Work) -> list[Entry]:
@@ -372,7 +353,7 @@ def scored_runs(
         state for state in entries.stored if state.index in counted and state.result is not None and state.is_scored
     ]
     files = tuple((file, state.submission) for state in states if (file := listing.recorded(state)) is not None)
-    sources = Sources.of(challenge, store, files)
+    sources = Sources(files, store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
     form = rules.track.submission_format
     runs = {each.digest: Run(file.path, file.file, form) for file, each in sources.pending(states)}
     return rules, list(entries.stored), runs

@@ -24,12 +24,10 @@ from scorer.live.entry import (
     SubmissionState,
     delivered_files,
     import_changes,
-    is_complete,
     key_of,
     recorded,
     stays,
 )
-from scorer.live.metadata import body
 from scorer.live.phases import NewScan, content_mark, folder_of
 from scorer.organising.files import (
     IN_TEAM,
@@ -48,12 +46,12 @@ from scorer.organising.files import (
     without_time,
 )
 from scorer.organising.rules import RuleSet
-from scorer.organising.watch import Queue, Sources, score_queue
+from scorer.organising.watch import Sources, score_queue
 from scorer.record.events import Key
 from scorer.record.log import EventKind
+from scorer.rules.metadata import Value, body
 from scorer.rules.tables import FILE_NAMES
 from scorer.scoring.executors import GoOn
-from scorer.settings.metadata import Value
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import FolderScan, ScannedFile, Submission
 from scorer.store.snapshot import Snapshot
@@ -328,7 +326,7 @@ def _metadata(
         state = states.get(key)
         is_open = state is not None and state.present and not before.stays(submission)
         if key in arrived or (state is not None and is_open and state.metadata.values != values):
-            added.append(("metadata", body(track, key, values, FOLDER)))
+            added.append(("metadata", body(track.metadata, key, values, FOLDER)))
     return added
 
 
@@ -350,16 +348,11 @@ def import_submissions(
     says whether a recorded submission may be withdrawn, or return, given the kind of the event. `new_scan` is stored in
     the same transaction. Arrivals have the keys `naming`.
     """
-    is_known = store.read(lambda view: is_complete(recorded(view, track), scanned))
-    if is_known and new_scan is None:
-        return False
 
     def changed(view: Snapshot) -> tuple[Added, FolderScan | None]:
         last = view.last_scan(track)
         stored = new_scan.stored_after(last) if new_scan else None
         states = recorded(view, track)
-        if is_known:
-            return metadata(states, ()), stored
         added = [
             (kind, {**(new_scan.completed(last, body) if new_scan else body), **naming} if kind == "arrival" else body)
             for kind, body in import_changes(states, scanned, recheck)
@@ -394,23 +387,6 @@ def rechecking(track: Track, limits: Limits) -> Recheck:
     return recheck
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class TeamQueue(Queue):
-    """The entries of some teams that were handed in. Only the events about these teams are read."""
-
-    followed: Followed
-    teams: Collection[str]
-
-    def unscored_in(self, view: Snapshot) -> list[SubmissionState]:
-        """Those that have no outcome, as of a snapshot."""
-        self.followed.follow(view)
-        by_index: dict[int, SubmissionState] = {}
-        for team in self.teams:
-            now = self.followed.now(view, self.rules.track, team).by(self.rules.track, self.rules.basis)
-            by_index |= {state.index: state for state in entries(now).unscored if state.source == SERVICE}
-        return [by_index[index] for index in sorted(by_index)]
-
-
 @dataclass(slots=True)
 class Arrivals:
     """Scores what teams hand in, without a look into the folder: the next run does all else."""
@@ -428,17 +404,28 @@ class Arrivals:
 
         Only by rules by which the track was scored before: otherwise nothing is scored.
         """
-        rules = self.store.read(RuleSet.of(track, self.store).in_force)
-        queue = TeamQueue(self.store, rules, followed=self.followed, teams=teams)
-        first = queue.unscored() if rules.is_stored(self.store) else []
+        by_files = RuleSet.of(track, self.store)
+
+        def unscored(view: Snapshot) -> list[SubmissionState]:
+            self.followed.follow(view)
+            by_index: dict[int, SubmissionState] = {}
+            for team in teams:
+                now = self.followed.now(view, rules.track, team).by(rules.track, rules.basis)
+                by_index |= {state.index: state for state in entries(now).unscored if state.source == SERVICE}
+            return [by_index[index] for index in sorted(by_index)]
+
+        rules = self.store.read(by_files.in_force)
+        first = self.store.read(lambda view: unscored(view) if rules.is_stored(view) else [])
         if not first:
             return
         files = tuple(
             (SubmissionFile(final_path(track, each.file), each.file, each.team, each.received, None), each)
             for each in (state.submission for state in first)
         )
-        sources = Sources.of(challenge, self.store, files, keeps_more=challenge.keep_submissions)
-        yield from score_queue(queue, first, sources, self._solution(rules), self.executor, go_on)
+        kept = self.store.kept_submissions(challenge.root)
+        sources = Sources(files, kept, challenge.keep_submissions, challenge.limits)
+        solution = self._solution(rules)
+        yield from score_queue(self.store, rules, unscored, first, sources, solution, self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:
         key = rules.track.name, rules.solution_digest, rules.items_digest

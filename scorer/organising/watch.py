@@ -18,7 +18,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Self, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from scorer.errors import ScorerError
 from scorer.limits import MB, Limits
@@ -59,11 +59,6 @@ class Sources:
     keeps_more: bool
     """Whether the bytes of what is scored are kept, so that it can be scored again without its file."""
     limits: Limits
-
-    @classmethod
-    def of(cls, challenge: Challenge, store: Store, files: tuple[WithFile, ...], *, keeps_more: bool = False) -> Self:
-        """These files, and what is kept of a challenge."""
-        return cls(files, store.kept_submissions(challenge.root), keeps_more, challenge.limits)
 
     @property
     def digests(self) -> frozenset[str]:
@@ -145,44 +140,24 @@ class Sources:
             self.kept.remove(set(stored) - store.read(present_digests))
 
 
-@dataclass(frozen=True, eq=False)
-class Queue:
-    """The entries of a track that are to be scored by some rules. The record is the queue: nothing else is kept."""
-
-    store: Store
-    rules: RuleSet
-    leaves_fresh: bool = False
-    """Whether what was just handed in is left to the loop of arrivals."""
-
-    def unscored(self) -> list[SubmissionState]:
-        """The entries that have no outcome now, and wait for no other entry."""
-        return self.store.read(self.unscored_in)
-
-    def unscored_in(self, view: Snapshot) -> list[SubmissionState]:
-        """The same, as of a snapshot."""
-        return self.without_fresh(self.rules.entries(view).unscored, view.now)
-
-    def without_fresh(self, states: Iterable[SubmissionState], now: datetime) -> list[SubmissionState]:
-        """The entries without those that are left to the loop of arrivals."""
-        return [state for state in states if not self.leaves_fresh or not is_fresh(state, now)]
-
-
 def score_queue(
-    queue: Queue,
+    store: Store,
+    rules: RuleSet,
+    unscored: Callable[[Snapshot], Iterable[SubmissionState]],
     first: Iterable[SubmissionState],
     sources: Sources,
     solution: Solution,
     executor: Executor | None,
     go_on: GoOn = always,
 ) -> Iterator[tuple[Submission, FileOutcome]]:
-    """Score a queue, one wave of entries after the other, until no entry can be scored or `go_on` is false.
+    """Score entries by some rules, one wave after the other, until no entry can be scored or `go_on` is false.
 
+    The record is the queue: `unscored` returns those without an outcome as of a snapshot that wait for no other entry.
     `first` are the entries of the first wave. Yields each submission with its outcome, once it is stored. Its bytes are
     kept before: those that are scored, because both have the digest of the submission.
     """
     from scorer.scoring.executors.base import FileToScore, Processes  # noqa: PLC0415 (Arrow is slow to load)
 
-    store, rules = queue.store, queue.rules
     queries = rules.store_solution(store, solution)
     solution = solution.with_parts(flagged=rules.basis.flags(queries))
     chosen = executor or Processes(os.cpu_count() or 1)
@@ -209,7 +184,7 @@ def score_queue(
         yield from done
         if not go_on() or not rules.track.quota.limits_anything:  # without a quota, no entry waits for another one
             return
-        wave = tuple(source for source in sources.pending(queue.unscored()) if source[1].digest not in tried)
+        wave = tuple(source for source in sources.pending(store.read(unscored)) if source[1].digest not in tried)
 
 
 LOOK_EVERY = 0.2

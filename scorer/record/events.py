@@ -7,11 +7,21 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from scorer.record.log import EVENT_KINDS, EventKind, OfEntries, iso, unescaped
+from scorer.record.log import (
+    EVENT_KINDS,
+    EventKind,
+    LogLine,
+    chained,
+    encoded,
+    iso,
+    nonce_of,
+    text_of_fields,
+    unescaped,
+)
 
 EVERY_TRACK = ""
 """The track of an event that concerns the whole challenge."""
@@ -202,10 +212,6 @@ Key = tuple[str, str]
 """A submission of a track: the file and the digest."""
 
 
-ABOUT_SUBMISSIONS = frozenset(get_args(OfEntries)) - {"arrival"}
-"""The kinds of events that name a submission which has arrived before."""
-
-
 def known_values(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the keys that a model has."""
     names = {known.alias or name for name, known in model.model_fields.items() if not known.exclude}
@@ -261,3 +267,23 @@ class LostBody(Body, plain=("kind", "leaf")):
 
     kind: Annotated[str, checked_by(lambda kind: need(kind in EVENT_KINDS[2]))]
     leaf: HexDigest
+
+
+def event_text(event: Event) -> bytes:
+    """The text of an event for its leaf: JSON in ASCII with sorted keys and without spaces."""
+    at = None if event.at is None else iso(event.at)
+    return text_of_fields(event.index, event.track, event.kind, at, event.text)
+
+
+def opening_text(key: bytes, event: Event) -> str:
+    """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
+    text = event_text(event)
+    nonce = nonce_of(key, event.index, text).hex()
+    return encoded({"event": text.decode("ascii"), "index": event.index, "nonce": nonce})
+
+
+def log_lines(key: bytes, events: Iterable[Event], before: LogLine | None = None) -> Iterator[LogLine]:
+    """The log of events without a gap, which follow the event of the line `before`."""
+    times = ((event, None if event.at is None else iso(event.at)) for event in events)
+    fields = ((event.index, event.track, event.kind, at, event.text, event.log) for event, at in times)
+    return chained(key, fields, before)

@@ -15,17 +15,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal, get_args
-
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat, load_pem_public_key
+from typing import Any, Literal, get_args
 
 from scorer.wording import printable
-
-if TYPE_CHECKING:
-    from scorer.record.events import Event
-
 
 RESOLUTION = timedelta(microseconds=1)
 """Of the times in the record."""
@@ -67,45 +59,6 @@ _PREFIX = "scorer-commitment-v1\n"
 def secret_of(salt: str, purpose: Purpose) -> bytes:
     """A secret of 32 bytes for one purpose, from the salt of the database; publishing it tells nothing about others."""
     return hmac.digest(bytes.fromhex(salt), purpose.encode("ascii"), "sha256")
-
-
-# Signatures
-
-
-def public_key(secret: bytes) -> bytes:
-    """The public key of a private key: 32 bytes."""
-    return Ed25519PrivateKey.from_private_bytes(secret).public_key().public_bytes_raw()
-
-
-def public_pem(key: bytes) -> str:
-    """A public key in PEM, as OpenSSL reads it."""
-    public = Ed25519PublicKey.from_public_bytes(key)
-    return public.public_bytes(Encoding.PEM, PublicFormat.SubjectPublicKeyInfo).decode("ascii")
-
-
-def key_of_pem(pem: bytes) -> bytes:
-    """The public key in PEM. Raises ValueError if it is anything else than a public key of Ed25519."""
-    try:
-        public = load_pem_public_key(pem)
-    except Exception as error:  # unsupported kinds of keys have several errors
-        raise ValueError("is no public key in PEM") from error
-    if not isinstance(public, Ed25519PublicKey):
-        raise ValueError("is a public key of another kind than Ed25519")  # noqa: TRY004  the type is an input
-    return public.public_bytes_raw()
-
-
-def signature(secret: bytes, message: bytes) -> bytes:
-    """The signature of a message: 64 bytes, always the same."""
-    return Ed25519PrivateKey.from_private_bytes(secret).sign(message)
-
-
-def is_signed(key: bytes, message: bytes, signed: bytes) -> bool:
-    """Whether `signed` is the signature of a message by the private key of a public key."""
-    try:
-        Ed25519PublicKey.from_public_bytes(key).verify(signed, message)
-    except InvalidSignature:
-        return False
-    return True
 
 
 def head_statement(place: str, head: str, time: str, challenge: str) -> str:
@@ -208,12 +161,6 @@ class LogLine:
         return hashlib.sha256(b"\x02" + before + f"{self._before_head}}}".encode("ascii")).digest()
 
 
-def event_text(event: Event) -> bytes:
-    """The text of an event for its leaf: JSON in ASCII with sorted keys and without spaces."""
-    at = None if event.at is None else iso(event.at)
-    return text_of_fields(event.index, event.track, event.kind, at, event.text)
-
-
 def text_of_fields(index: int, track: str, kind: str, at: str | None, body: str) -> bytes:
     """The text of an event for its leaf, from its fields; `at` is as `iso` returns it, `body` as `encoded` does."""
     before, _, after = encoded({"at": at, "body": 0, "index": index, "kind": kind, "track": track}).partition(
@@ -240,20 +187,6 @@ def public_kind(kind: str, body: str) -> str:
 def kinds_digest(kinds: Iterable[str]) -> str:
     """The SHA-256 of the kinds of events, in hexadecimal, which an event of the kind `log` has."""
     return sha256_of("".join(f"{kind}\n" for kind in kinds))
-
-
-def opening_text(key: bytes, event: Event) -> str:
-    """The text of an event with its nonce, as JSON: with both, anybody computes its leaf."""
-    text = event_text(event)
-    nonce = nonce_of(key, event.index, text).hex()
-    return encoded({"event": text.decode("ascii"), "index": event.index, "nonce": nonce})
-
-
-def log_lines(key: bytes, events: Iterable[Event], before: LogLine | None = None) -> Iterator[LogLine]:
-    """The log of events without a gap, which follow the event of the line `before`."""
-    times = ((event, None if event.at is None else iso(event.at)) for event in events)
-    fields = ((event.index, event.track, event.kind, at, event.text, event.log) for event, at in times)
-    return chained(key, fields, before)
 
 
 Fields = tuple[int, str, str, str | None, str, int | None]

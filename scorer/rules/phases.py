@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer, model_validator
 
@@ -17,10 +17,6 @@ from scorer.record.events import Body, EndTime, Event, checked_by
 from scorer.rules.split import share, share_text
 from scorer.rules.tables import SettingsTable, sentences
 from scorer.wording import counted, exact_time, iso_time
-
-if TYPE_CHECKING:
-    pass
-
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field
@@ -15,10 +15,6 @@ from pydantic import AfterValidator, Field
 from scorer.rules.phases import Phases
 from scorer.rules.tables import SettingsTable, sentences
 from scorer.wording import counted, joined, utc_moment
-
-if TYPE_CHECKING:
-    pass
-
 
 COUNT = "a whole number from 1"
 

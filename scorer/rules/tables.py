@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from urllib.parse import SplitResult, urlsplit
 
 from pydantic import (
@@ -22,9 +22,11 @@ from pydantic import (
 )
 
 from scorer.files import Location, Remote, is_url
-from scorer.measures import Measure
 from scorer.options import FORMAT_NAMES
 from scorer.wording import texts_of
+
+if TYPE_CHECKING:
+    from scorer.measures import Measure
 
 
 def split_url(url: str) -> SplitResult | None:
@@ -36,6 +38,14 @@ def split_url(url: str) -> SplitResult | None:
     except ValueError:
         return None
 
+
+RESERVED = frozenset(
+    {"static", "teams", "con", "prn", "aux", "nul"}
+    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
+)
+"""Names that a track cannot have, nor a page: `static` and `teams` are folders of the site, the others devices on
+Windows.
+"""
 
 TEXT = "a text"
 MARKDOWN = "a text in Markdown"

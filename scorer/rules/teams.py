@@ -1,4 +1,4 @@
-"""Teams: their names, merges and decisions as the record has them; and the digests of their tokens."""
+"""Teams: their names, addresses, merges and decisions as the record has them; and the digests of their tokens."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pydantic import AfterValidator, BeforeValidator, Field
 
 from scorer.record.events import Body, Event, HexDigest, Names, RecordedTime, bodies, known_values
 from scorer.record.log import iso
-from scorer.rules.tables import SettingsTable, sentences, split_url
+from scorer.rules.tables import RESERVED, SettingsTable, sentences, split_url
 from scorer.wording import INVISIBLE, printable, printable_name
 
 _LONGEST_NAME = 200
@@ -421,6 +421,56 @@ def team_names(teams: Iterable[str], states: Mapping[str, Team]) -> Mapping[str,
         else:
             shown[team] = folder
     return shown
+
+
+def teams(names: Iterable[str], events: Iterable[Event]) -> Mapping[str, Team]:
+    """All that is known of each team, by the names of their folders, in the order of their first arrivals."""
+    states = set_teams(events)
+    targets = (team.merged_into for team in states.values() if team.merged_into is not None)
+    # A team may have a decision, but no file yet, as of an earlier time.
+    folders = tuple(dict.fromkeys((*names, *states, *targets)))
+    shown, addresses = team_names(folders, states), slugs(folders)
+    return {
+        folder: replace(
+            states.get(folder, UNCHANGED), name=shown[folder], slug=addresses[folder], folder=printable_name(folder)
+        )
+        for folder in folders
+    }
+
+
+_LONGEST_SLUG = 60
+
+_SLUG_DIGITS = (8, 16, 32, 64)
+"""How many digits of the SHA-256 of a name a slug may end with; the first number that gives an unused slug is used."""
+
+
+def slugs(names: Iterable[str]) -> dict[str, str]:
+    """The slug of each team: a-z, 0-9 and single hyphens, 1 to 60 characters, and different for different names.
+
+    A slug is the name in lower case, with a hyphen for everything else. Where an earlier team has this slug, or it is
+    reserved or empty, part of the SHA-256 of the name is added.
+
+    The names are in the order of their first arrival, so that a later team never changes the slug of an earlier one. A
+    name is any text, also with the lone surrogates of a file name that is not UTF-8.
+    """
+    slugs: dict[str, str] = {}
+    taken = set(RESERVED) | {""}
+    for name in names:
+        if name not in slugs:
+            slugs[name] = next(slug for slug in _candidates(name) if slug not in taken)
+            taken.add(slugs[name])
+    return slugs
+
+
+def _candidates(name: str) -> Iterable[str]:
+    """The slugs that a team may have, the preferred one first."""
+    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode("ascii").lower()
+    plain = re.sub("[^a-z0-9]+", "-", letters).strip("-")
+    yield plain[:_LONGEST_SLUG].strip("-")
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+    for digits in _SLUG_DIGITS:
+        stem = plain[: max(0, _LONGEST_SLUG - digits - 1)].strip("-")
+        yield f"{stem}-{digest[:digits]}" if stem else digest[: min(digits, _LONGEST_SLUG)]
 
 
 TEAM_RULES = sentences("teams", "excluded", "merged")

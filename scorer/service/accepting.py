@@ -32,7 +32,6 @@ from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
-from scorer.live.metadata import body
 from scorer.live.now import Now, with_naming
 from scorer.organising.files import (
     READY,
@@ -50,9 +49,10 @@ from scorer.organising.files import (
 )
 from scorer.organising.teams import folder_called
 from scorer.record.events import ArrivalBody, Event
+from scorer.rules.metadata import Value, body
 from scorer.rules.phases import Phases, closing
 from scorer.rules.quota import Claim, left_in_words, next_reset
-from scorer.settings.metadata import MetadataError, Stated, Value, checked, of_head
+from scorer.settings.metadata import MetadataError, Stated, checked, of_head
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.events import Submission
 from scorer.store.snapshot import Snapshot
@@ -264,7 +264,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
         stated: Added = (
-            [("metadata", body(track, key_of(submission), delivery.values, SERVICE))] if track.metadata else []
+            [("metadata", body(track.metadata, key_of(submission), delivery.values, SERVICE))] if track.metadata else []
         )
         arrived = arrival(submission, SERVICE, key[-1]) | with_naming(view, track).naming
         return [("arrival", arrived), *stated]

@@ -22,9 +22,9 @@ from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
 from scorer.live.entries import Followed
 from scorer.live.entry import SERVICE, SubmissionState, key_of
+from scorer.organising.doctor import check_published
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
-from scorer.organising.restore import check_published
 from scorer.organising.teams import note_used
 from scorer.rules.teams import Token, token_digest
 from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, RefusedError, accept, refusing

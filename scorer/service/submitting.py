@@ -25,11 +25,12 @@ from scorer.live.commitment import receipt_name
 from scorer.live.entries import scored_entries
 from scorer.live.names import names_until, shown_names
 from scorer.live.now import Now
-from scorer.live.rules import entry_rule, pick_rules, shown_from
+from scorer.live.rules import entry_rule, pick_rules
 from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.organising.watch import paused_since
 from scorer.rules.phases import closing, with_grace
 from scorer.rules.teams import PREFIXES, Token, token_digest
+from scorer.rules.visibility import shown_from
 from scorer.service.accepting import Delivery, RefusedError, Upload, check_open, examined
 from scorer.service.documents import (
     AnswerDocument,

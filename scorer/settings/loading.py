@@ -18,10 +18,10 @@ from pydantic_core import ErrorDetails
 
 from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
+from scorer.rules.overall import Overall
 from scorer.rules.tables import SettingsTable, located_in
 from scorer.rules.teams import DECISIONS, TeamSettings, comparable_name, final_team
-from scorer.settings.tables import Overall
-from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file
+from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, overall_errors
 from scorer.wording import QUOTED, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
@@ -79,7 +79,7 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     if isinstance(tables, dict) and tables:
         document["tracks"] = tuple(tracks)
     if overall and not track_errors:
-        track_errors += overall.errors(tracks)
+        track_errors += overall_errors(overall, tracks)
     limits, limit_errors = _read_table(LimitSettings, document.get("limits", {}), ("limits",))
     document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
     site = document.get("site")

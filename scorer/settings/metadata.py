@@ -9,13 +9,11 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
-
-from pydantic import Field
+from typing import Any, NamedTuple
 
 from scorer.errors import MOST_SHOWN, ScorerError
 from scorer.limits import Limits
-from scorer.rules.tables import TEXT, Filled, SettingsTable, valid
+from scorer.rules.metadata import MetadataField, Value
 from scorer.rules.teams import line_text, url_text
 from scorer.wording import one_line, quoted, suggestion
 
@@ -35,8 +33,6 @@ OF_IR_METADATA = frozenset({"schema version", "schema_version", "tag"})
 """Keys of ir-metadata with a text, which need not be fields."""
 
 _NUMBER = re.compile(r"[-+]?(\d{1,300}(\.\d{0,300})?|\.\d{1,300})([eE][-+]?\d{1,3})?", re.ASCII)
-
-Value = str | int | float | bool
 
 
 class MetadataError(ScorerError):
@@ -199,52 +195,3 @@ def _value(field: MetadataField, text: str | None) -> Value:
             raise ValueError
         return choice
     return url_text(text) if field.type == "url" else line_text(text)
-
-
-Publicity = Literal["now", "end", "never"]
-
-PUBLICITIES: tuple[Publicity, ...] = ("now", "end", "never")
-"""When the values of a field are public, the strictest last: at once, once the last phase has closed, or never."""
-
-MetadataType = Literal["text", "choice", "number", "yes-no", "url"]
-
-
-class MetadataField(SettingsTable):
-    """A table [[metadata]]: a fact that teams state about a submission."""
-
-    checks: ClassVar = {
-        "choices": lambda choices, known: (
-            (bool(choices) != (known.get("type") == "choice") and ("has no effect" if choices else "is empty"))
-            or (len({choice.casefold() for choice in choices}) < len(choices) and "names a choice twice")
-        ),
-        "unit": lambda unit, known: unit and known.get("type") != "number" and "has no effect",
-    }
-
-    name: Annotated[str, valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(
-        description="a-z, 0-9, _ and -, at most 40 characters, beginning with a letter"
-    )
-    title: Filled = Field(description=TEXT)
-    type: MetadataType = Field("text", description='"text", "choice", "number", "yes-no" or "url"')
-    choices: tuple[Filled, ...] = Field(
-        (), strict=False, validate_default=True, description='texts, each once, with type = "choice"'
-    )
-    unit: str = Field("", description='a text such as "s" or "kWh", with type = "number"')
-    required: bool = Field(False, description="true or false")
-    public: Publicity = Field("now", description='"now", "end" or "never"')
-    ir_metadata: str = Field("", description='a path of keys in ir-metadata, as in "method.automatic"')
-
-    def choice_of(self, text: str) -> str | bool | None:
-        """The choice that a text means, or whether it says yes; None for another text."""
-        allowed: dict[str, str | bool] = {choice.casefold(): choice for choice in self.choices}
-        return (allowed or {"yes": True, "true": True, "no": False, "false": False}).get(text.casefold())
-
-    @property
-    def label(self) -> str:
-        return f"{self.title} ({self.unit})" if self.unit else self.title
-
-    @property
-    def allowed(self) -> str:
-        """The values that it may have, as messages name them."""
-        unit = f" in {self.unit}" if self.unit else ""
-        kinds = {"text": "a text", "number": f"a number{unit}", "yes-no": "yes or no", "url": "a URL"}
-        return kinds[self.type] if self.type in kinds else f"one of {', '.join(self.choices)}"

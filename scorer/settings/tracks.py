@@ -17,6 +17,8 @@ from scorer.errors import ChallengeError
 from scorer.files import Location, is_url
 from scorer.limits import Limits
 from scorer.measures import Measure, earlier, parse
+from scorer.rules.metadata import MetadataField
+from scorer.rules.overall import MEASURE_OF_ALL, OVERALL_FOLDER, Overall
 from scorer.rules.phases import Phase, check_order
 from scorer.rules.quota import NO_QUOTA, Quota
 from scorer.rules.split import KeySplit, QuerySplit, read_split_key
@@ -25,6 +27,7 @@ from scorer.rules.tables import (
     FILE_NAMES,
     FULL_DECIMALS,
     MARKDOWN,
+    RESERVED,
     TEXT,
     Decimals,
     Filled,
@@ -40,8 +43,7 @@ from scorer.rules.tables import (
     split_url,
     valid,
 )
-from scorer.settings.metadata import MetadataField
-from scorer.settings.tables import Overall, Visibility
+from scorer.rules.visibility import MOMENTS, Visibility
 from scorer.wording import counted, quoted, suggestion
 
 PAGES = "pages"
@@ -209,12 +211,6 @@ def _luminance(colour: str) -> float:
 
 FILE = "challenge.toml"
 """The name of the file that makes a folder a challenge."""
-
-RESERVED = frozenset(
-    {"static", "teams", "con", "prn", "aux", "nul"}
-    | {f"{port}{number}" for port in ("com", "lpt") for number in range(1, 10)}
-)
-"""Names that a track cannot have: `static` and `teams` are folders of the site, the others devices on Windows."""
 
 BY_FINAL_SCORES = ("best_final", "best-final", "final")
 """Names that other platforms have for a rule which scorer refuses: the entry with the best final score counts."""
@@ -387,6 +383,12 @@ class Track(SettingsTable):
         others = (measure for name in self.measures for measure in self.measures_named(name))
         return tuple(dict.fromkeys((self.primary_measure, *others)))
 
+    def measure_column(self, name: str) -> int | None:
+        """The place of a measure among all, the first one without a name; None where it has no means."""
+        wanted = self.measures_named(name) if name else self.all_measures[:1]
+        columns = enumerate(self.all_measures)
+        return next((at for at, each in columns if (each,) == wanted and each.kind.aggregation == "mean"), None)
+
     @property
     def naming(self) -> dict[str, str]:
         """What arrivals record of the names of files."""
@@ -422,6 +424,43 @@ class Track(SettingsTable):
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
 
 
+def overall_errors(overall: Overall, tracks: Sequence[Track]) -> Iterator[str]:
+    """What contradicts the tracks of the challenge, a line for each error."""
+    named = {track.name: track for track in tracks}
+    if OVERALL_FOLDER in named:
+        yield f"tracks.{OVERALL_FOLDER}: is the folder of the overall ranking; give the track another name"
+    if len(overall.tracks) < 2 or len(set(overall.tracks)) < len(overall.tracks):
+        yield f"overall.tracks: found {', '.join(overall.tracks) or 'none'}; allowed: two or more tracks, each once"
+    if len(overall.shares) != len(overall.tracks):
+        yield f"overall.weights: found {len(overall.shares)} for {len(overall.tracks)} tracks; allowed: one for each"
+    for name in overall.tracks:
+        if name not in named:
+            yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(named)}"
+            continue
+        if named[name].rows == "entry":
+            yield f'overall.tracks: found {name}, where rows = "entry"; an overall ranking needs one row a team'
+        for key, measure in (("measure", overall.measure), ("tie_break", overall.tie_break or overall.measure)):
+            if named[name].measure_column(measure) is None:
+                yield (
+                    f"overall.{key}: found {quoted(measure or named[name].primary)}, which is no measure of {name} "
+                    f"that is averaged over queries; allowed: {MEASURE_OF_ALL}"
+                )
+
+
+def visibility_errors(visibility: Visibility, tracks: Sequence[Track]) -> Iterator[str]:
+    """What contradicts other rows, or the tracks of the challenge, a clause for each error."""
+    own, shown = visibility.moment("score", "team"), visibility.moment("score", "everyone")
+    if visibility.rank and visibility.rank.everyone != shown:
+        yield f'shows ranks to everyone at another moment than scores ("{shown}"), and a board has both or none'
+    if visibility.rank and MOMENTS.index(visibility.rank.team) < MOMENTS.index(own):
+        yield f'shows a team its rank ("{visibility.rank.team}") before its score ("{own}")'
+    rows = [row for name in Visibility.model_fields if (row := getattr(visibility, name))]
+    waits = any({row.team, row.everyone} & {"close", "final", "reveal"} for row in rows)
+    for track in tracks:
+        if not track.phases and track.stage is None and waits:
+            yield f"waits for an end that {track.name} lacks: add phases, or with preliminary queries a stage"
+
+
 def _site_errors(site: str, known: Mapping[str, Any]) -> Iterator[str]:
     """The public folder contains no solution and no results, and no page is read as a submission."""
     if is_url(site):
@@ -454,7 +493,7 @@ class Challenge(SettingsTable):
             len({field.name for field in fields}) < len(fields) and "has two fields of one name"
         ),
         "visibility": lambda visibility, known: (
-            visibility and next(iter(visibility.errors(known.get("tracks", ()))), "")
+            visibility and next(visibility_errors(visibility, known.get("tracks", ())), "")
         ),
         "site": lambda site, known: next(_site_errors(site, known), ""),
     }

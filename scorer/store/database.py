@@ -14,26 +14,17 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, IntegrityError
 
 from scorer.errors import StoreError, need_libraries
 from scorer.files.writing import PRIVATE
-from scorer.store.schema import schema_table, sealed
-from scorer.wording import printable, texts_of
+from scorer.store.schema import ERROR_WORDS, RETRY_EVERY, schema_table, sealed
+from scorer.wording import printable
 
 if TYPE_CHECKING:
     from scorer.store.postgresql import Server
-
-ERROR_WORDS: Mapping[str, Mapping[str, str]] = {
-    kind: {sign: each["words"] for each in texts for sign in each["signs"]}
-    for kind, texts in texts_of(__file__, "errors.toml").items()
-}
-"""What errors mean to the user, by the kind of the database and the sign of the error."""
 
 AT_A_TIME = 500
 """Rows, or keys of rows, that one statement reads or writes."""
 
 REPEATS = 10
 """How often an operation is repeated if the server is lost each time: the operation may be what ends the server."""
-
-RETRY_EVERY = 0.2
-"""Seconds between two attempts to reach a server."""
 
 _BEGIN = "scorer_begin"
 """The execution option with the statement that begins a transaction on SQLite; empty: no transaction."""

@@ -20,7 +20,6 @@ from scorer.lists import Counts
 from scorer.measures.matched import Bools, JudgedItems
 from scorer.options import Split, Stage
 from scorer.record.events import (
-    ABOUT_FILE,
     AmendmentBody,
     ArrivalBody,
     Body,
@@ -42,12 +41,12 @@ from scorer.record.events import (
     time_of,
 )
 from scorer.record.log import LOST, EventKind, encoded, opened_content
+from scorer.rules.metadata import MetadataBody
 from scorer.rules.phases import ExtensionBody, Phase, PhasesBody
 from scorer.rules.picks import PickBody
 from scorer.rules.split import QuerySplit
 from scorer.rules.teams import IssuedTokenBody, TeamBody, TeamSettings, TokenBody
 from scorer.scoring.outcomes import FailureKind, Mean, Rules
-from scorer.settings.metadata import Publicity
 from scorer.settings.tracks import Track
 
 
@@ -219,14 +218,6 @@ class RecordedBasis(Body, plain=("solution", "matching", "version_1", "settings"
         """The SHA-256 of the list of excluded items, in hexadecimal; None without one."""
         exclude = (self.settings or {}).get("exclude")
         return str(exclude["sha256"]) if isinstance(exclude, Mapping) else None
-
-
-class MetadataBody(FileBody, plain=(*ABOUT_FILE, "values", "public")):
-    """Of an event that records all metadata of an entry."""
-
-    values: dict[str, str | int | float | bool]
-    public: dict[str, Publicity]
-    source: str
 
 
 class ErratumBody(Body, plain=("number", "state", "reason", "basis")):

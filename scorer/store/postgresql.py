@@ -14,7 +14,7 @@ from sqlalchemy import URL, Connection, create_engine, event, func, select
 from sqlalchemy.exc import DBAPIError, OperationalError
 
 from scorer.errors import StoreError
-from scorer.store.database import ERROR_WORDS, RETRY_EVERY
+from scorer.store.schema import ERROR_WORDS, RETRY_EVERY
 
 CONNECT_TIMEOUT = 10
 """Seconds that a server may take to answer, unless the URL sets another limit."""

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.types import TypeEngine
 
 from scorer.errors import StoreError
+from scorer.wording import texts_of
 
 SCHEMA_VERSION = 6
 
@@ -181,6 +182,16 @@ REPAIR = "`scorer doctor --repair` deletes what is damaged and can be derived ag
 RESTORE = "restore a backup of the database"
 
 
+ERROR_WORDS: Mapping[str, Mapping[str, str]] = {
+    kind: {sign: each["words"] for each in texts for sign in each["signs"]}
+    for kind, texts in texts_of(__file__, "errors.toml").items()
+}
+"""What errors mean to the user, by the kind of the database and the sign of the error."""
+
+RETRY_EVERY = 0.2
+"""Seconds between two attempts to reach a server."""
+
+
 class _Layout(NamedTuple):
     """How the rows of a table are read."""
 
@@ -209,12 +220,6 @@ def sealed(table: sa.Table, row: Mapping[str, Any]) -> dict[str, Any]:
 def select_rows(table: sa.Table) -> sa.Select[Any]:
     """Selects the covered columns of a table and the checksum; on SQLite from the table itself, not from an index."""
     return sa.select(*layout(table).columns).with_hint(table, "NOT INDEXED", "sqlite")
-
-
-def key_rows(table: sa.Table, index: str) -> sa.Select[Any]:
-    """Selects the keys of a table; on SQLite from an index, not from the table."""
-    names = ("index",) if table is event_table else OUTCOME
-    return sa.select(*(table.c[name] for name in names)).with_hint(table, f"INDEXED BY {index}", "sqlite")
 
 
 def verified(table: sa.Table, rows: Iterable[sa.Row[Any]], where: str) -> Iterator[sa.Row[Any]]:
@@ -252,7 +257,7 @@ def damaged_row(table: sa.Table, row: sa.Row[Any], where: str) -> StoreError:
 
 
 def missing_rows(table: sa.Table, where: str) -> StoreError:
-    """The error for a table that has other rows than its index."""
+    """The error for rows of a table that must be there, and are not."""
     return StoreError(f"{where}: is damaged: rows of the table {table.name} are missing; {remedy(table)}")
 
 

@@ -302,16 +302,21 @@ class Store:
         return self._write(work) if self.read(void) else 0
 
     def complete_means(
-        self, submission_digests: Collection[str], basis: Basis, measures: Sequence[Measure], *, revises: bool = True
-    ) -> int:
-        """Compute and store the means that results of submissions lack, from their judged items.
+        self,
+        submission_digests: Callable[[Snapshot], Collection[str]],
+        basis: Basis,
+        measures: Sequence[Measure],
+        *,
+        revises: bool = True,
+    ) -> None:
+        """Compute and store the means that results of these submissions lack, from their judged items.
 
-        A board shows the same with and without stored means; `revises` says whether the revision grows. Returns the
-        number of results that lacked a mean.
+        A board shows the same with and without stored means; `revises` says whether the revision grows.
         """
 
         def missing(view: Snapshot) -> list[tuple[str, Means]]:
-            return list(view.missing_means(basis, submission_digests, measures)) if submission_digests else []
+            digests = submission_digests(view)
+            return list(view.missing_means(basis, digests, measures)) if digests else []
 
         computed = self.read(missing)
 
@@ -334,22 +339,18 @@ class Store:
 
         if computed:
             self._write(work, revises=revises)
-        return len(computed)
 
     def store_scanned_files(self, track: str, files: Mapping[str, ScannedFile]) -> None:
         """Store what a scan of a track's folder found, by the names of the files; only differences are written."""
-
-        def differences(view: Snapshot) -> tuple[list[str], dict[str, ScannedFile]]:
-            stored = view.scanned_files(track)
-            changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
-            return [name for name in stored if name not in files], changed
+        stored = self.read(lambda view: view.scanned_files(track))
+        gone = [name for name in stored if name not in files]
+        changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
 
         def work(connection: Connection) -> bool:
-            gone, changed = differences(Snapshot(connection, self.database))
             store_rows.replace_scanned_files(connection, track, gone, changed)
-            return bool(gone or changed)
+            return True
 
-        if any(self.read(differences)):
+        if gone or changed:
             self._write(work, revises=False)
 
     def keep(self, cache: Cache) -> None:

@@ -265,12 +265,10 @@ _LONGEST = 200_000
 
 
 def dumped(view: Snapshot, name: str) -> Iterator[_Row]:
-    """All rows of a table in a bundle, in the order of their keys. Raises StoreError if one is damaged or missing."""
+    """All rows of a table in a bundle, by their keys. Raises StoreError if one is damaged, or an event is missing."""
     table = BUNDLED_TABLES[name]
     if table is db.event_table:
         _ = view.all_events  # an event may be missing, too
-    for index in table.indexes:
-        view.complete(table, str(index.name))
     columns = _columns(table)
     for row in view.all_rows(table):
         values = row._mapping

@@ -20,16 +20,8 @@ from typing import Any, get_args
 
 from scorer.errors import ScorerError, os_errors_as
 from scorer.files import digest
-from scorer.record.log import (
-    ABOUT_RECORD,
-    LOG_TEXTS,
-    LogLine,
-    OfEntries,
-    is_signed,
-    key_of_pem,
-    leaf_of,
-    opened_content,
-)
+from scorer.record.log import ABOUT_RECORD, LOG_TEXTS, LogLine, OfEntries, leaf_of, opened_content
+from scorer.record.signatures import is_signed, key_of_pem
 from scorer.rules.split import QuerySplit, share, share_text
 from scorer.store.documents import OF_BODY, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
 from scorer.verification.log import (
@@ -38,11 +30,11 @@ from scorer.verification.log import (
     invalid,
     listed,
     lost_events,
-    newer,
     read_bytes,
     read_document,
     read_log,
     read_texts,
+    until_end,
 )
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
 
@@ -94,11 +86,9 @@ def verified_commitment(
     content = _content(opening, text)
     yield Verified("the opening is that of this challenge and of this key of receipts", _other(document, content))
     if log is not None:
-        statement, lines, index = "the log has this opening in its event", read_log(log), document.commitments[-1].index
-        has_event = index <= len(lines)
-        yield (
-            Verified(statement, _not_in_event(document, text, lines)) if has_event else newer(statement, index, lines)
-        )
+        lines = read_log(log)
+        differs = _not_in_event(document, text, lines)
+        yield until_end("the log has this opening in its event", document.commitments[-1].index, lines, differs)
     for track, committed in content["tracks"].items():
         yield from _track(document, track, committed)
     for track, file in solution:
@@ -128,9 +118,8 @@ def _without_opening(
         lines, what = read_log(log), ", errata and changes of phases" if document.revealed else " and errata"
         statement = f"the log has the commitments{what} of the document at their events, and no others"
         lost = {} if texts is None else lost_events(lines, read_texts(texts, lines))
-        differs, newest = _difference(document, lines, lost), max(index for index, _ in _stated(document))
-        is_newer = not differs and newest > len(lines)
-        yield newer(statement, newest, lines) if is_newer else Verified(statement, differs)
+        newest = max(index for index, _ in _stated(document))
+        yield until_end(statement, newest, lines, _difference(document, lines, lost))
         unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
         if unproven:
             yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", is_note=True)
@@ -231,8 +220,10 @@ def _other(document: CommitmentDocument, content: Mapping[str, Any]) -> str:
 
 
 def _not_in_event(document: CommitmentDocument, text: bytes, lines: Sequence[LogLine]) -> str:
-    """Why the event of the commitment in the log is another one; empty if it has this opening."""
+    """Why the event of the commitment in the log is another one; empty if it has this opening, or is not there."""
     last = document.commitments[-1]
+    if last.index > len(lines):
+        return ""
     if not document.event:
         return "the document does not have it"
     leaf, wanted = leaf_of(bytes.fromhex(document.nonce), document.event.encode("ascii")), lines[last.index - 1].leaf
@@ -394,9 +385,7 @@ def verified_receipt(
     if log is not None:
         lines = read_log(log)
         statement = f"the log has this leaf and this head at event {receipt.index}"
-        differs = _not_in_log(receipt, lines)
-        is_newer = not differs and receipt.index > len(lines)
-        yield newer(statement, receipt.index, lines) if is_newer else Verified(statement, differs)
+        yield until_end(statement, receipt.index, lines, _not_in_log(receipt, lines))
         yield from _still_there(receipt, lines, texts)
     if submission is not None:
         with os_errors_as(ScorerError, f"{submission}: cannot be read", "name the file that was submitted"):

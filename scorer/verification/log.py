@@ -253,7 +253,7 @@ def _known(lines: Sequence[LogLine], known: KnownHead) -> Verified:
         return compared(f"{where} has the head {known.head.hex()}", index is not None, lost)
     statement = f"event {known.index} has the head {known.head.hex()}"
     if known.index > len(lines):
-        return newer(statement, known.index, lines)
+        return until_end(statement, known.index, lines)
     head, epoch = lines[known.index - 1].head, lines[known.index - 1].epoch
     if known.epoch is not None and known.epoch < epoch:
         return Verified(statement, f"found epoch {epoch}: the event was lost when a backup was restored")
@@ -347,7 +347,9 @@ def lost_events(lines: Sequence[LogLine], bodies: Mapping[int, Mapping[str, Any]
     }
 
 
-def newer(statement: str, index: int, lines: Sequence[LogLine]) -> Verified:
-    """A statement about an event that a log does not have yet: a later log may agree."""
+def until_end(statement: str, index: int, lines: Sequence[LogLine], differs: str = "") -> Verified:
+    """A statement about an event, and how a log differs; if it does not have the event yet, a later one may agree."""
+    if differs or index <= len(lines):
+        return Verified(statement, differs)
     ends = f"the log ends with event {len(lines)}, and was published before event {index}"
     return Verified(statement, f"{ends}: download it again later, after a freeze when it is over", is_later=True)

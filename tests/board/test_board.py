@@ -28,10 +28,10 @@ from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
 from scorer.live.entry import Entry, SubmissionState, rounded, submissions
 from scorer.live.now import Now
-from scorer.live.teams import slugs
 from scorer.measures import parse
 from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
+from scorer.rules.teams import slugs
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.settings.tracks import Track
 from scorer.store.events import Basis, Failure, RecordedBasis, Submission

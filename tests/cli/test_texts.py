@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scorer.errors import LONGEST, MOST_SHOWN, Findings, Problem, SubmissionError
-from scorer.live.teams import slugs
+from scorer.rules.teams import slugs
 from scorer.wording import iso_time, letters, printable_name, utc_time
 from tests.commands import Terminal
 

@@ -12,7 +12,7 @@ from io import StringIO
 
 import pytest
 
-from scorer.live.teams import slugs
+from scorer.rules.teams import slugs
 from scorer.wording import printable_name
 from tests.hostile.sieges import LISTS, Siege, assert_printable
 from tests.pages import PLAIN_PATH

@@ -16,7 +16,7 @@ import pytest
 from scorer.errors import ChallengeError, SolutionError
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
-from scorer.record.log import log_lines
+from scorer.record.events import log_lines
 from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests.commands import Terminal, process

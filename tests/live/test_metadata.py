@@ -28,12 +28,13 @@ from scorer.limits import Limits
 from scorer.lists.detection import why_unreadable
 from scorer.organising.picks import amend_metadata
 from scorer.organising.render import listed_entries
+from scorer.rules.metadata import MetadataField
 from scorer.service import uploads
 from scorer.service.accepting import collect
 from scorer.service.client import Client
 from scorer.service.documents import Checks
 from scorer.settings.loading import read_challenge
-from scorer.settings.metadata import MOST_BYTES, MetadataError, MetadataField, checked, head_of_run, of_head, read
+from scorer.settings.metadata import MOST_BYTES, MetadataError, checked, head_of_run, of_head, read
 from scorer.wording import csv_table
 from tests.accessibility import has_axe, violations
 from tests.board.test_board_page import NAMES, chosen

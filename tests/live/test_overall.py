@@ -9,10 +9,9 @@ from typing import Any
 import pytest
 
 from scorer.errors import ChallengeError
-from scorer.live.rules import overall_rules
 from scorer.organising.commitment import commit
+from scorer.rules.overall import Overall, overall_rules
 from scorer.settings.loading import read_challenge
-from scorer.settings.tables import Overall
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, SOLUTION, Live, day
 
 OVERALL = '[overall]\ntracks = ["main", "other"]\nrule = "rank"\n'

@@ -19,14 +19,15 @@ from pydantic_core import to_jsonable_python
 from scorer.limits import OF_MACHINE, Limits
 from scorer.organising.bundles import export
 from scorer.record.log import encoded
+from scorer.rules.metadata import MetadataField
+from scorer.rules.overall import Overall
 from scorer.rules.phases import Phase
 from scorer.rules.quota import Quota
 from scorer.rules.split import KeySplit
 from scorer.rules.tables import SettingsTable
 from scorer.rules.teams import TeamSettings
+from scorer.rules.visibility import Visibility
 from scorer.settings.loading import LimitSettings
-from scorer.settings.metadata import MetadataField
-from scorer.settings.tables import Overall, Visibility
 from scorer.settings.tracks import FILE, Challenge, Track
 from tests.commands import process
 from tests.committed import Committed

@@ -17,11 +17,10 @@ from scorer.board.site.folder import write
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
 from scorer.live.rules import TrackInForce
-from scorer.live.teams import teams
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
 from scorer.record.events import Event
-from scorer.rules.teams import MergedTeam, Team, TeamChange, comparable_name, merges, set_teams, team_names
+from scorer.rules.teams import MergedTeam, Team, TeamChange, comparable_name, merges, set_teams, team_names, teams
 from scorer.settings.loading import TEAMS_FILE, read_challenge, read_teams
 from scorer.settings.tracks import Challenge
 from scorer.store.events import event_with
@@ -614,7 +613,7 @@ def test_a_team_with_any_folder_name_can_be_decided_about(tmp_path: Path, name: 
     with Store.open(challenge.database_address) as store:
         for team in (name, "other"):
             add(store, submission(f"run-{team}", team=team, track="main"))
-        shown = next(iter(store.read(teams).values())).folder
+        shown = next(iter(store.read(lambda view: teams(view.teams, view.events())).values())).folder
         disqualify(challenge, store, shown, "a reason")
         merge(challenge, store, "other", shown, "another")
         notes = import_teams(challenge, store)

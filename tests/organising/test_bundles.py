@@ -11,8 +11,7 @@ import pytest
 from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.organising.run import plan
-from scorer.record.events import Event
-from scorer.record.log import log_lines
+from scorer.record.events import Event, log_lines
 from scorer.store.store import Store
 from tests.bundles import exported, imported, members, rich_challenge, run, tree, url_of, without_flags
 from tests.commands import Terminal

@@ -16,7 +16,7 @@ import pytest
 from scorer.board.site import pages
 from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ScorerError
-from scorer.organising.run import update
+from scorer.organising.job import update
 from scorer.organising.watch import RunLoop
 from scorer.settings.loading import read_challenge
 from tests.commands import Terminal

@@ -15,10 +15,10 @@ import pytest
 
 from scorer.errors import ChallengeError, ScorerError
 from scorer.files import UnsafePathError, files_in
-from scorer.live.teams import slugs
 from scorer.organising.bundles import import_bundle
 from scorer.organising.teams import check_folders, issue
-from scorer.settings.tracks import RESERVED
+from scorer.rules.tables import RESERVED
+from scorer.rules.teams import slugs
 from tests.bundles import exported, imported
 from tests.commands import RUN, Terminal, command, here, in_terminal, process
 from tests.live_challenges import GOOD, Live, day

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ChallengeError
+from scorer.organising.doctor import restore
+from scorer.organising.job import update
 from scorer.organising.render import render
-from scorer.organising.restore import restore
 from scorer.organising.rules import RuleSet
-from scorer.organising.run import update
 from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests.commands import here, process

@@ -221,7 +221,10 @@ def test_each_import_of_an_extra_is_late_and_asks_first() -> None:
             if any(isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" for node in outer):
                 continue
             assert any(isinstance(node, ast.FunctionDef) for node in outer), (path, library)
-            assert library == "fsspec" or f'need("{library}")' in path.read_text(encoding="utf-8"), (path, library)
+            assert library == "fsspec" or f'need_libraries("{library}")' in path.read_text(encoding="utf-8"), (
+                path,
+                library,
+            )
             asked.add(library)
     assert asked == {"PIL", "distributed", "fsspec", "latex2mathml", "markdown_it", "pandas", "scipy"}
 

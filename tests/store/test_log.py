@@ -21,7 +21,8 @@ from scorer.organising.phases import extend
 from scorer.organising.render import render
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import issue, record_teams
-from scorer.record.log import LogLine, log_lines
+from scorer.record.events import log_lines
+from scorer.record.log import LogLine
 from scorer.store.events import Submission
 from scorer.store.schema import schema_table
 from scorer.store.store import Store

@@ -13,10 +13,10 @@ from typing import Any
 
 from scorer.board.board import CERTAINTY, Board, Row, RowCertainty, SliceRow, rules
 from scorer.live.entry import STATE_WORDS, ColumnScores, Entry, rounded
-from scorer.live.metadata import field_text
 from scorer.live.phases import FIRST_RECEIPT
 from scorer.options import LEVEL, RESAMPLES, SEED, UNJUDGED_ENDS
 from scorer.record.log import LogLine
+from scorer.rules.metadata import field_text
 from scorer.rules.teams import Team
 from scorer.settings.tracks import Challenge
 from scorer.store.documents import Document

@@ -29,7 +29,7 @@ from scorer.board.charts.over_time import (
 )
 from scorer.board.charts.panel import ChartCache, Svg, coordinate
 from scorer.live.entry import ColumnScores
-from scorer.settings.metadata import MetadataField
+from scorer.rules.metadata import MetadataField
 from scorer.wording import counted, in_words
 
 MOST_STEPS = 7

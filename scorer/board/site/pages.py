@@ -58,11 +58,12 @@ from scorer.live.entry import STATE_WORDS
 from scorer.live.now import NO_LOG, PublishedLog
 from scorer.live.timeline import NO_TIMELINE, Timeline
 from scorer.options import RESAMPLES, SEED
-from scorer.record.log import LOG, LOG_TEXTS, public_pem
+from scorer.record.log import LOG, LOG_TEXTS
+from scorer.record.signatures import public_pem
+from scorer.rules.overall import OVERALL_FOLDER
 from scorer.rules.phases import with_grace
 from scorer.rules.quota import left_in_words, next_reset, zone_text
 from scorer.settings.published import published_settings
-from scorer.settings.tables import OVERALL_FOLDER
 from scorer.settings.tracks import DARK, FILE, LIGHT, LISTS, STATIC, Challenge, Track, contrast, public_lists, softened
 from scorer.store.documents import CommitmentDocument
 from scorer.wording import joined, ordinal, sentence, shared_ranks, shortened

@@ -398,6 +398,7 @@ MODULES = (
     "jinja2",
     "scorer.scoring.analysis",
     "scorer.board",
+    "scorer.rules",
     "scorer.settings",
     "scorer.live",
     "scorer.measures",

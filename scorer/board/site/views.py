@@ -28,7 +28,7 @@ from scorer.board.site.figures import (
 from scorer.board.site.neighbours import Field, field_of
 from scorer.live.entry import ColumnScores
 from scorer.measures import Measure
-from scorer.settings.metadata import MetadataField
+from scorer.rules.metadata import MetadataField
 from scorer.wording import letters, range_of_ranks, shared_ranks
 
 MEASURES = 3
