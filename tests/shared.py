@@ -60,7 +60,7 @@ def build_once(folder: Path, *key: object, build: Callable[[Path], object]) -> N
     if not _templates:
         build(folder)
         return
-    template = _templates[-1] / key_of(*key)
+    template = _templates[-1] / key_of(panel._drawn.__name__, *key)  # with pictures, or without
     if not template.exists():
         part = template.with_suffix(f".{os.getpid()}-{get_ident()}")
         build(part)

@@ -29,7 +29,7 @@ from scorer.lists.slices import Slice, read_slices
 from scorer.live.commitment import run_name
 from scorer.live.entries import defined_queries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
-from scorer.live.now import Now, with_naming
+from scorer.live.now import Now
 from scorer.live.phases import published_split
 from scorer.live.rules import TrackInForce, salted_digest
 from scorer.measures import Measure, parse_one
@@ -112,7 +112,7 @@ def board(now: Now, cache: Cache | None = None) -> Board:
     """
     view, basis, joined = now.view, now.basis, now.merges
     stored = scored_entries(now, cache)
-    track, shown = with_naming(view, stored.track), stored.all
+    track, shown = stored.track, stored.all
     if basis is not None and not track.shows_final:
         is_public = are_queries_public(track, view.queries(basis.solution).ids)
         shown = tuple(without_solution(entry, queries_are_public=is_public) for entry in shown)

@@ -215,9 +215,10 @@ def with_outcomes(
     results = view.results(basis, {state.submission.digest for state in states}, measures, splits)
     failures = view.failures(basis)
     return tuple(
-        replace(state, result=result, failure=None if result else failures.get(state.submission.digest))
+        replace(state, result=results[digest], failure=None)
+        if (digest := state.submission.digest) in results
+        else replace(state, result=None, failure=failures.get(digest))
         for state in states
-        for result in [results.get(state.submission.digest)]
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any
 
 from scorer.live.entry import SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
@@ -33,7 +33,8 @@ class Now:
 
     view: Snapshot
     declared: Track
-    """The track with the settings of challenge.toml. Its phases are in force until the first announcement is recorded.
+    """The track with the settings of challenge.toml, but with the names of files with which its record began. Its
+    phases are in force until the first announcement is recorded.
     """
     chosen: tuple[Track, Basis | None] | None = None
     """Rules and their basis in the place of those in force; see `by`."""
@@ -54,8 +55,12 @@ class Now:
         key = ("now", track.name, id(track))  # the value keeps the track, so that no other one gets this id
         if key not in view.derived:
             first = next((basis for _, basis in bodies(view.events(track.name), RecordedBasis)), None)
+            arrived = next((arrival for _, arrival in bodies(view.events(track.name), ArrivalBody)), None)
+            names = track.file_names if arrived is None else arrived.naming
             is_earlier = first is not None and first.generations.get("measures") in range(RENAMED_GENERATION)
-            declared = TrackInForce.of(track, has_earlier_names=True) if is_earlier else track
+            declared = track
+            if is_earlier or names != track.file_names:
+                declared = TrackInForce.of(track, has_earlier_names=is_earlier, file_names=names)
             view.derived[key] = track, cls(view, declared)
         now: Now = view.derived[key][1]
         return now
@@ -215,16 +220,6 @@ class Now:
         """What `scorer phases` prints of the track."""
         has_preliminary = has_preliminary_queries(self.view, self.declared, self._recorded_basis)
         return phase_lines(self.phases, self.declared, self.view.now, has_preliminary=has_preliminary)
-
-
-_Track = TypeVar("_Track", bound=Track)
-
-
-def with_naming(view: Snapshot, track: _Track) -> _Track:
-    """The track with the names of files with which its record began: those of its first arrival, if there is one."""
-    first = next((arrival for _, arrival in bodies(view.events(track.name), ArrivalBody)), None)
-    names = track.file_names if first is None else first.naming
-    return track if names == track.file_names else track.model_copy(update={"file_names": names})
 
 
 def decides(event: Event) -> bool:

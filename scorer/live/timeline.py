@@ -119,9 +119,9 @@ def _described(phase: Phase) -> str:
     text = f"{phase.name}: {exact_time(phase.start)} to {closing(phase)}"
     if phase.frozen_from is not None:
         text += f", frozen from {exact_time(phase.frozen_from)}"
-    return text + (
-        ", with the scores of the Ladder" if phase.shows == "ladder" else ", without scores" * phase.hides_scores
-    )
+    if phase.shows == "ladder":
+        return f"{text}, with the scores of the Ladder"
+    return f"{text}, without scores" if phase.hides_scores else text
 
 
 def _passed(track: str, plan: Phases, now: datetime) -> Iterator[Happening]:

@@ -25,6 +25,7 @@ from scorer.files.writing import PRIVATE, temporary_folder
 from scorer.limits import most_copied, most_expanded
 from scorer.live.entry import present_digests, track_digests
 from scorer.live.now import Now
+from scorer.measures import Measure
 from scorer.organising.render import render
 from scorer.organising.run import files_of_site
 from scorer.organising.scan import scan
@@ -37,6 +38,7 @@ from scorer.settings.published import Portable, portable, with_database
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.database import Database
 from scorer.store.documents import Document, Manifest, Sha256
+from scorer.store.events import Basis
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.sidecar import Archive
 from scorer.store.snapshot import Snapshot
@@ -405,11 +407,15 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
             needed = store.read(present_digests)
             store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
         for track in challenge.tracks:
-            now = store.read(partial(Now.of, track=track))
-            if now.basis is not None:  # the revision stays, by which the site has its name
-                digests = partial(track_digests, track=track.name)
-                store.complete_means(digests, now.basis, now.track.all_measures, revises=False)
+            basis, measures = store.read(partial(_basis, track=track))
+            if basis is not None:  # the revision stays, by which the site has its name
+                store.complete_means(partial(track_digests, track=track.name), basis, measures, revises=False)
         return render(challenge, store, pending=True).notes
+
+
+def _basis(view: Snapshot, track: Track) -> tuple[Basis | None, tuple[Measure, ...]]:
+    now = Now.of(view, track)
+    return now.basis, now.track.all_measures
 
 
 def _load(bundle: Bundle, database: str | Path) -> bool:

@@ -17,15 +17,15 @@ from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import digest
 from scorer.live.entries import entries
-from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, stays
-from scorer.live.now import Now, with_naming
+from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, SubmissionState, stays
+from scorer.live.now import Now
 from scorer.live.phases import recorded_key
 from scorer.live.rules import changes_in_words
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.rules import RuleSet
 from scorer.record.events import bodies, log_lines
 from scorer.record.log import LOG, LogLine
-from scorer.rules.phases import closing
+from scorer.rules.phases import Phases, closing
 from scorer.settings.tracks import Challenge, Track, split_of
 from scorer.store.events import RecordedBasis
 from scorer.store.schema import SCHEMA_VERSION
@@ -116,9 +116,12 @@ def _key_problems(store: Store, track: Track) -> Iterator[str]:
 
 
 def _file_problems(challenge: Challenge, store: Store, track: Track) -> Iterator[str]:
-    listing = submission_files(store.read(lambda view: with_naming(view, track)))
-    kept = store.kept_submissions(challenge.root)
-    states, plan = store.read(lambda view: (Now.of(view, track).submissions.values(), Now.of(view, track).phases))
+    def read(view: Snapshot) -> tuple[Track, Iterable[SubmissionState], Phases]:
+        now = Now.of(view, track)
+        return now.declared, now.submissions.values(), now.phases
+
+    declared, states, plan = store.read(read)
+    listing, kept = submission_files(declared), store.kept_submissions(challenge.root)
     for state in states:
         if not state.present:
             continue
@@ -177,7 +180,7 @@ def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
     now = Now.of(view, track)
     present = [entry for entry in entries(now).all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
-    folder = submission_files(with_naming(view, track))
+    folder = submission_files(now.declared)
     recorded = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
     new = len(folder.files) - len(recorded)
     teams = len({entry.team for entry in present})

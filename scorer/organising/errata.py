@@ -10,14 +10,13 @@ from typing import TYPE_CHECKING, Any
 from scorer.board.board import Board
 from scorer.board.build import board
 from scorer.errors import ChallengeError
-from scorer.live.entries import with_outcomes
+from scorer.live.entries import entries
 from scorer.live.errata import BeforeAfter, Changes, Erratum, Scale, recorded_changes
 from scorer.live.now import Now
 from scorer.live.rules import changes_in_words
 from scorer.organising.rules import RuleSet
 from scorer.organising.run import Work, carry_out, plan
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import Basis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name
@@ -163,8 +162,7 @@ def _check_preview(view: Snapshot, track: Track, by_files: RuleSet) -> None:
 def _refresh(challenge: Challenge, store: Store, track: Track, executor: Executor | None) -> Work:
     """Import what arrived, and score it by the rules in force and by those of the open erratum."""
     work = plan(store, challenge, track)
-    for _ in carry_out(store, work, executor):
-        pass
+    list(carry_out(store, work, executor))  # to the last outcome
     return work
 
 
@@ -185,16 +183,13 @@ def _check_unchanged(erratum: Erratum, by_files: RuleSet) -> None:
 
 def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collection[str] | None) -> None:
     """Refuse to apply while an entry that may count, of those `there` unless None, lacks a result by the new rules."""
-    by_old = _with_result(view, track, Now.of(view, track).basis)
-    by_new = _with_result(view, track, rules.basis)
-    entries = rules.entries(view)
-    wanted = {entry.index for entry in entries.all if entry.admission == "ok"} & {
-        state.index for state in entries.to_score
-    }
+    had_result = {state.index for state in entries(Now.of(view, track)).stored if state.result is not None}
+    by_new = rules.entries(view)
+    wanted = had_result.intersection(entry.index for entry in by_new.all if entry.admission == "ok")
     lacking = [
-        submission.file
-        for index, submission in by_old.items()
-        if index in wanted and index not in by_new and (there is None or submission.digest in there)
+        state.submission.file
+        for state in by_new.to_score
+        if state.index in wanted and state.result is None and (there is None or state.submission.digest in there)
     ]
     if lacking:
         raise ChallengeError(
@@ -202,15 +197,6 @@ def _check_complete(view: Snapshot, track: Track, rules: RuleSet, there: Collect
             f"{printable_name(lacking[0])}; restore the missing files, or `scorer retry` what failed, and apply again; "
             "--without-missing leaves entries without a file unscored"
         )
-
-
-def _with_result(view: Snapshot, track: Track, basis: Basis | None) -> dict[int, Submission]:
-    """The submissions with a result, by index."""
-    return {
-        state.index: state.submission
-        for state in with_outcomes(view, Now.of(view, track).submissions.values(), basis)
-        if state.result is not None
-    }
 
 
 def _event(number: int, state: str, reason: str, basis: Mapping[str, Any]) -> dict[str, Any]:
@@ -221,21 +207,13 @@ def changes(before: Board, after: Board) -> Changes:
     """The boards of the same entries by two bases, side by side."""
     earlier, later = ({row.slug: row for row in board.rows} for board in (before, after))
     order = [*later, *(slug for slug in earlier if slug not in later)]
-    return Changes(
-        _scale(before),
-        _scale(after),
-        tuple(
-            BeforeAfter(
-                team=replace(row.team, name=row.name, folder=row.folder),
-                baseline=row.baseline,
-                before=before.placing(earlier.get(slug)),
-                after=after.placing(later.get(slug)),
-            )
-            for slug in order
-            for row in [later.get(slug) or earlier[slug]]
-        ),
-        are_hidden=after.track.hides_scores,
-    )
+    rows = []
+    for slug in order:
+        row = later.get(slug) or earlier[slug]
+        team = replace(row.team, name=row.name, folder=row.folder)
+        places = before.placing(earlier.get(slug)), after.placing(later.get(slug))
+        rows.append(BeforeAfter(team, row.baseline, *places))
+    return Changes(_scale(before), _scale(after), tuple(rows), are_hidden=after.track.hides_scores)
 
 
 def _scale(board: Board) -> Scale:

@@ -169,7 +169,7 @@ class Listing:
 def submission_files(track: Track) -> Listing:
     """List the files of a track's teams, ``<team>.txt`` or ``<team>/<file>``, in order of their names.
 
-    The track has the names of files with which its record began, as `with_naming` returns it.
+    The track has the names of files with which its record began, as `Now.declared`.
     The files in a folder of a team's folder are the team's, too. Files with names that the track ignores are skipped,
     and hidden files of systems and tools. Links are skipped, never followed. A missing folder is empty.
     """

@@ -113,10 +113,11 @@ def extend(
     The decision is recorded, and visitors read the reason. If one of the tracks does not allow it, it is extended in
     none.
     """
-    tracks = _tracks_with(challenge, store, track, name)
+    plans = store.read(lambda view: {each.name: Now.of(view, each).phases for each in challenge.tracks})
+    tracks = _tracks_with(challenge, plans, track, name)
     end = end.astimezone(UTC)
     for extended in tracks:
-        announce(store, _with_former_end(store, extended, name, end))
+        announce(store, _with_former_end(extended, plans[extended.name], name, end))
 
     def decide(view: Snapshot) -> Sequence[tuple[str, EventKind, Mapping[str, Any]]]:
         for extended in tracks:
@@ -130,9 +131,9 @@ def extend(
     return store.read(lambda view: {extended.name: Now.of(view, extended).phases.extensions[-1] for extended in tracks})
 
 
-def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Track:
+def _with_former_end(track: Track, recorded: Phases, name: str, end: datetime) -> Track:
     """The track; if its file has the new end of the phase already, with the end in force."""
-    in_force = {phase.name: phase for phase in store.read(lambda view: Now.of(view, track).phases).all}
+    in_force = {phase.name: phase for phase in recorded.all}
     phases = tuple(
         replace_end(phase, in_force[name].end)
         if phase.name == name and phase.end == end and name in in_force
@@ -142,16 +143,15 @@ def _with_former_end(store: Store, track: Track, name: str, end: datetime) -> Tr
     return track.model_copy(update={"phases": phases})
 
 
-def _tracks_with(challenge: Challenge, store: Store, track: str | None, name: str) -> Sequence[Track]:
+def _tracks_with(challenge: Challenge, plans: Mapping[str, Phases], track: str | None, name: str) -> Sequence[Track]:
     if track is not None:
         return [challenge.track(track)]
-    by_track = store.read(lambda view: {candidate: Now.of(view, candidate).phases for candidate in challenge.tracks})
-    having = [candidate for candidate, phases in by_track.items() if any(phase.name == name for phase in phases.all)]
-    if having:
-        return having
-    names = sorted({phase.name for phases in by_track.values() for phase in phases.all})
+    names = {phase.name for plan in plans.values() for phase in plan.all}
+    if name in names:
+        return [each for each in challenge.tracks if any(phase.name == name for phase in plans[each.name].all)]
     raise ChallengeError(
-        f"no phase is called {quoted(name)}{suggestion(name, names)}; the phases are: {', '.join(names) or 'none'}"
+        f"no phase is called {quoted(name)}{suggestion(name, sorted(names))}; the phases are: "
+        f"{', '.join(sorted(names)) or 'none'}"
     )
 
 

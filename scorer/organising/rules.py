@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from scorer.files import Location, digest, is_regular
 from scorer.limits import OWN_FILES, Limits
 from scorer.live.entries import Entries, entries
 from scorer.live.entry import track_digests
-from scorer.live.now import Now, with_naming
+from scorer.live.now import Now
 from scorer.live.rules import changed_names, list_digest, recorded_settings, rule_of, with_rules
 from scorer.organising.phases import check_preliminary
 from scorer.record.log import encoded
@@ -64,9 +64,7 @@ class RuleSet:
     def in_force(self, view: Snapshot) -> RuleSet:
         """What entries are scored by: these rules, until a commitment or the start of a phase has fixed others."""
         now = Now.of(view, self.track)
-        rules = self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
-        track = with_naming(view, rules.track)
-        return rules if track is rules.track else replace(rules, track=track)
+        return self.by(now.recorded) if now.recorded is not None and now.are_rules_fixed else self
 
     @cached_property
     def rules(self) -> Rules:

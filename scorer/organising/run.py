@@ -326,8 +326,8 @@ def carry_out(
 
         waiting, is_stored = store.read(lambda view: (by_erratum(view), new.is_stored(view)))
         if sources.pending(waiting) or not is_stored:
-            for _ in score_queue(store, new, by_erratum, waiting, sources, new.read_solution(), executor):
-                pass
+            # To the last outcome; they are of no board yet.
+            list(score_queue(store, new, by_erratum, waiting, sources, new.read_solution(), executor))
         new.complete_means(store)
     store.note_run(rules.track.name)
 

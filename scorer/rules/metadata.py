@@ -24,15 +24,18 @@ PUBLICITIES: tuple[Publicity, ...] = ("now", "end", "never")
 MetadataType = Literal["text", "choice", "number", "yes-no", "url"]
 
 
+def _choices_wrong(choices: Sequence[str], known: Mapping[str, Any]) -> str:
+    if bool(choices) != (known.get("type") == "choice"):
+        return "has no effect" if choices else "is empty"
+    return "names a choice twice" if len({choice.casefold() for choice in choices}) < len(choices) else ""
+
+
 class MetadataField(SettingsTable):
     """A table [[metadata]]: a fact that teams state about a submission."""
 
     checks: ClassVar = {
-        "choices": lambda choices, known: (
-            (bool(choices) != (known.get("type") == "choice") and ("has no effect" if choices else "is empty"))
-            or (len({choice.casefold() for choice in choices}) < len(choices) and "names a choice twice")
-        ),
-        "unit": lambda unit, known: unit and known.get("type") != "number" and "has no effect",
+        "choices": _choices_wrong,
+        "unit": lambda unit, known: "has no effect" if unit and known.get("type") != "number" else "",
     }
 
     name: Annotated[str, valid(re.compile("[a-z][a-z0-9_-]{0,39}").fullmatch, "is not such a name")] = Field(

@@ -64,8 +64,8 @@ def overall_rules(overall: Overall) -> tuple[str, ...]:
     return sentences(
         "overall",
         *names,
-        weighted="weighted " * bool(overall.weights),
-        by=f" by {overall.measure}" * bool(overall.measure),
+        weighted="weighted " if overall.weights else "",
+        by=f" by {overall.measure}" if overall.measure else "",
         tracks=joined(overall.tracks),
         weights=joined([f"{each:g}" for each in overall.weights]) if overall.weights else "",
         decimals="the decimals of the scores" if overall.rule == "mean" else f"{RANK_DECIMALS} decimals",

@@ -32,7 +32,7 @@ from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
 from scorer.live.entries import Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
-from scorer.live.now import Now, with_naming
+from scorer.live.now import Now
 from scorer.organising.files import (
     READY,
     RESERVE,
@@ -266,7 +266,7 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         stated: Added = (
             [("metadata", body(track.metadata, key_of(submission), delivery.values, SERVICE))] if track.metadata else []
         )
-        arrived = arrival(submission, SERVICE, key[-1]) | with_naming(view, track).naming
+        arrived = arrival(submission, SERVICE, key[-1]) | Now.of(view, track).declared.naming
         return [("arrival", arrived), *stated]
 
     store.record(track.name, decide)
@@ -499,7 +499,7 @@ class _Look:
     def collected(self, folder: Path | Remote) -> Iterator[Collected]:
         """Accept the new files, in the order of their times of receipt."""
         source = folder.url if isinstance(folder, Remote) else str(folder)
-        track = self.store.read(lambda view: with_naming(view, self.track))
+        track = self.store.read(lambda view: Now.of(view, self.track).declared)
         listing = submission_files(track.model_copy(update={"submissions": source}))
         found: list[tuple[datetime | None, str, str]] = []
         for file in listing:

@@ -94,7 +94,7 @@ async def _page(
         shown = shown_names(view, tracks, service.followed.pseudonyms)
         slug = service.followed.slug(now.merges.final(token.team), shown)
         published = published_board(service.challenge, track)
-        best_by = "preliminary " * bool(now.phases.all)
+        best_by = "preliminary " if now.phases.all else ""
         held = service.held.of(token.sha256, track.name, asked.get("file", ""), view.now)
         same = same_entry(view, service.followed, track, token.team, held.digest, view.now) if held else None
         picking = [own[index] for index in asked.get("pick", "").split(",") if index in own]

@@ -220,7 +220,7 @@ def _cutoffs_wrong(cutoffs: Sequence[int], known: Mapping[str, Any]) -> object:
     if list(cutoffs) != sorted(set(cutoffs)):
         return "is not ascending"
     longest = known.get("list_length")
-    return cutoffs and longest and cutoffs[-1] > longest and f"exceeds the list_length of {longest}"
+    return f"exceeds the list_length of {longest}" if cutoffs and longest and cutoffs[-1] > longest else ""
 
 
 def _ties_wrong(ties: options.Ties, known: Mapping[str, Any]) -> None:
@@ -233,7 +233,8 @@ def _ties_wrong(ties: options.Ties, known: Mapping[str, Any]) -> None:
 
 def _bounds_wrong(bounds: options.JudgedBounds | None, known: Mapping[str, Any]) -> object:
     has_none = known.get("ties") not in (None, "trec", "order") or known.get("unjudged") == "drop"
-    return bounds and has_none and 'has no bounds with unjudged = "drop", or with other ties than "trec" and "order"'
+    wrong = 'has no bounds with unjudged = "drop", or with other ties than "trec" and "order"'
+    return wrong if bounds and has_none else ""
 
 
 def _phases_wrong(phases: tuple[Phase, ...], known: Mapping[str, Any]) -> object:
@@ -243,8 +244,9 @@ def _phases_wrong(phases: tuple[Phase, ...], known: Mapping[str, Any]) -> object
             return f'{name} shows the scores of the Ladder, which ranks teams, not rows = "entry"'
         if wrong := no_unit_mean(known, f'{name} shows the scores of the Ladder (shows = "ladder")'):
             return wrong
-    is_twice = phases and known.get("stage") is not None
-    return is_twice and "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
+    if not phases or known.get("stage") is None:
+        return ""
+    return "cannot be combined with stage; remove stage, because the phases decide which scores are shown"
 
 
 def _entry_wrong(entry: object) -> object:
@@ -288,21 +290,24 @@ class Track(SettingsTable):
     only_with: ClassVar = {"picks": ("entry", "picks"), "rows_per_team": ("rows", "entry")}
     checks: ClassVar = {
         "name": lambda name, _: (
-            (not re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) or name in RESERVED)
-            and "cannot be the name of a folder of the site"
+            ""
+            if re.fullmatch(r"[a-z0-9][a-z0-9-]{0,59}", name) and name not in RESERVED
+            else "cannot be the name of a folder of the site"
         ),
         "cutoffs": _cutoffs_wrong,
         "decimals": lambda decimals, known: (
-            decimals is None
-            and no_unit_mean(known, "are the digits that the standard error of the primary score leaves")
+            no_unit_mean(known, "are the digits that the standard error of the primary score leaves")
+            if decimals is None
+            else ""
         ),
         "ties": _ties_wrong,
         "unjudged": lambda unjudged, known: (
-            (unjudged, known.get("ties")) == ("drop", "expected")
-            and 'removes items that ties = "expected" leaves without a rank; choose another rule for ties'
+            'removes items that ties = "expected" leaves without a rank; choose another rule for ties'
+            if (unjudged, known.get("ties")) == ("drop", "expected")
+            else ""
         ),
         "judged_bounds": _bounds_wrong,
-        "baselines": lambda names, _: len(set(names)) < len(names) and "names a team twice",
+        "baselines": lambda names, _: "names a team twice" if len(set(names)) < len(names) else "",
         "phases": _phases_wrong,
     }
 
@@ -490,11 +495,9 @@ class Challenge(SettingsTable):
     not_keys: ClassVar[frozenset[str]] = frozenset({"root", "branding"})
     checks: ClassVar = {
         "metadata": lambda fields, _: (
-            len({field.name for field in fields}) < len(fields) and "has two fields of one name"
+            "has two fields of one name" if len({field.name for field in fields}) < len(fields) else ""
         ),
-        "visibility": lambda visibility, known: (
-            visibility and next(visibility_errors(visibility, known.get("tracks", ())), "")
-        ),
+        "visibility": lambda table, known: next(visibility_errors(table, known.get("tracks", ())), "") if table else "",
         "site": lambda site, known: next(_site_errors(site, known), ""),
     }
 

@@ -287,19 +287,8 @@ class TableRows:
         statement = statement.where(*self._by(db.result_table, basis), *_of_means(measures, masks))
         return int(self.connection.execute(statement).scalar_one())
 
-    def hits(
-        self, basis: Basis, submissions: Collection[str], results: Collection[str] | None = None
-    ) -> Iterator[tuple[str, str, bytes]]:
-        """The digest of each scored result, that of its submission, and its packed items; None: one a submission."""
-        scored = [
-            row
-            for row in self.result_rows(basis)
-            if row.status == "scored"
-            and row.submission_digest in submissions
-            and (results is None or row.digest in results)
-        ]
-        if results is None:
-            scored = list({row.submission_digest: row for row in scored}.values())
+    def hits(self, scored: Iterable[Row[Any]]) -> Iterator[tuple[str, str, bytes]]:
+        """The digest of each scored result, that of its submission, and its packed items."""
         digests = sorted(row.digest for row in scored)
         for start in range(0, len(digests), AT_A_TIME):
             part = digests[start : start + AT_A_TIME]

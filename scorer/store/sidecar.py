@@ -44,7 +44,7 @@ class Archive:
 
     def path(self, digest: str) -> Path:
         """The file for the bytes with a digest."""
-        return self.folder / (digest + _COMPRESSED * self.is_compressed)
+        return self.folder / (digest + self._ending)
 
     def file(self, digest: str) -> AnyFile:
         """The file as it is read: with these bytes as its content."""
@@ -56,8 +56,12 @@ class Archive:
     def digests(self) -> list[str]:
         """The digests of all files, sorted; none if there is no such folder yet."""
         names = (path.name for path in self.folder.iterdir()) if self.folder.is_dir() else ()
-        digests = (name.removesuffix(_COMPRESSED) for name in names if name.endswith(_COMPRESSED * self.is_compressed))
+        digests = (name.removesuffix(self._ending) for name in names if name.endswith(self._ending))
         return sorted(filter(SHA256.fullmatch, digests))
+
+    @property
+    def _ending(self) -> str:
+        return _COMPRESSED if self.is_compressed else ""
 
     def add(self, source: str | os.PathLike[str], digest: str) -> None:
         """Store the bytes of a file with a digest, unless they are stored. Raises SourceError and StoreError."""

@@ -220,8 +220,9 @@ class Snapshot(TableRows):
 
     def matches(self, submission_digests: Iterable[str], basis: Basis) -> Iterator[tuple[str, Matched]]:
         """The digest of each submission that has a scored result by `basis`, and its judged items."""
-        ideal = self.solution(basis.solution).ideal
-        for _, digest, hits in self.hits(basis, set(submission_digests)):
+        ideal, wanted = self.solution(basis.solution).ideal, set(submission_digests)
+        scored = (row for row in self.result_rows(basis) if row.status == "scored" and row.submission_digest in wanted)
+        for _, digest, hits in self.hits({row.submission_digest: row for row in scored}.values()):
             yield digest, self._matched(hits, ideal)
 
     def missing_means(
@@ -238,23 +239,23 @@ class Snapshot(TableRows):
         """
         masks = self._masks(basis, splits)
         wanted = set(submission_digests)
+        scored = [row for row in self.result_rows(basis) if row.status == "scored"]
         if stored is None:
             names, digests = {measure.full for measure in measures}, {mask.digest for mask in masks.values()}
-            scored = sum(row.status == "scored" for row in self.result_rows(basis))
-            if self.mean_count(basis, measures, digests) == scored * len(names) * len(digests):
+            if self.mean_count(basis, measures, digests) == len(scored) * len(names) * len(digests):
                 return
             stored = self.stored_means(basis, measures, splits)
         keys = [(measure, {(measure.full, mask.digest) for mask in masks.values()}) for measure in measures]
         lacking: dict[str, list[Measure]] = {}
-        for row in self.result_rows(basis):
+        for row in scored:
             have = stored.get(row.digest, {}).keys()
             missing = [measure for measure, wanted_keys in keys if not wanted_keys <= have]
-            if missing and row.status == "scored" and row.submission_digest in wanted:
+            if missing and row.submission_digest in wanted:
                 lacking[row.digest] = missing
         if not lacking:
             return
         ideal = self.solution(basis.solution).ideal
-        for result, _, hits in self.hits(basis, wanted, lacking):
+        for result, _, hits in self.hits(row for row in scored if row.digest in lacking):
             missing = lacking[result]
             means = all_means(missing, _scores(self._matched(hits, ideal), missing), masks)
             already = stored.get(result, {})
