@@ -129,7 +129,6 @@ PLACES: dict[tuple[str, str], str] = {
     ("scoring/outcomes.py", "*"): f"{RECORD}; `most_expanded` of a bundle",
     ("scoring/analysis/kept.py", "numpy.frombuffer"): RECORD,
     ("organising/job.py", "json.loads"): RECORD,
-    ("organising/run.py", "json.loads"): RECORD,
     ("organising/teams.py", "json.loads"): RECORD,
     ("board/*.py", "*"): f"{OWN}; {RECORD}",
     ("runs/fuse.py", "*File"): "written only",
