@@ -23,7 +23,7 @@ from scorer.rules.tables import SettingsTable
 from scorer.settings.loading import LimitSettings
 
 MODELS = {model.__name__: model for model in SettingsTable.__subclasses__()}
-"""The tables of challenge.toml."""
+"""The tables of challenge.toml and teams.toml, by the names of their models."""
 
 WORDS = {each.allowed: each for each in vars(options).values() if isinstance(each, options.Option)}
 """The settings whose values are a few words, by what their keys allow."""

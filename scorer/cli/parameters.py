@@ -182,11 +182,10 @@ class OfChallenge:
         """Add the option and the argument, for a parameter that is called challenge."""
         parser.read_challenge = folder_or_site if self.has_sites else Path
         parser.place_of_challenge = self.place
-        about = f"a folder with {CHALLENGE_FILE}, or that file; default: the current folder"
-        about = f"the address of its site, as https://example.org/lists/, or {about}" if self.has_sites else about
-        parser.add_argument(
-            "-C", "--challenge", type=parser.read_challenge, metavar="FOLDER", help=f"the challenge: {about}"
-        )
+        site = "the address of its site, as in https://example.org/lists/, or " if self.has_sites else ""
+        default = "the site of the service" if self.has_sites and not self.place else "the current folder"
+        about = f"the challenge: {site}a folder with {CHALLENGE_FILE}, or that file; default: {default}"
+        parser.add_argument("-C", "--challenge", type=parser.read_challenge, metavar="FOLDER", help=about)
         if self.place == "folder":
             parser.add_argument("folder", nargs="?", help="the challenge, like --challenge")
 

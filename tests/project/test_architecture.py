@@ -5,12 +5,27 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Mapping
+from functools import cache
+from inspect import getsourcefile, unwrap
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import benchmarks
+from scorer.board.site.report_page import CHARTS
+from scorer.cli import COMMANDS
+from scorer.cli.parameters import add_parameters
+from scorer.cli.participate import _DOCUMENTS, verify
+from scorer.cli.run import run
+from scorer.lists.detection import FORMATS
+from scorer.measures import KINDS
+from scorer.organising.job import RunOptions
+from scorer.rules.tables import SettingsTable
+from scorer.runs.fuse import METHODS
+from scorer.runs.overlap import SIMILARITIES
+from scorer.settings.tracks import Track
+from scorer.store.events import BODIES
 from tests.paths import DOCS, ROOT
 
 PACKAGE = ROOT / "scorer"
@@ -35,68 +50,15 @@ REPEATED = {
 }
 """The public names that several modules define: why, the folder, and the names."""
 
-CHANGES = [
-    "a measure",
-    "a fusion method",
-    "a measure of overlap",
-    "a name of another tool",
-    "a format",
-    "the layout of a file without a header, and what separates items in lists",
-    "what a message says about a file that no format recognises",
-    "a tie rule",
-    "a column of the board",
-    "a message about missing, unknown or repeated queries and items",
-    "how the scores of single queries are stored",
-    "an option of `run`",
-    "a command",
-    "a backup that was copied back",
-    "a table of the database",
-    "when an entry is late, the times of phases, a freeze",
-    "another rule of a running challenge",
-    "an event of the record",
-    "what the service answers, its addresses and its errors",
-    "when a delivery is accepted",
-    "what teams state about submissions",
-    "tokens and invitations",
-    "where the files of deliveries are, and their names",
-    "when new files are scored",
-    "a document that can be verified",
-    "the bundle of a challenge",
-    "a statistic of each team",
-    "slices of the queries",
-    "names hidden until a date",
-    "the overall ranking",
-    "a chart of a board or an analysis",
-    "an interval, a test or a tier",
-    "a table of the page of an analysis",
-    "a chart of a report",
-    "when the site is rendered",
-    "what of the statistics is kept for the next board",
-    "a sentence of a report",
-    "a message",
-    "a key of leaderboard.json",
-    "a key of challenge.toml",
-    "an executor",
-    "the comparison of two teams",
-    "a page",
-    "an optional library",
-    "an exit code",
-]
-
-
-EXAMPLES = {
-    "a measure": r"\bnDCGphi\b",
-    "a format": r"[lL]etor",
-    "a column of the board": r"\blast_received\b",
-    "another rule of a running challenge": r"\bper_day\b|\bquota_rules\b",
-    "an event of the record": r"'extension'",
-    "an option of `run`": r"\bconfirm_withdrawals\b",
-    "a document that can be verified": r"CommitmentDocument|verification\.commitment",
-    "a statistic of each team": r"\brank_range|rank from",
-    "a chart of a report": r"\bblob_plot\b|Figure\('blobs'",
-    "a page": r"\berratum\.html\b",
+NAMES = {
+    "a column of the board": ("last_received",),
+    "another rule of a running challenge": ("per_day", "quota_rules", "Quota"),
+    "an event of the record": ("'extension'",),
+    "an option of `run`": ("confirm_withdrawals",),
+    "a document that can be verified": ("CommitmentDocument", "verified_commitment", "_COMMITMENT"),
+    "a statistic of each team": ("rank_range", "rank_ranges", "'rank from'"),
 }
-"""For changes of ten kinds, what the code calls one of them that exists."""
+"""What the code calls one that exists, for changes in several places: names, and texts in quotes."""
 
 
 def section(title: str) -> str:
@@ -174,12 +136,22 @@ def public_names(module: Path) -> set[str]:
     return {name for name in names if not name.startswith("_")}
 
 
-def test_a_public_name_is_defined_once() -> None:
-    """A name means one thing in the package; outside of the folder of `REPEATED`, at most one module has it too."""
-    folders: dict[str, list[str]] = {}
+@cache
+def defined() -> dict[str, list[Path]]:
+    """The modules that define each public name."""
+    modules: dict[str, list[Path]] = {}
     for module in MODULES:
         for name in public_names(module):
-            folders.setdefault(name, []).append(module.parent.relative_to(PACKAGE).as_posix())
+            modules.setdefault(name, []).append(module)
+    return modules
+
+
+def test_a_public_name_is_defined_once() -> None:
+    """A name means one thing in the package; outside of the folder of `REPEATED`, at most one module has it too."""
+    folders = {
+        name: [module.parent.relative_to(PACKAGE).as_posix() for module in modules]
+        for name, modules in defined().items()
+    }
 
     expected = {name: folder for folder, names in REPEATED.values() for name in names.split()}
     assert {name for name, places in folders.items() if len(places) > 1} == set(expected)
@@ -189,48 +161,74 @@ def test_a_public_name_is_defined_once() -> None:
 
 
 def test_every_change_names_a_file_or_a_folder_that_exists() -> None:
-    """All changes, each with at least one path."""
-    table = rows("Where do I change ...?")
-
-    assert [change for change, _ in table] == CHANGES
-    for change, answer in table:
+    """Each has at least one path."""
+    for change, answer in rows("Where do I change ...?"):
         paths = [name for name in quoted(answer) if "/" in name]
         assert paths, change
         assert all((ROOT / path).exists() for path in paths), change
 
 
-def is_named(pattern: str, path: str, text: str) -> bool:
-    """Whether a file has the pattern; in a module, outside of comments, docstrings and strings that are no values."""
-    if not re.search(pattern, text.replace('"', "'")) or not path.endswith(".py"):
-        return bool(re.search(pattern, text))
-    tree = ast.parse(text)
-    for node in ast.walk(tree):
-        if isinstance(getattr(node, "body", None), list):
-            node.body = [each for each in node.body if not _is_text(each)] or [ast.Pass()]  # type: ignore[attr-defined]
-    return bool(re.search(pattern, ast.unparse(tree)))
+def places(*what: Any) -> set[str]:
+    """The files that define objects, or public names."""
+    files = [defined()[each][0] if isinstance(each, str) else getsourcefile(unwrap(each)) for each in what]
+    return {Path(str(file)).relative_to(ROOT).as_posix() for file in files}
 
 
-def _is_text(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
+@cache
+def naming() -> dict[str, set[str]]:
+    """The files of the package and the templates that have a name, or a text in quotes, outside of docstrings."""
+    files: dict[str, set[str]] = {}
+    for path in sorted([*MODULES, *PACKAGE.rglob("*.json"), *(ROOT / "templates").glob("*.html")]):
+        text = path.read_text(encoding="utf-8")
+        names = {*re.findall(r"\w+", text), *(repr(each) for each in re.findall(r'"([^"\n]*)"', text))}
+        if path.suffix == ".py":
+            nodes = list(ast.walk(ast.parse(text)))
+            names = {getattr(node, kind, None) for node in nodes for kind in ("id", "attr", "arg", "name")}
+            names |= {repr(node.value) for node in nodes if isinstance(node, ast.Constant)}
+        for name in names:
+            files.setdefault(name, set()).add(path.relative_to(ROOT).as_posix())
+    return files
 
 
-@pytest.fixture(scope="module")
-def texts() -> dict[str, str]:
-    """The files of the package and the templates, by path."""
-    paths = [path for folder in (PACKAGE, ROOT / "templates") for path in folder.rglob("*.*")]
-    chosen = [path for path in paths if path.suffix in (".py", ".json", ".html", ".js")]
-    return {path.relative_to(ROOT).as_posix(): path.read_text(encoding="utf-8") for path in chosen}
+def registered() -> dict[str, list[set[str]]]:
+    """For each that exists of a kind: the files that declare and register it."""
+    keys = " ".join(str(field.annotation) for field in Track.model_fields.values())
+    rules = [each for each in SettingsTable.__subclasses__() if f"{each.__module__}.{each.__name__}" in keys]
+    texts = [naming().get(repr(path.name), set()) for path in (ROOT / "templates").glob("*.html")]
+    pages = [{file for file in files if file.endswith(".py")} for files in texts]
+    return {
+        "a measure": [places(each.function) for each in KINDS],
+        "a fusion method": [places(each.function) for each in METHODS],
+        "a measure of overlap": [places(each.function, "SIMILARITIES") for each in SIMILARITIES],
+        "a format": [places(each, "FORMATS", "FORMAT_NAMES") for each in FORMATS.values()],
+        "another rule of a running challenge": [places(each, Track) for each in rules if ".rules." in each.__module__],
+        "an event of the record": [places(body, "EventKind", "BODIES") for body in BODIES.values()],
+        "an option of `run`": [places(run, RunOptions)],
+        "a command": [places(each.function, add_parameters, "COMMANDS") for each in COMMANDS.values()],
+        "a document that can be verified": [places(each.verified, verify) for each in _DOCUMENTS.values()],
+        "a chart of a report": [places(each.__code__.co_names[0], "CHARTS", "Figure") for each in CHARTS.values()],
+        "a page": [modules for modules in pages if len(modules) == 1],
+    }
 
 
-@pytest.mark.parametrize("change", EXAMPLES)
-def test_a_change_needs_the_files_that_the_map_names(change: str, texts: Mapping[str, str]) -> None:
+def test_the_map_names_the_files_that_declare_and_register() -> None:
+    """Those of one that exists, and no others unless `NAMES` has the kind; the others are in the same folders."""
+    for change, found in registered().items():
+        answer = dict(rows("Where do I change ...?"))[change]
+        mapped = {name for name in quoted(answer) if (ROOT / name) in MODULES}
+
+        assert any(each <= mapped for each in found), change
+        assert change in NAMES or mapped <= set().union(*found), change
+        assert {Path(each).parent for each in set().union(*found)} <= {Path(each).parent for each in mapped}, change
+
+
+@pytest.mark.parametrize("change", NAMES)
+def test_a_change_needs_the_files_that_the_map_names(change: str) -> None:
     """What exists of each kind is named in these files and in no other."""
     answer = dict(rows("Where do I change ...?"))[change]
-    mapped = {name for name in quoted(answer) if name in texts}
-    naming = {path for path, text in texts.items() if is_named(EXAMPLES[change], path, text)}
+    found = set().union(*(naming()[name] for name in NAMES[change]))
 
-    templates = {path for path in mapped if path.endswith(".html") and re.search(EXAMPLES[change], path)}
-    assert naming | templates == mapped
+    assert found == {name for name in quoted(answer) if name in set().union(*naming().values())}
 
 
 def test_benchmarks_import_only_public_names() -> None:
