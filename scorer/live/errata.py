@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import astuple, dataclass, replace
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
 from scorer.live.rules import ChangedRule, SaltedDigest, file_changes, rule_changes, salted_digest
 from scorer.options import Stage
@@ -18,17 +18,13 @@ from scorer.store.events import AppliedErratumBody, ChangesBody, ErratumBody, Re
 from scorer.store.snapshot import Snapshot
 from scorer.wording import counted, one_line
 
-ErratumState = Literal["previewed", "applied", "cancelled"]
-
 
 @dataclass(frozen=True, slots=True)
 class Erratum:
     """A change of what a track is scored by."""
 
-    track: str
     number: int
     """From 1, in the order in which the errata of the track were applied."""
-    state: ErratumState
     reason: str
     """Empty until it is applied."""
     before: RecordedBasis | None
@@ -56,17 +52,17 @@ class Errata:
 def folded_errata(events: Iterable[Event]) -> Errata:
     """The errata of a track, given its events in order."""
     applied = []
-    last = before = None
+    previewed = before = None
     for event in events:
         body = event.body
         if isinstance(body, RecordedBasis):
             before = body
         elif isinstance(body, ErratumBody):
             changes = body.changes if isinstance(body, AppliedErratumBody) else None
-            facts = body.number, body.state, body.reason, before, body.basis, changes
-            last = Erratum(event.track, *facts, event.index, event.at)
-            applied += [last] if changes is not None else []
-    return Errata(tuple(applied), last if last is not None and last.state == "previewed" else None)
+            erratum = Erratum(body.number, body.reason, before, body.basis, changes, event.index, event.at)
+            applied += [] if changes is None else [erratum]
+            previewed = erratum if body.state == "previewed" else None
+    return Errata(tuple(applied), previewed)
 
 
 @dataclass(frozen=True, slots=True)

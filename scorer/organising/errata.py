@@ -172,7 +172,8 @@ def _open(view: Snapshot, track: Track) -> Erratum:
 def _check_unchanged(erratum: Erratum, by_files: RuleSet) -> None:
     if changed := by_files.differences(by_files.by(erratum.basis)):
         raise ChallengeError(
-            f"{erratum.track}: {', '.join(changed)} changed since the preview; preview again, or restore what changed"
+            f"{by_files.track.name}: {', '.join(changed)} changed since the preview; preview again, or restore what "
+            "changed"
         )
 
 
