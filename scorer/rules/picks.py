@@ -32,7 +32,6 @@ class Pick:
     at: datetime
     keys: tuple[Key, ...]
     """Empty: the team has no picks any more."""
-    source: PickSource
 
 
 Picks = Mapping[str, Sequence[Pick]]
@@ -45,5 +44,5 @@ def picks(events: Iterable[Event]) -> Picks:
     for event, body in bodies(events, PickBody):
         if event.at is not None:
             keys = tuple((pick.file, pick.digest) for pick in body.picks)
-            by_team.setdefault(body.team, []).append(Pick(event.at, keys, body.source))
+            by_team.setdefault(body.team, []).append(Pick(event.at, keys))
     return by_team

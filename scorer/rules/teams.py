@@ -171,8 +171,6 @@ _SHOWN = 12
 class Token:
     """A token or an invitation of a team."""
 
-    index: int
-    """Of the event that issued it."""
     sha256: str
     """Of its text, in hexadecimal."""
     team: str
@@ -232,7 +230,7 @@ def tokens(events: Iterable[Event], before: Mapping[str, Token] | None = None) -
     for event, body in bodies(events, TokenBody):
         sha256 = body.sha256
         if isinstance(body, IssuedTokenBody):
-            by_sha256[sha256] = Token(event.index, sha256, body.team, body.use, body.label, event.at, body.expires)
+            by_sha256[sha256] = Token(sha256, body.team, body.use, body.label, event.at, body.expires)
         elif sha256 in by_sha256 and by_sha256[sha256].ended is None:
             by_sha256[sha256] = replace(by_sha256[sha256], ended=event.at)
     return by_sha256
