@@ -406,10 +406,10 @@ def _changed(state: SubmissionState, event: Event, body: FileBody) -> Submission
     return state
 
 
-def delivered_files(states: Iterable[SubmissionState]) -> dict[str, str]:
-    """The files that were handed in and are present, with their digests."""
-    handed_in = (state.submission for state in states if state.present and state.source == SERVICE)
-    return {submission.file: submission.digest for submission in handed_in}
+def present_files(states: Iterable[SubmissionState], *sources: str) -> dict[str, str]:
+    """The files of the submissions that are present, with their digests; given sources, only those from these."""
+    present = (state for state in states if state.present and (not sources or state.source in sources))
+    return {state.submission.file: state.submission.digest for state in present}
 
 
 def track_digests(view: Snapshot, track: str) -> frozenset[str]:

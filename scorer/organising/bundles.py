@@ -23,7 +23,7 @@ from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import AnyFile, Remote, chunks_of, digest_of
 from scorer.files.writing import PRIVATE, temporary_folder
 from scorer.limits import most_copied, most_expanded
-from scorer.live.entry import present_digests, track_digests
+from scorer.live.entry import present_digests, present_files, track_digests
 from scorer.live.now import Now
 from scorer.measures import Measure
 from scorer.organising.render import render
@@ -134,15 +134,10 @@ def submitted_files(
 def _submissions(
     view: Snapshot, challenge: Challenge, track: Track, archive: Archive
 ) -> Iterator[tuple[BundledFile, Content]]:
-    recorded = {
-        state.submission.file: state.submission.digest
-        for state in Now.of(view, track).submissions.values()
-        if state.present
-    }
     scanned = scan(
         track,
         challenge.limits,
-        recorded,
+        present_files(Now.of(view, track).submissions.values()),
         view.scanned_files(track.name),
         {*archive.digests(), *view.solution_digests()},
         confirmed=True,

@@ -32,7 +32,7 @@ from scorer.files import (
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
 from scorer.live.commitment import ENDINGS, named
-from scorer.live.entry import SubmissionState, delivered_files, recorded
+from scorer.live.entry import SERVICE, SubmissionState, present_files, recorded
 from scorer.record.log import unescaped
 from scorer.rules.metadata import Value
 from scorer.rules.tables import IGNORED, IGNORED_1
@@ -429,7 +429,7 @@ def prepare_incoming(store: Store, track: Track) -> Path:
     folder = incoming_folder(track)
     folder.mkdir(parents=True, exist_ok=True)
     states = store.read(partial(recorded, track=track.name))
-    put_in_place(track, delivered_files(states.values()))
+    put_in_place(track, present_files(states.values(), SERVICE))
     return folder
 
 

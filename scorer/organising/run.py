@@ -24,7 +24,7 @@ from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
-from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of
+from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, present_files
 from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
 from scorer.organising.phases import announce, check_preliminary
@@ -214,7 +214,7 @@ def plan(
     scanned = scan(
         rules.track,
         limits,
-        {submission.file: submission.digest for submission in before.present},
+        present_files(before.entries.stored),
         {} if verify_files else before.scanned_files,
         {by_files.solution_digest, rules.solution_digest, *rules.archive.digests()},
         staying=before.staying_files,

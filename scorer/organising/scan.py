@@ -22,9 +22,9 @@ from scorer.live.entry import (
     SERVICE,
     Recheck,
     SubmissionState,
-    delivered_files,
     import_changes,
     key_of,
+    present_files,
     recorded,
     stays,
 )
@@ -260,19 +260,16 @@ class Before:
     last_scan: FolderScan | None
 
     @property
-    def present(self) -> tuple[Submission, ...]:
-        return tuple(state.submission for state in self.entries.stored if state.present)
-
-    @property
     def delivered(self) -> Mapping[str, str]:
         """The files that were handed in and are present, with their digests."""
-        return delivered_files(self.entries.stored)
+        return present_files(self.entries.stored, SERVICE)
 
     @property
     def staying_files(self) -> frozenset[str]:
         """The files whose present submissions all stay as they are recorded."""
-        leaving = {submission.file for submission in self.present if not self.stays(submission)}
-        return frozenset(submission.file for submission in self.present) - leaving
+        present = [state.submission for state in self.entries.stored if state.present]
+        leaving = {submission.file for submission in present if not self.stays(submission)}
+        return frozenset(submission.file for submission in present) - leaving
 
     def stays(self, submission: Submission) -> bool:
         """Whether a submission stays present or withdrawn, regardless of its file, because its phase has closed."""
