@@ -92,10 +92,7 @@ def record_problems(store: Store) -> Iterator[str]:
 def derived_problems(store: Store) -> Iterator[str]:
     """Damaged rows of derived tables, and solutions and results that cannot be read."""
     problems = list(_checksum_problems(store.database, db.DERIVED))
-    yield from problems
-    if problems:
-        return
-    yield from store.read(lambda view: list(unreadable_rows(view)))
+    yield from problems or store.read(lambda view: list(unreadable_rows(view)))
 
 
 def unreadable_rows(view: Snapshot) -> Iterator[str]:
