@@ -24,6 +24,7 @@ from scorer.measures.matched import (
     Matched,
     RankValues,
     Relevant,
+    Subtopics,
     Threshold,
     is_relevant,
     once,
@@ -32,7 +33,7 @@ from scorer.measures.matched import (
 )
 
 NEVER = np.iinfo(np.int64).max
-"""The place of an item that is not taken next."""
+"""The place of a kind whose item is not taken next."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -127,26 +128,26 @@ def ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold)
         position = ideal.position_in_query()
         inside = position <= (position.size if k is None else k)
         return RankValues(ideal.query[inside], position[inside], _powers(alpha, position)[position[inside] - 1])
-    covered = coverage(matched, rel)
-    entry = np.flatnonzero(np.diff(covered.first))
-    subtopic, of_pair = covered.pairs(entry)
-    of_item, id_rank = matched.ideal.query[entry], matched.ideal.subtopics.id_rank[entry]
-    gain, left = np.ones(covered.query.size), np.ones(entry.size, dtype=bool)
-    starts = np.flatnonzero(np.diff(of_item, prepend=-1))
-    owner = np.repeat(np.arange(starts.size), np.diff(starts, append=entry.size))
+    kinds = _Kinds.of(matched, matched.ideal.subtopics, rel)
+    gain = np.ones(coverage(matched, rel).query.size)
+    taken = np.zeros_like(kinds.size)
+    starts = np.flatnonzero(np.diff(kinds.query, prepend=-1))
+    owner = np.repeat(np.arange(starts.size), np.diff(starts, append=kinds.query.size))
     ranks: list[RankValues] = []
     while starts.size and (k is None or len(ranks) < k):
-        gains = np.bincount(of_pair, gain[subtopic], minlength=entry.size) * left
+        gains = np.bincount(kinds.of_pair, gain[kinds.subtopic], minlength=kinds.size.size)
+        gains[taken == kinds.size] = 0
         best = np.maximum.reduceat(gains, starts)
         gaining = np.flatnonzero(best)
         if not gaining.size:
             break
-        place = np.where((gains > 0) & (gains == best[owner]), id_rank, NEVER)
-        chosen = (place < NEVER) & (place == np.minimum.reduceat(place, starts)[owner])
+        following = kinds.id_rank[np.minimum(kinds.first + taken, kinds.id_rank.size - 1)]
+        following[(gains == 0) | (gains < best[owner])] = NEVER
+        chosen = (gains > 0) & (following == np.minimum.reduceat(following, starts)[owner])
         rank = np.full(gaining.size, len(ranks) + 1)
-        ranks.append(RankValues(of_item[starts[gaining]], rank, best[gaining]))
-        left[chosen] = False
-        gain[subtopic[chosen[of_pair]]] *= 1 - alpha
+        ranks.append(RankValues(kinds.query[starts[gaining]], rank, best[gaining]))
+        taken[chosen] += 1
+        gain[kinds.subtopic[chosen[kinds.of_pair]]] *= 1 - alpha
     nothing = np.zeros(0, dtype=np.int64)
     query = np.concatenate([nothing, *(part.query for part in ranks)])
     order = np.argsort(query, kind="stable")
@@ -155,6 +156,42 @@ def ideal_novelty(matched: Matched, k: int | None, alpha: float, rel: Threshold)
         np.concatenate([nothing, *(part.rank for part in ranks)])[order],
         np.concatenate([nothing, *(part.value for part in ranks)])[order].astype(np.float64),
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Kinds:
+    """The relevant items of a solution in kinds: items of a query that have the same subtopics, by query."""
+
+    query: Ints
+    """[kind]: the index of the query."""
+    size: Ints
+    """[kind]: the number of items."""
+    first: Ints
+    """[kind]: the index in `id_rank` of its first item."""
+    id_rank: Ints
+    """[item]: by kind, ascending; see `Subtopics.id_rank`."""
+    of_pair: Ints
+    """[pair of a kind and a subtopic]: the kind."""
+    subtopic: Ints
+    """[pair of a kind and a subtopic]: the subtopic."""
+
+    @classmethod
+    def of(cls, matched: Matched, subtopics: Subtopics, rel: Threshold) -> _Kinds:
+        """Return the kinds of the items of a solution."""
+        covered = coverage(matched, rel)
+        entry = np.flatnonzero(np.diff(covered.first))
+        start, lengths = covered.first[entry], np.diff(covered.first)[entry]
+        kind = np.zeros(entry.size, dtype=np.int64)
+        for nth in range(int(lengths.max(initial=0))):
+            subtopic = covered.subtopic[np.minimum(start + nth, covered.subtopic.size - 1)]
+            key = kind * (covered.query.size + 1) + np.where(lengths > nth, subtopic + 1, 0)
+            kind = np.unique(key, return_inverse=True)[1]
+        order = np.lexsort((subtopics.id_rank[entry], kind))
+        size = np.bincount(kind)
+        first = np.cumsum(size) - size
+        example = entry[order[first]]
+        subtopic, of_pair = covered.pairs(example)
+        return cls(matched.ideal.query[example], size, first, subtopics.id_rank[entry[order]], of_pair, subtopic)
 
 
 def _powers(alpha: float, exponent: Ints) -> Floats:
