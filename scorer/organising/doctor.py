@@ -203,7 +203,7 @@ def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
     if erratum is not None:
         yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"
     with suppress(ScorerError):  # a run says why files cannot be read
-        rules = RuleSet.of(track, store)
+        rules = RuleSet.of_now(now, store)
         changed = rules.recorded if erratum is None else erratum.basis
         yield from (f"{track.name}: {each}" for each in changes_in_words(rules.in_force(view).recorded, changed))
 

@@ -48,7 +48,12 @@ class RuleSet:
     @classmethod
     def of(cls, track: Track, store: Store) -> RuleSet:
         """The rules of challenge.toml, with the solution and the lists of items that are there now."""
-        track = store.read(lambda view: Now.of(view, track).declared)
+        return cls.of_now(store.read(partial(Now.of, track=track)), store)
+
+    @classmethod
+    def of_now(cls, now: Now, store: Store) -> RuleSet:
+        """The same, given the track at a moment; nothing is read from the database."""
+        track = now.declared
         items, excluded = track.items_path, public_lists(track).get("exclude")
         lists = items, list_digest(items), excluded, list_digest(excluded)
         return cls(track, track.solution_path, _digest_of_solution(track), *lists, store.archive(track.root))
