@@ -1168,6 +1168,8 @@ class LiveEntry:
     outcome: str = "waiting"
     cost: str = "waiting"
     """What the quota counts it as: its outcome; if its file is gone, also that by an earlier solution."""
+    was_scored: bool = False
+    """Whether its file is gone, and an earlier solution scored it: its team has seen the score."""
     waits: bool = False
     counts: bool = False
     preliminary: float | None = None
@@ -1485,6 +1487,7 @@ def live_entries(live: LiveRecord, track: str, until: Until, now: datetime, solu
         for number in earlier:
             if entry.outcome == "waiting" and not entry.present and _outcome(live, track, entry, number) != "waiting":
                 entry.cost = _outcome(live, track, entry, number)
+                entry.was_scored = entry.cost == "scored"
     claims = [each for each in entries if each.admission == "ok" and each.team not in plan.baselines]
     _admit(plan.quota, claims, live_selected(live.events, until))
     for entry in entries:
@@ -1680,7 +1683,8 @@ def live_board(live: LiveRecord, track: str, until: Until, now: datetime) -> tup
 
 
 def _is_look(entry: LiveEntry) -> bool:
-    return entry.admission == "ok" and entry.outcome == "scored" and entry.answer != "waits"
+    is_scored = entry.outcome == "scored" or entry.was_scored
+    return entry.admission == "ok" and is_scored and entry.answer != "waits"
 
 
 def _counting(
