@@ -97,12 +97,16 @@ function send_file(form) {
   line.querySelector("button").focus();
 }
 
+// A form that was sent meanwhile replaces the page: an answer from before it is late.
 async function look() {
   if (!document.querySelector("[data-waiting]")) return;
+  const main = document.getElementById("main");
   try {
     const answer = await fetch(location.href);
-    if (answer.ok) {
-      const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+    const text = await answer.text();
+    if (main !== document.getElementById("main")) return;
+    if (answer.ok && !document.body.hasAttribute("aria-busy")) {
+      const page = new DOMParser().parseFromString(text, "text/html");
       if (!page.getElementById("entries")) {
         say("You are not signed in any more. Load the page again to sign in.");
         return;

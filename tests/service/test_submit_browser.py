@@ -74,7 +74,8 @@ def until(tab: Page, condition: str) -> None:
 
 
 def choose(tab: Page, file: Path) -> None:
-    """Choose a file in the form."""
+    """Choose a file in the form of a page that is complete."""
+    until(tab, "document.readyState === 'complete' && !document.body.hasAttribute('aria-busy')")
     tab.send("DOM.enable")
     root = tab.send("DOM.getDocument")["root"]["nodeId"]
     field = tab.send("DOM.querySelector", nodeId=root, selector="#file")["nodeId"]
