@@ -64,13 +64,15 @@ class TableRows:
         return not self.until and self.only is None and not self.hides_names
 
     def kept(self, name: object, parts: object, derive: Callable[[], _Derived]) -> _Derived:
-        """The value with a name that was derived last, if it depended on equal parts; else what `derive` returns."""
-        if not self._is_whole:
-            return derive()
-        before, value = self._kept.get(name, (None, None))
+        """The value with a name that was derived last, if it depended on equal parts; else what `derive` returns.
+
+        That is from this snapshot, or where it has the whole record, also from earlier ones.
+        """
+        kept = self._kept if self._is_whole else self.derived
+        before, value = kept.get(name, (None, None))
         if before != parts:
             value = derive()
-            self._kept[name] = parts, value
+            kept[name] = parts, value
         derived: _Derived = value
         return derived
 

@@ -202,6 +202,18 @@ def test_what_a_process_keeps_is_what_a_new_one_computes(tmp_path: Path, monkeyp
             assert other.read(partial(_state, track=live.track)) == states[0]
 
 
+def test_entries_of_a_past_state_are_computed_once(over: Live) -> None:
+    """Whatever it is: as of an event, from before a moment, or of some events only."""
+
+    def read(view: Snapshot) -> list[bool]:
+        some = view.with_events(over.track.name, view.events(over.track.name))
+        pasts = (view.as_of(3), view.as_of(START), view.before(START), some)
+        return [entries(Now.of(past, over.track)) is entries(Now.of(past, over.track)) for past in pasts]
+
+    with over.store(over.now) as store:
+        assert store.read(read) == [True] * 4
+
+
 def _state(view: Snapshot, track: Track) -> tuple[object, ...]:
     listed = entries(Now.of(view, track))
     return dict(recorded(view, track.name)), listed.all, listed.to_score, listed.quota
