@@ -36,6 +36,8 @@ class Pseudonyms:
     """Teams that keep their names."""
     teams: dict[str, str] = field(default_factory=dict)
     """By the names of their folders."""
+    _by_folder: dict[str, str] = field(default_factory=dict)
+    """The first team with each folder, as `printable_name` returns it."""
     _taken: set[str] = field(default_factory=set)
     _files: dict[tuple[str, str], str] = field(default_factory=dict)
     """By track and file."""
@@ -55,6 +57,7 @@ class Pseudonyms:
                 texts = (f"team {digest[:digits]}" for digits in _DIGITS)
                 self.teams[name] = next(text for text in texts if text not in self._taken)
                 self._taken.add(self.teams[name])
+                self._by_folder.setdefault(printable_name(name), name)
         file = event.track, body.file if isinstance(body, ArrivalBody) else ""
         if file[1] and file not in self._files:
             self._counts[event.track, team] += 1
@@ -78,7 +81,7 @@ class Pseudonyms:
 
     def _row(self, row: str) -> str:
         folder, of_entry, index = row.partition("/")
-        team = next((team for team in self.teams if printable_name(team) == folder), None)
+        team = self._by_folder.get(folder)
         return f"{'' if team is None else self.of(team)}{of_entry}{index}"
 
     def _keeps(self, team: str) -> bool:
