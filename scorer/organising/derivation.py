@@ -56,7 +56,7 @@ from scorer.rules.split import KEY_FILE
 from scorer.scoring.outcomes import Failed
 from scorer.settings.published import download
 from scorer.settings.tracks import FILE, LISTS, Challenge, Track, names_file
-from scorer.store.events import ErratumBody, RecordedBasis, declared
+from scorer.store.events import ErratumBody, RecordedBasis, unknown_keys
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -259,7 +259,7 @@ def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, Log
 def _unknown_keys(event: Mapping[str, Any]) -> Iterator[str]:
     """The keys of an event that this version does not know, on any level."""
     yield from sorted(event.keys() - {"at", "body", "index", "kind", "track"})
-    yield from declared(event["kind"], event["body"])[1]
+    yield from unknown_keys(event["kind"], event["body"])
 
 
 def _named(settings: str) -> dict[str, str]:

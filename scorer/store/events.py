@@ -7,7 +7,7 @@ Each kind of event has a model of its body, which checks what is read from a dat
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated, Any, Literal, NamedTuple, Self
@@ -305,23 +305,21 @@ def _model(kind: str, body: Mapping[str, Any]) -> type[Body]:
     return WITH_STATE.get((kind, body.get("state", "")), BODIES[kind])
 
 
-def declared(kind: str, body: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
-    """The body of an event with the keys that its kind has, at any depth; and all other keys, as ``basis.key``."""
-    unknown: list[str] = []
-    return _declared(_model(kind, body), body, "", unknown), unknown
+def unknown_keys(kind: str, body: Mapping[str, Any]) -> list[str]:
+    """The keys of the body of an event that its kind does not have, at any depth, as ``basis.key``."""
+    return list(_unknown(_model(kind, body), body, ""))
 
 
-def _declared(model: type[BaseModel], value: Any, path: str, unknown: list[str]) -> Any:
+def _unknown(model: type[BaseModel], value: Any, path: str) -> Iterator[str]:
     if isinstance(value, list | tuple):
-        return [_declared(model, each, path, unknown) for each in value]
-    if value is None:
-        return None
-    known, settings = known_values(model, value), TeamSettings if model is TeamBody else Track
-    unknown += [f"{path}{key}" for key in value if key not in known]
-    for key, inner in {**_INNER, "settings": settings}.items():
-        if key in known and issubclass(model, Body):
-            known[key] = _declared(inner, known[key], f"{path}{key}.", unknown)
-    return known
+        for each in value:
+            yield from _unknown(model, each, path)
+    elif value is not None:
+        known, settings = known_values(model, value), TeamSettings if model is TeamBody else Track
+        yield from (f"{path}{key}" for key in value if key not in known)
+        for key, inner in {**_INNER, "settings": settings}.items():
+            if key in known and issubclass(model, Body):
+                yield from _unknown(inner, known[key], f"{path}{key}.")
 
 
 def event_with(

@@ -28,7 +28,7 @@ from scorer.scoring.outcomes import (
 )
 from scorer.store import rows as store_rows
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, FolderScan, ScannedFile, declared
+from scorer.store.events import Basis, FolderScan, ScannedFile, unknown_keys
 from scorer.store.migrations import prepare
 from scorer.store.schema import (
     cached_table,
@@ -250,7 +250,7 @@ class Store:
     def _append(self, connection: Connection, added: Sequence[tuple[str, EventKind, Mapping[str, Any]]]) -> bool:
         """Append events; if the last one has version 1 of the log, an event before them changes the version."""
         for _, kind, body in added:
-            if unknown := declared(kind, body)[1]:
+            if unknown := unknown_keys(kind, body):
                 raise TypeError(f"an event of the kind {kind} has no {', '.join(unknown)}; declare the key in `BODIES`")
         columns = event_table.c
         statement = select(columns.index, columns.log).order_by(columns.index.desc()).limit(1)

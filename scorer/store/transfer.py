@@ -39,7 +39,7 @@ from scorer.record.log import LOG_VERSION
 from scorer.scoring.outcomes import FailureKind, check_expansion, check_ids, check_values, unpack_hits
 from scorer.store import schema as db
 from scorer.store.database import AT_A_TIME, Database, insert_all
-from scorer.store.events import Basis, StoredSolution, body_of, declared
+from scorer.store.events import Basis, StoredSolution, body_of, unknown_keys
 from scorer.store.migrations import MIGRATIONS, back_up, version_of
 from scorer.store.rows import delete_results, result_digest
 from scorer.store.snapshot import Snapshot
@@ -84,7 +84,7 @@ def record_problems(store: Store) -> Iterator[str]:
         elif isinstance(body, FileBody) and (event.track, body.digest) not in recorded:
             file = printable_name(body.file)
             yield f"event {event.index}: the {event.kind} of {file}, which never arrived; {db.RESTORE}"
-        if unknown := declared(event.kind, event.values)[1]:
+        if unknown := unknown_keys(event.kind, event.values):
             keys = joined([quoted(key) for key in dict.fromkeys(unknown)])
             yield f"event {event.index} ({event.kind}): has the unknown {keys}; pages leave it out, the archive cannot"
 
