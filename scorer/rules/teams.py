@@ -133,6 +133,10 @@ class TeamBody(Body, plain=("reason",)):
         return {"team": names.team(self.team), "settings": settings}
 
 
+Use = Literal["token", "invitation"]
+"""A token hands in files. An invitation is exchanged for a token, once."""
+
+
 class TokenBody(Body, plain=("state", "sha256")):
     """Of an event about a token that is issued, or ended."""
 
@@ -147,16 +151,13 @@ class TokenBody(Body, plain=("state", "sha256")):
 class IssuedTokenBody(TokenBody, plain=("state", "sha256", "use", "expires")):
     """Of an event that issues a token."""
 
-    use: Literal["token", "invitation"]
+    use: Use
     label: str
     expires: RecordedTime | None
 
     def _named(self, names: Names) -> dict[str, Any]:
         return super()._named(names) | {"label": ""}
 
-
-Use = Literal["token", "invitation"]
-"""A token hands in files. An invitation is exchanged for a token, once."""
 
 PREFIXES: Mapping[Use, str] = {"token": "scorer_", "invitation": "invite_"}
 """Begin the texts, so that a search for secrets finds them."""
