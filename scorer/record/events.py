@@ -130,17 +130,17 @@ class Names(NamedTuple):
 class Body(BaseModel):
     """The body of an event, with all of its keys; those that an event may lack have a default.
 
-    A class says which keys are `plain`: they name no team and no file.
+    A class says which of its keys are `plain`: they name no team and no file.
     """
 
     model_config = ConfigDict(frozen=True)
 
-    _plain: ClassVar[tuple[str, ...]]
+    _plain: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls, *, plain: tuple[str, ...], **others: Any) -> None:
-        """Take the plain keys of a class."""
+        """Add the plain keys of a class to those of the class that it extends."""
         super().__init_subclass__(**others)
-        cls._plain = plain
+        cls._plain = (*cls._plain, *plain)
 
     def without_names(self, names: Names) -> Self:
         """What visitors see of it while names are hidden: plain keys, and others as `_named` returns them.
@@ -157,11 +157,7 @@ class Body(BaseModel):
         return {}
 
 
-ABOUT_FILE = "digest", "replaced_by", "source", "unscored", "reason"
-"""The plain keys of bodies about a file."""
-
-
-class FileBody(Body, plain=ABOUT_FILE):
+class FileBody(Body, plain=("digest", "replaced_by", "source", "unscored", "reason")):
     """Of an event about a file: a withdrawal, a return, a forgetting, and others with more keys; and a pick."""
 
     file: str
@@ -218,7 +214,7 @@ def known_values(model: type[BaseModel], values: Mapping[str, Any]) -> dict[str,
     return {key: value for key, value in values.items() if key in names}
 
 
-class ArrivalBody(FileBody, plain=(*ABOUT_FILE, "received", "absent_at", "delivery", "naming")):
+class ArrivalBody(FileBody, plain=("received", "absent_at", "delivery", "naming")):
     """Of the arrival of a file."""
 
     team: str
@@ -241,7 +237,7 @@ class ArrivalBody(FileBody, plain=(*ABOUT_FILE, "received", "absent_at", "delive
         return super()._named(names) | {"team": names.team(self.team), "names": "raw"}
 
 
-class AmendmentBody(FileBody, plain=(*ABOUT_FILE, "received")):
+class AmendmentBody(FileBody, plain=("received",)):
     """Of an event that gives an entry another time of receipt."""
 
     received: RecordedTime

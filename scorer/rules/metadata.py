@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field
 
 from scorer.options import Stage
-from scorer.record.events import ABOUT_FILE, FileBody, Key
+from scorer.record.events import FileBody, Key
 from scorer.rules.phases import Phases
 from scorer.rules.tables import TEXT, Filled, SettingsTable, valid
 
@@ -68,7 +68,7 @@ class MetadataField(SettingsTable):
         return kinds[self.type] if self.type in kinds else f"one of {', '.join(self.choices)}"
 
 
-class MetadataBody(FileBody, plain=(*ABOUT_FILE, "values", "public")):
+class MetadataBody(FileBody, plain=("values", "public")):
     """Of an event that records all metadata of an entry."""
 
     values: dict[str, str | int | float | bool]

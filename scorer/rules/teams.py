@@ -148,7 +148,7 @@ class TokenBody(Body, plain=("state", "sha256")):
         return {"team": names.team(self.team)}
 
 
-class IssuedTokenBody(TokenBody, plain=("state", "sha256", "use", "expires")):
+class IssuedTokenBody(TokenBody, plain=("use", "expires")):
     """Of an event that issues a token."""
 
     use: Use

@@ -237,7 +237,7 @@ class ChangesBody(BaseModel):
     hidden: Flag
 
 
-class AppliedErratumBody(ErratumBody, plain=("number", "state", "reason", "basis")):
+class AppliedErratumBody(ErratumBody, plain=()):
     """Of an applied erratum."""
 
     changes: ChangesBody
