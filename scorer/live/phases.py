@@ -10,13 +10,7 @@ from typing import Any
 
 from scorer.record.events import bodies
 from scorer.record.log import iso
-from scorer.rules.phases import (
-    Phase,
-    Phases,
-    _Place,
-    closing,
-    phase_rules,
-)
+from scorer.rules.phases import Phase, PhasePlace, Phases, closing, phase_rules
 from scorer.rules.split import QuerySplit, share_text
 from scorer.rules.tables import sentences
 from scorer.settings.tracks import Track
@@ -83,7 +77,7 @@ def is_backdated(received: datetime, absent_at: datetime | None, phases: Phases,
     return _scope(received, phases, track) != _scope(absent_at, phases, track)
 
 
-def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, _Place, str]:
+def _scope(moment: datetime, phases: Phases, track: Track) -> tuple[str | None, PhasePlace, str]:
     """What the rules make of a time of receipt: the phase, the place, and the day of the quota where it counts."""
     phase, place = phases.place(moment)
     return phase, place, track.quota.day(moment) if track.quota.counts_days and place == "ok" else ""

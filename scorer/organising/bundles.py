@@ -46,7 +46,6 @@ from scorer.store.store import Store, now
 from scorer.store.transfer import BUNDLED_TABLES as TABLE_NAMES
 from scorer.store.transfer import VERSIONS, InvalidRowsError, dumped, load, unload
 from scorer.verification.bundle import (
-    _LONGEST_NAME,
     BUNDLE_VERSION,
     CHALLENGE,
     COMMENT,
@@ -54,6 +53,7 @@ from scorer.verification.bundle import (
     DAMAGED,
     FORMAT,
     INDEX,
+    LONGEST_FILE_NAME,
     MANIFEST,
     NO_BUNDLE,
     SOLUTIONS,
@@ -95,7 +95,7 @@ def solution_files(archive: Archive) -> dict[str, Content]:
 
 def _is_file_name(name: str) -> bool:
     """Whether this is the name of a file, which leads to no other folder on this system."""
-    is_none = name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > _LONGEST_NAME
+    is_none = name in ("", ".", "..") or "\0" in name or len(os.fsencode(name)) > LONGEST_FILE_NAME
     return not is_none and Path(name).name == name
 
 

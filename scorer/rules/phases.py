@@ -164,7 +164,7 @@ class ExtensionBody(Body, plain=("phase", "end", "reason")):
     reason: str
 
 
-_Place = Literal["ok", "early", "late"]
+PhasePlace = Literal["ok", "early", "late"]
 """Whether an entry was received in a phase, before the first one, or after one."""
 
 PhaseState = Literal["not started", "open", "in its grace", "between phases", "over"]
@@ -208,7 +208,7 @@ class Phases:
     ends: Mapping[str, frozenset[datetime]] = field(default_factory=dict)
     """By name of the phase: the end that was announced, and those that extensions gave it since."""
 
-    def place(self, received: datetime) -> tuple[str | None, _Place]:
+    def place(self, received: datetime) -> tuple[str | None, PhasePlace]:
         """The phase of an entry by its time of receipt, and whether it was received in it.
 
         Phases are half-open: one receives in [start, end + grace). An entry after a phase and before the next one is

@@ -66,7 +66,7 @@ HEADER_BYTES, EXTRA_BYTES = 30, 20
 CRC_AT = 14
 """Where a header has the CRC-32 of its member."""
 
-_DEEPEST, _LONGEST_NAME = 100, 255
+_DEEPEST, LONGEST_FILE_NAME = 100, 255
 """Folders on the way to a file, and bytes of a name. Few systems and programs accept more."""
 
 LONGEST_STRUCTURE = 1_000
@@ -264,7 +264,7 @@ def is_safe(path: str) -> bool:
     if re.search(r"[\x00-\x1f\x7f\\:\ud800-\udfff]", path):
         return False
     parts = path.split("/")
-    is_short = len(parts) <= _DEEPEST and all(len(part.encode()) <= _LONGEST_NAME for part in parts)
+    is_short = len(parts) <= _DEEPEST and all(len(part.encode()) <= LONGEST_FILE_NAME for part in parts)
     return is_short and all(part.strip() and part not in (".", "..") for part in parts)
 
 
