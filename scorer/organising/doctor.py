@@ -216,7 +216,7 @@ def check_published(challenge: Challenge, store: Store) -> None:
 
     Until `restore`, nothing may be recorded, rendered or signed: the indexes of these events would be used twice.
     """
-    for problem in _published_problems(challenge, store):
+    if problem := next(_published_problems(challenge, store), ""):
         raise ChallengeError(problem)
 
 
