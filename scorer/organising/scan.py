@@ -401,7 +401,7 @@ class Arrivals:
 
         Only by rules by which the track was scored before: otherwise nothing is scored.
         """
-        by_files = RuleSet.of(track, self.store)
+        rules = self.store.read(RuleSet.of(track, self.store).in_force)
 
         def unscored(view: Snapshot) -> list[SubmissionState]:
             self.followed.follow(view)
@@ -411,7 +411,6 @@ class Arrivals:
                 by_index |= {state.index: state for state in entries(now).unscored if state.source == SERVICE}
             return [by_index[index] for index in sorted(by_index)]
 
-        rules = self.store.read(by_files.in_force)
         first = self.store.read(lambda view: unscored(view) if rules.is_stored(view) else [])
         if not first:
             return
