@@ -1,4 +1,5 @@
-"""Ranks, rules of ranking, rank ranges and tiers; and how far rankings agree.
+"""Ranks, rules of ranking, rank ranges and tiers; how far rankings agree; and the scores of several tracks by the units
+that they share: weighted sums and correlations.
 
 Source: Wiesenfarth, Reinke, Landman, Eisenmann, Saiz, Cardoso, Maier-Hein and Kopp-Schneider, Methods and Open-Source
 Toolkit for Analyzing and Visualizing Challenge Results, 2021.
