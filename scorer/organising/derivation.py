@@ -299,7 +299,7 @@ def _load(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: P
 
 def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
     """The rules of a track by each basis of the record."""
-    rules = RuleSet.of(track, store)
+    rules = RuleSet.of_now(Now.of(view, track), store)
     return [rules.by(basis) for _, basis in bodies(view.events(track.name), RecordedBasis)]
 
 
