@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, wraps
 from numbers import Number, Real
@@ -70,57 +70,19 @@ class Several(dict[str, Source]):
 def several(source: Source) -> Several | None:
     """Return the submissions by name; None for one submission.
 
-    The values of a dict decide. Paths, tables, rows and dicts by query are whole submissions; items in order, and dicts
-    item -> run score, are lists of one query. Where all values are empty, they are lists. Raises SubmissionError for
-    values of both kinds, and ValueError where the name of a submission is not text.
+    The first value of a dict that has elements decides. Paths, tables, rows and dicts by query are whole submissions;
+    items in order, and dicts item -> run score, are lists of one query. Raises ValueError where the name of a
+    submission is not text.
     """
     if isinstance(source, Several):
         return source
-    if isinstance(source, list | tuple) and source and isinstance(source[0], str | os.PathLike):
-        raise _error('found a list of texts; for several submissions, write a dict, as in {"a": "a.run", "b": "b.run"}')
     if not isinstance(source, Mapping) or memory.is_of_columns(source):
         return None
-    firsts: dict[bool, object] = {}
-    known: dict[tuple[type, type], bool | None] = {}  # a run may have many queries, all alike
-    for name, value in source.items():
-        element = _first_element(value)
-        kind = (type(value), type(element))
-        if kind not in known:
-            if isinstance(value, set | frozenset):
-                raise _error(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
-            is_pair = isinstance(element, list | tuple | np.ndarray) and not _is_plain(element) and len(element) == 2
-            if is_pair and not isinstance(value, Mapping):
-                raise _error('found pairs; for run scores, write a dict item -> score, as in {"q1": {"d1": 2.0}}')
-            known[kind] = _is_whole(value, element)
-        whole = known[kind]
-        if whole is not None:
-            firsts.setdefault(whole, name)
-    if len(firsts) == 2:
-        raise _error(
-            f"found both whole submissions (as {quoted(str(firsts[True]))}) and lists of one query (as "
-            f"{quoted(str(firsts[False]))}); expected one submission, query -> list, or several, name -> submission"
-        )
-    return Several(source) if True in firsts else None
+    decided = (whole for whole in map(_is_whole, source.values()) if whole is not None)
+    return Several(source) if next(decided, False) else None
 
 
-_NOTHING = object()
-"""The first element of what has no elements."""
-
-
-def _first_element(value: Any) -> object:
-    """The first value of a dict, or the first element of a sequence or an array."""
-    kind = type(value)
-    if kind is list or kind is tuple:
-        return value[0] if value else _NOTHING
-    if kind is dict or isinstance(value, Mapping):
-        return next(iter(value.values()), _NOTHING)
-    is_sequence = isinstance(value, Sequence) and not isinstance(value, str | bytes)
-    if is_sequence or (isinstance(value, np.ndarray) and value.ndim):
-        return value[0] if len(value) else _NOTHING
-    return _NOTHING
-
-
-def _is_whole(value: object, element: object) -> bool | None:
+def _is_whole(value: Any) -> bool | None:
     """Whether a value of a dict is a whole submission; False for a list of one query; None if it can be either.
 
     The types of the value and of its first element decide.
@@ -129,19 +91,16 @@ def _is_whole(value: object, element: object) -> bool | None:
         return True
     if _is_plain(value):  # reported where it is read
         return None
-    if isinstance(value, Mapping | Sequence | np.ndarray):
-        return None if element is _NOTHING else not (isinstance(element, str) or _is_plain(element))
-    return True
+    if not isinstance(value, Mapping | Sequence | Set | np.ndarray):
+        return True
+    element = next(iter(value.values() if isinstance(value, Mapping) else value), None)
+    return not (isinstance(element, str) or _is_plain(element)) if len(value) else None
 
 
 def _is_plain(value: object) -> bool:
     """Whether a value is a number, as of `decimal` or an array without dimensions, bytes or None."""
     is_number = isinstance(value, Number | bytes | np.generic) or getattr(value, "ndim", 1) == 0
     return value is None or (is_number and not isinstance(value, np.void))
-
-
-def _error(text: str) -> SubmissionError:
-    return SubmissionError(IN_MEMORY, Findings([Problem.of_form(0, text)], 1))
 
 
 Form = Literal["wide", "long"]
@@ -191,18 +150,6 @@ class Options:
         elif self.exclude is not None:
             policies["exclude"] = "by query"
         return policies
-
-    def rules(self, measures: Iterable[Measure], *, tie_bounds: bool = False) -> Rules:
-        return Rules(
-            tuple(dict.fromkeys(measures)),
-            missing=self.missing,
-            ties=self.ties,
-            nothing_relevant=self.nothing_relevant,
-            unjudged=self.unjudged,
-            tie_bounds=tie_bounds,
-            notes_ties=self.ties == "trec",
-            submission_format=self.submission_format,
-        )
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -654,7 +601,17 @@ def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bou
     if not named:
         raise MeasureError(f"found no measure; name at least one, as in {list(DEFAULT_MEASURES[:2])}")
     names = {name: measure.at_threshold(options.rel) for name, measure in named.items()}
-    return Request(names, options.rules(names.values(), tie_bounds=tie_bounds), options, policies)
+    rules = Rules(
+        tuple(dict.fromkeys(names.values())),
+        missing=options.missing,
+        ties=options.ties,
+        nothing_relevant=options.nothing_relevant,
+        unjudged=options.unjudged,
+        tie_bounds=tie_bounds,
+        notes_ties=options.ties == "trec",
+        submission_format=options.submission_format,
+    )
+    return Request(names, rules, options, policies)
 
 
 _kept_request = lru_cache(maxsize=64, typed=True)(_request)

@@ -7,7 +7,7 @@ attributes, as in ir_measures and ir_datasets.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -154,6 +154,9 @@ def is_of_columns(source: Mapping[str, Any], wanted: tuple[str, ...] = tables.SU
 
 def _lists(source: ListsByQuery) -> list[Any]:
     lists = list(source.values())
+    if any(isinstance(listed, Set) for listed in lists):
+        name = next(name for name, listed in source.items() if isinstance(listed, Set))
+        raise UnreadableError(f"found a set (as {quoted(str(name))}), which has no order; give a list of items by rank")
     kinds = (Mapping, Sequence, np.ndarray)
     if any(
         isinstance(listed, str) or not isinstance(listed, kinds) or getattr(listed, "ndim", 1) == 0 for listed in lists
