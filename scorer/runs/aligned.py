@@ -10,7 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -181,10 +181,10 @@ class AlignedRuns:
     def of(cls, queries: Sequence[str], lists: Sequence[Sequence[SomeLists]]) -> AlignedRuns:
         """Align the lists of runs, [run], each with at most one list for each of the `queries`, which are ids."""
         runs = len(lists)
-        parts = [rows for run, of_run in enumerate(lists) for rows in _rows_by_lists(of_run, run, runs)]
-        of_list = np.concatenate([np.zeros(0, dtype=np.int64), *(part.list for part in parts)])
-        ids = one_array(part.item for part in parts)
-        run_score = np.concatenate([np.zeros(0), *(part.score for part in parts)])
+        parts = [rows for run, of_run in enumerate(lists) for rows in _rows(of_run, run, runs)]
+        of_list = np.concatenate([np.zeros(0, dtype=np.int64), *(of_list for of_list, _, _ in parts)])
+        ids = one_array(items for _, items, _ in parts)
+        run_score = np.concatenate([np.zeros(0), *(score for _, _, score in parts)])
         by_list = _list_order(of_list, ids, run_score)
         if by_list is not None:
             of_list, ids, run_score = of_list[by_list], take(ids, by_list), run_score[by_list]
@@ -221,37 +221,24 @@ SomeLists = tuple[RankedLists, int, int]
 """Lists, the number of one of them, and the number of its query among those to align."""
 
 
-class _Rows(NamedTuple):
-    """Items of lists; each list is together, and sorted by falling score."""
+def _rows(chosen: Sequence[SomeLists], run: int, runs: int) -> Iterator[tuple[Ints, pa.StringArray, Floats]]:
+    """The items of the chosen lists of a run, together for each `RankedLists`.
 
-    list: Ints
-    item: pa.StringArray
-    score: Floats
-    """NaN in a run without scores."""
-
-
-def _rows_by_lists(chosen: Sequence[SomeLists], run: int, runs: int) -> Iterator[_Rows]:
-    """The items of the chosen lists of a run, together for each `RankedLists`."""
+    That is the list of each, its id and its score, NaN in a run without scores; each list is sorted by falling score.
+    """
     grouped: dict[int, tuple[RankedLists, list[int], list[int]]] = {}
     for lists, number, query in chosen:
         _, numbers, queries = grouped.setdefault(id(lists), (lists, [], []))
         numbers.append(number)
         queries.append(query)
     for lists, numbers, queries in grouped.values():
-        yield _rows(lists, np.array(numbers), np.array(queries), run, runs)
-
-
-def _rows(lists: RankedLists, number: Ints, query: Ints, run: int, runs: int) -> _Rows:
-    """The items of the lists with these numbers, which belong to these queries of a run."""
-    position, which = ranges(lists.start[number], lists.start[number + 1])
-    at = lists.order[position]
-    adjacent = bool(at.size) and bool((np.diff(at) == 1).all())
-    scored = lists.run_score is not None and not lists.by_rank
-    return _Rows(
-        list=query[which] * runs + run,
-        item=lists.items[int(at[0]) : int(at[-1]) + 1] if adjacent else take(lists.items, at),
-        score=lists.run_score[at] if scored and lists.run_score is not None else np.full(at.size, np.nan),
-    )
+        position, which = ranges(lists.start[numbers], lists.start[1:][numbers])
+        at = lists.order[position]
+        adjacent = bool(at.size) and bool((np.diff(at) == 1).all())
+        items = lists.items[int(at[0]) : int(at[-1]) + 1] if adjacent else take(lists.items, at)
+        is_scored = lists.run_score is not None and not lists.by_rank
+        score = lists.run_score[at] if lists.run_score is not None and is_scored else np.full(at.size, np.nan)
+        yield np.array(queries)[which] * runs + run, items, score
 
 
 def _list_order(of_list: Ints, ids: pa.StringArray, score: Floats) -> Ints | None:

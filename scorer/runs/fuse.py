@@ -50,10 +50,9 @@ class Sink:
         self.counts = FusedCounts()
         self._batches: list[Ranked] = []
 
-    def prepared(self, lists: FusedLists) -> Any:
-        """Return the content that the lists become."""
-        query, item = take(lists.queries, lists.query), take(lists.items, lists.item)
-        return Ranked(query, np.arange(len(query)), None, item, lists.score)
+    def prepared(self, rows: pa.RecordBatch) -> Any:
+        """Return the content that the rows of some lists become."""
+        return Ranked(rows["query"], np.arange(rows.num_rows), None, rows["item"], rows["score"].to_numpy())
 
     def write(self, content: Any) -> None:
         """Write content after that which was written before."""
@@ -81,8 +80,8 @@ class Sink:
 class _TrecSink(Sink):
     """A run in TREC's format."""
 
-    def prepared(self, lists: FusedLists) -> list[memoryview]:
-        return list(trec_lines(lists))
+    def prepared(self, rows: pa.RecordBatch) -> list[memoryview]:
+        return list(trec_lines(rows))
 
     def write(self, content: list[memoryview]) -> None:
         self._stream.writelines(content)
@@ -96,19 +95,18 @@ class _ParquetSink(Sink):
 
     _writer: Any = None
 
-    def prepared(self, lists: FusedLists) -> pa.Table:
-        for ids, what in ((lists.queries, "a query"), (lists.items, "an item")):
-            if (np.diff(text_buffers(ids)[0]) == 0).any():
+    def prepared(self, rows: pa.RecordBatch) -> pa.RecordBatch:
+        for column, what in (("query", "a query"), ("item", "an item")):
+            if (np.diff(text_buffers(rows[column])[0]) == 0).any():
                 fitting([""], parquet.EMPTY, what, parquet.NAME)
-        table = lists.table()
-        return table.rename_columns([self._form.options.get(name, name) for name in table.column_names])
+        return rows.rename_columns([self._form.options.get(name, name) for name in rows.schema.names])
 
-    def write(self, content: pa.Table) -> None:
+    def write(self, content: pa.RecordBatch) -> None:
         from pyarrow import parquet as arrow  # noqa: PLC0415 (few files need it)
 
         if self._writer is None:
             self._writer = arrow.ParquetWriter(self._stream, content.schema)
-        self._writer.write_table(content)
+        self._writer.write_batch(content)
 
     def clear(self) -> None:
         self._writer = None
@@ -167,25 +165,16 @@ _COMPRESSIONS: Mapping[str, Callable[[BinaryIO], Any]] = {
 }
 
 
-def trec_lines(lists: FusedLists) -> Iterator[memoryview]:
+def trec_lines(rows: pa.RecordBatch) -> Iterator[memoryview]:
     """Return the lines of a run in TREC's format, in pieces. Raises UnwritableError for an id with white space."""
-    _check_ids(lists.queries, trec.UNFIT_QUERY, "a query")
-    _check_ids(lists.items, trec.UNFIT_ITEM, "an item")
-    ranks = texts(map(str, range(1, int(lists.rank.max(initial=0)) + 1)))
+    _check_ids(rows["query"], trec.UNFIT_QUERY, "a query")
+    _check_ids(rows["item"], trec.UNFIT_ITEM, "an item")
     label, end, space = texts(["Q0", f"{trec.TAG}\n", " "])
-    for begin in range(0, lists.rank.size, _ROWS):
-        rows = slice(begin, begin + _ROWS)
-        lines = pc.binary_join_element_wise(
-            take(lists.queries, lists.query[rows]),
-            label,
-            take(lists.items, lists.item[rows]),
-            take(ranks, lists.rank[rows] - 1),
-            # The shortest texts that are read as the same numbers.
-            pc.cast(from_numpy(lists.score[rows]), pa.string()),
-            end,
-            space,
-        )
-        yield text_buffers(lines)[1].data
+    for begin in range(0, rows.num_rows, _ROWS):
+        query, item, score, rank = rows.slice(begin, _ROWS).columns
+        # The shortest texts that are read as the same numbers.
+        numbers = (pc.cast(column, pa.string()) for column in (rank, score))
+        yield text_buffers(pc.binary_join_element_wise(query, label, item, *numbers, end, space))[1].data
 
 
 def _check_ids(ids: pa.StringArray, unfit: re.Pattern[str], what: str) -> None:
@@ -276,64 +265,10 @@ class Fusion:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class FusedLists:
-    """The fused lists of some queries, each in the order of its ranks."""
-
-    queries: pa.StringArray
-    """[query]: ids."""
-    items: pa.StringArray
-    """[item]: ids."""
-    query: Ints
-    """[row]: its query; ascending."""
-    item: Ints
-    """[row]: its item."""
-    score: Floats
-    """[row]"""
-    rank: Ints
-    """[row]: from 1."""
-    counts: FusedCounts
-
-    @classmethod
-    def of(cls, runs: AlignedRuns, fusion: Fusion, depth: int | None) -> FusedLists:
-        """Fuse runs, and keep the first `depth` items of each list; None: all."""
-        with np.errstate(all="ignore"):
-            normalised = fusion.normalisation(runs)
-        score = fusion.scores(normalised)
-        order, rank = best_first(runs, score, depth)
-        return cls(
-            runs.queries,
-            runs.items,
-            runs.query[order],
-            runs.item[order],
-            score[order],
-            rank,
-            FusedCounts(
-                queries=len(runs.queries),
-                items=order.size,
-                lists=np.count_nonzero(runs.length.reshape(-1, runs.runs), axis=0),
-                repeated=runs.repeated,
-            ),
-        )
-
-    def table(self) -> pa.Table:
-        """The rows as an Arrow table of query, item, score and rank."""
-        return pa.table(
-            {
-                "query": take(self.queries, self.query),
-                "item": take(self.items, self.item),
-                "score": from_numpy(self.score),
-                "rank": from_numpy(self.rank),
-            }
-        )
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class FusedCounts:
     """What was fused."""
 
     queries: int = 0
-    items: int = 0
-    """The items of all fused lists."""
     lists: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
     """[run]: the number of queries that it has."""
     repeated: Ints = field(default_factory=lambda: np.zeros(1, dtype=np.int64))
@@ -341,6 +276,24 @@ class FusedCounts:
 
     def __add__(self, other: FusedCounts) -> FusedCounts:
         return FusedCounts(*(getattr(self, each.name) + getattr(other, each.name) for each in fields(self)))
+
+
+def fused_rows(fusion: Fusion, depth: int | None, runs: AlignedRuns) -> tuple[pa.RecordBatch, FusedCounts]:
+    """Fuse runs; return query, item, score and rank of the first `depth` items of each list (None: all), in the order
+    of the ranks.
+    """
+    with np.errstate(all="ignore"):
+        normalised = fusion.normalisation(runs)
+    score = fusion.scores(normalised)
+    order, rank = best_first(runs, score, depth)
+    columns = {
+        "query": take(runs.queries, runs.query[order]),
+        "item": take(runs.items, runs.item[order]),
+        "score": from_numpy(score[order]),
+        "rank": from_numpy(rank),
+    }
+    lists = np.count_nonzero(runs.length.reshape(-1, runs.runs), axis=0)
+    return pa.RecordBatch.from_pydict(columns), FusedCounts(len(runs.queries), lists, runs.repeated)
 
 
 def best_first(runs: AlignedRuns, score: Floats, depth: int | None) -> tuple[Ints, Ints]:
@@ -378,9 +331,6 @@ def _falling(query: Ints, score: Floats, start: Ints) -> Ints:
         one_query = query[begin] == query[end - 1]
         order[begin:end] = (np.argsort(part) if one_query else np.lexsort((part, query[begin:end]))) + begin
     return order
-
-
-_Content = TypeVar("_Content")
 
 
 @overload
@@ -465,9 +415,9 @@ def fuse(
     fusion = Fusion.named(method, norm, parameters, len(named))
     check_depth(depth)
     if to is None:
-        tables: list[tuple[pa.Table, FusedCounts]] = []
-        for_each_part(named, partial(_fused, fusion, depth, FusedLists.table), tables)
-        fused: PyarrowTable = pa.concat_tables([table for table, _ in tables])
+        parts: list[tuple[pa.RecordBatch, FusedCounts]] = []
+        for_each_part(named, partial(fused_rows, fusion, depth), parts)
+        fused: PyarrowTable = pa.Table.from_batches([rows for rows, _ in parts])
         return fused
     fuse_to(named, fusion, depth, Path(to), target_format(os.fspath(to), to_format))
     return None
@@ -490,14 +440,6 @@ def target_format(path: str, name: str | None) -> DetectedFormat:
         raise FusionError(str(error)) from error
 
 
-def _fused(
-    fusion: Fusion, depth: int | None, prepared: Callable[[FusedLists], _Content], part: AlignedRuns
-) -> tuple[_Content, FusedCounts]:
-    """Fuse the lists of some queries; return the content that they become, and what was fused."""
-    lists = FusedLists.of(part, fusion, depth)
-    return prepared(lists), lists.counts
-
-
 def fuse_to(
     runs: Sequence[Run], fusion: Fusion, depth: int | None, target: Path | BinaryIO, form: DetectedFormat
 ) -> FusedCounts:
@@ -505,7 +447,12 @@ def fuse_to(
     where = printable(str(target)) if isinstance(target, Path) else "standard output"
     try:
         with written_to(target, form) as sink:
-            for_each_part(runs, partial(_fused, fusion, depth, sink.prepared), sink)
+
+            def content(part: AlignedRuns) -> tuple[Any, FusedCounts]:
+                rows, counts = fused_rows(fusion, depth, part)
+                return sink.prepared(rows), counts
+
+            for_each_part(runs, content, sink)
     except UnwritableError as error:
         raise ScorerError(f"{where}: {error}") from error
     except BrokenPipeError:

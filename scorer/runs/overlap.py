@@ -6,7 +6,7 @@ import csv
 import hashlib
 import io
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
@@ -346,35 +346,45 @@ def overlap(
         There are fewer than two runs, two with one name, or the depth is not a number of items.
     """
     named = _named(runs, submission_format)
-    requested = requested_measures(measures)
+    requested = {
+        name: measure
+        for text in ([measures] if isinstance(measures, str) else measures)
+        for listed in similarity_registry.listed(text)
+        for name, measure in similarity_registry.named(listed).items()
+    }
     _check_depth(depth)
-    parts: list[_Part] = []
+    parts: list[tuple[list[str], Floats, Bools, Ints]] = []
 
-    def compared(aligned: AlignedRuns) -> _Part:
+    def compared(aligned: AlignedRuns) -> tuple[list[str], Floats, Bools, Ints]:
+        """[query]; [measure, pair, query]: the similarities; [run, query]: whether it has the query; [run]: repeated"""
         scores = [
             [similarity(measure, lists.top(depth)) for measure in requested.values()] for lists in pairs_of(aligned)
         ]
         answered = aligned.length.reshape(len(aligned.queries), aligned.runs).T > 0
-        return _Part(aligned.queries.to_pylist(), np.array(scores).swapaxes(0, 1), answered, aligned.repeated)
+        return aligned.queries.to_pylist(), np.array(scores).swapaxes(0, 1), answered, aligned.repeated
 
     for_each_part(list(named.values()), compared, parts)
-    return _overlaps(list(named), requested, parts)
+    queries = np.array([query for part in parts for query in part[0]], dtype=object)
+    scores = np.concatenate([part[1] for part in parts], axis=2)
+    has = dict(zip(named, np.concatenate([part[2] for part in parts], axis=1), strict=True))
+    pairs = []
+    for number, (one, other) in enumerate(combinations(named, 2)):
+        both = has[one] & has[other]
+        per_query = {name: scores[place, number, both] for place, name in enumerate(requested)}
+        pairs.append(RunPair(one, other, tuple(queries[both]), per_query))
+    return Overlaps(
+        tuple(named),
+        requested,
+        tuple(pairs),
+        queries.size,
+        missing={run: int((~of_run).sum()) for run, of_run in has.items()},
+        repeated=dict(zip(named, np.sum([part[3] for part in parts], axis=0).tolist(), strict=True)),
+    )
 
 
 def _check_depth(depth: object) -> None:
     if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int) or depth < 1):
         raise ScorerError(f"depth: expected a whole number of 1 or more; found {depth!r}")
-
-
-def requested_measures(names: str | Iterable[str]) -> dict[str, Measure]:
-    """Return the measures by their requested names. Raises MeasureError for an unknown name."""
-    texts = [names] if isinstance(names, str) else list(names)
-    return {
-        name: measure
-        for text in texts
-        for listed in similarity_registry.listed(text)
-        for name, measure in similarity_registry.named(listed).items()
-    }
 
 
 def _named(runs: Runs, submission_format: str | None) -> dict[str, Run]:
@@ -387,40 +397,6 @@ def _named(runs: Runs, submission_format: str | None) -> dict[str, Run]:
     if twice is not None:
         raise ScorerError(f"{quoted(twice)} is listed twice; list each run once, or name the runs in a dict")
     return dict(zip(names, read, strict=True))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Part:
-    """The similarity of all pairs for some queries."""
-
-    queries: list[str]
-    scores: Floats
-    """[measure, pair, query]"""
-    answered: Bools
-    """[run, query]: whether the run has the query."""
-    repeated: Ints
-    """[run]"""
-
-
-def _overlaps(names: Sequence[str], measures: Mapping[str, Measure], parts: Sequence[_Part]) -> Overlaps:
-    queries = np.array([query for part in parts for query in part.queries], dtype=object)
-    scores = np.concatenate([part.scores for part in parts], axis=2)
-    answered = np.concatenate([part.answered for part in parts], axis=1)
-    pairs = []
-    for number, (first, second) in enumerate(combinations(range(len(names)), 2)):
-        both = answered[first] & answered[second]
-        per_query = {name: scores[place, number, both] for place, name in enumerate(measures)}
-        pairs.append(RunPair(names[first], names[second], tuple(queries[both]), per_query))
-    missing = (~answered).sum(axis=1).tolist()
-    repeated = np.sum([part.repeated for part in parts], axis=0).tolist()
-    return Overlaps(
-        tuple(names),
-        measures,
-        tuple(pairs),
-        queries.size,
-        dict(zip(names, missing, strict=True)),
-        dict(zip(names, repeated, strict=True)),
-    )
 
 
 def _mean(values: Floats) -> float:

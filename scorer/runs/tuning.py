@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -18,9 +18,9 @@ from scorer.lists.reading.arrow import id_order
 from scorer.lists.solution import UNKNOWN, Solution, Source
 from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Ints, JudgedItems, Matched, Parameter
-from scorer.runs.aligned import AlignedRuns, Run, Runs, for_each_part, runs_of
+from scorer.runs.aligned import AlignedRuns, Runs, for_each_part, runs_of
 from scorer.runs.fuse import METHODS, Fusion, check_depth, method_named, normalisation_named
-from scorer.runs.fusion import STEP, GivenParameter, Method, Normalisation, Weights, value_of
+from scorer.runs.fusion import STEP, GivenParameter, Normalisation, Weights, value_of
 from scorer.scoring.outcomes import aggregated, check_gains
 from scorer.wording import counted, html_table
 
@@ -145,27 +145,27 @@ def tune(
     if len(named) < 2:
         raise FusionError(f"found {counted(len(named), 'run')}; expected two or more to fuse")
     check_depth(depth)
-    parameter = parameter_of(chosen)
+    if not chosen.parameters:
+        tuned = ", ".join(other.name for other in METHODS if other.parameters)
+        raise FusionError(f"{chosen.name} has no parameter to tune; these methods have one: {tuned}")
+    parameter = chosen.parameters[0]
     values = _grid(parameter, grid, step, len(named))
     by = measure if isinstance(measure, Measure) else parse_one(measure)
     graded = Solution.read(solution, solution_format)
     check_gains(graded, [by])
-    task = _Task(graded, named, normalisation_named(norm, chosen), chosen, depth)
+    normalised = normalisation_named(norm, chosen)
+    parts: list[_Part] = []
+    for_each_part(named, partial(_Part.of, graded, normalised), parts)
+
+    def score(value: float | Weights) -> float:
+        return _score(graded, parts, by, depth, Fusion(chosen, normalised, {parameter.name: value}))
+
     trials: list[Trial] = []
     threads = os.cpu_count() or 1
     with ThreadPoolExecutor(threads) as pool:
-        scored = ordered(pool, partial(task.score, by, parameter.name), values, AHEAD + threads)
-        for value, score in zip(values, scored, strict=True):
-            trials.append(Trial(tuple(value.tolist()) if isinstance(value, np.ndarray) else value, score))
+        for value, mean in zip(values, ordered(pool, score, values, AHEAD + threads), strict=True):
+            trials.append(Trial(tuple(value.tolist()) if isinstance(value, np.ndarray) else value, mean))
     return Tuning(chosen.name, parameter.name, str(measure), tuple(trials))
-
-
-def parameter_of(method: Method) -> Parameter:
-    """The parameter of a method that can be tuned. Raises FusionError."""
-    if not method.parameters:
-        tuned = ", ".join(other.name for other in METHODS if other.parameters)
-        raise FusionError(f"{method.name} has no parameter to tune; these methods have one: {tuned}")
-    return method.parameters[0]
 
 
 def _grid(
@@ -242,35 +242,21 @@ class _Part:
         return ranks
 
 
-class _Task:
-    """Runs that are matched with a solution, to be fused in different ways."""
-
-    def __init__(
-        self, solution: Solution, runs: Sequence[Run], normalised: Normalisation, method: Method, depth: int | None
-    ) -> None:
-        self._solution, self._depth = solution, depth
-        self._fusion = Fusion(method, normalised, {})  # without the value of the parameter
-        self._parts: list[_Part] = []
-        for_each_part(runs, partial(_Part.of, solution, normalised), self._parts)
-        # [query of the solution]: the length of the fused list, and whether a run has it
-        self._retrieved = np.zeros(solution.flagged.size, dtype=np.int64)
-        self._answered = np.zeros(solution.flagged.size, dtype=bool)
-        for part in self._parts:
-            known = part.number != UNKNOWN
-            self._retrieved[part.number[known]] = part.runs.candidates[known]
-            self._answered[part.number[known]] = True
-        if depth is not None:
-            self._retrieved = np.minimum(self._retrieved, depth)
-
-    def score(self, measure: Measure, parameter: str, value: float | Weights) -> float:
-        """The mean score of the fused run with a value of the parameter."""
-        fusion = replace(self._fusion, settings={parameter: value})
-        ideal = self._solution.ideal
-        rank = np.concatenate([np.zeros(0, dtype=np.int64), *(part.ranks(fusion) for part in self._parts)])
-        entry = np.concatenate([np.zeros(0, dtype=np.int64), *(part.entry for part in self._parts)])
-        order = np.lexsort((rank, ideal.query[entry]))
-        rank, entry = rank[order], entry[order]
-        known = None if ideal.subtopics is None else entry
-        found = JudgedItems(ideal.query[entry], rank, ideal.grade[entry], ideal.tie_rank[entry], None, known)
-        scores = measure(Matched(found.top(self._depth), ideal, self._retrieved, self._answered))
-        return aggregated(scores, measure.kind.aggregation)
+def _score(solution: Solution, parts: Sequence[_Part], measure: Measure, depth: int | None, fusion: Fusion) -> float:
+    """The mean score of the fused run."""
+    ideal = solution.ideal
+    retrieved, answered = np.zeros(solution.flagged.size, dtype=np.int64), np.zeros(solution.flagged.size, dtype=bool)
+    for part in parts:
+        known = part.number != UNKNOWN
+        retrieved[part.number[known]] = part.runs.candidates[known]
+        answered[part.number[known]] = True
+    if depth is not None:
+        retrieved = np.minimum(retrieved, depth)
+    rank = np.concatenate([np.zeros(0, dtype=np.int64), *(part.ranks(fusion) for part in parts)])
+    entry = np.concatenate([np.zeros(0, dtype=np.int64), *(part.entry for part in parts)])
+    order = np.lexsort((rank, ideal.query[entry]))
+    rank, entry = rank[order], entry[order]
+    held = None if ideal.subtopics is None else entry
+    found = JudgedItems(ideal.query[entry], rank, ideal.grade[entry], ideal.tie_rank[entry], None, held)
+    scores = measure(Matched(found.top(depth), ideal, retrieved, answered))
+    return aggregated(scores, measure.kind.aggregation)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import gzip
 import sys
+from functools import partial
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import scorer
 from scorer.lists.detection import format_named
-from scorer.runs.aligned import AlignedRuns, Run, for_each_part
-from scorer.runs.fuse import METHODS, NORMALISATIONS, FusedLists, Fusion, trec_lines
+from scorer.runs.aligned import Run, for_each_part
+from scorer.runs.fuse import METHODS, NORMALISATIONS, FusedCounts, Fusion, fused_rows, trec_lines
 from tests.commands import Terminal, process
 from tests.strategies import examples
 
@@ -161,16 +163,13 @@ numbers = st.floats(allow_nan=False, allow_infinity=False, min_value=-1e300, max
 @examples(15)
 def test_written_scores_are_read_as_the_same_numbers(drawn: list[float]) -> None:
     """Every digit that is needed is written."""
-    lists: list[FusedLists] = []
-    fusion = Fusion.named("max", "none", {}, 2)
+    parts: list[tuple[pa.RecordBatch, FusedCounts]] = []
     run = {"q": {f"d{number}": score for number, score in enumerate(drawn)}}
+    fused = partial(fused_rows, Fusion.named("max", "none", {}, 2), None)
 
-    def fused(part: AlignedRuns) -> FusedLists:
-        return FusedLists.of(part, fusion, None)
+    for_each_part([Run.of(run), Run.of({"q": {"d0": drawn[0]}})], fused, parts)
 
-    for_each_part([Run.of(run), Run.of({"q": {"d0": drawn[0]}})], fused, lists)
-
-    rows = [line.split() for piece in trec_lines(lists[0]) for line in bytes(piece).decode().splitlines()]
+    rows = [line.split() for piece in trec_lines(parts[0][0]) for line in bytes(piece).decode().splitlines()]
     assert {row[2]: float(row[4]) for row in rows} == run["q"]
     assert [int(row[3]) for row in rows] == list(np.arange(1, len(rows) + 1))
 
