@@ -16,7 +16,7 @@ from scorer.lists import Counts
 from scorer.live.entry import ColumnScores, Entry, State
 from scorer.live.errata import BeforeAfter, ChangedFile, Changes, Placing, PublishedErratum, Scale
 from scorer.live.now import PublishedLog
-from scorer.live.rules import ChangedRule, SaltedDigest, TrackInForce
+from scorer.live.rules import ChangedRule, SaltedDigest
 from scorer.live.timeline import Happening, Timeline
 from scorer.record.events import log_lines
 from scorer.rules.teams import Team
@@ -166,7 +166,7 @@ def rejected_row(name: str, columns: int) -> Row:
 
 def board(track: Track) -> Board:
     """The same board for each folder of a track, computed once."""
-    return replace(_board(track.model_copy(update={"root": Path()})), track=TrackInForce.of(track))
+    return replace(_board(track.model_copy(update={"root": Path()})), track=track)
 
 
 @cache
@@ -192,7 +192,7 @@ def _board(track: Track) -> Board:
         rejected_row(HOSTILE[1], width),
         rejected_row("quiet-harbour", width),
     ]
-    if not TrackInForce.of(track).shows_final:
+    if not track.shows_final:
         rows = [without_final(row) for row in rows]
     return with_changes(with_certainty(board_of(track, *rows)))
 
@@ -200,7 +200,7 @@ def _board(track: Track) -> Board:
 def board_of(track: Track, *rows: Row) -> Board:
     """A board with these rows, in order and ranked, without statistics."""
     columns = tuple(str(measure) for measure in track.all_measures)
-    salted, shown = SaltedDigest(digest(track.name)), TrackInForce.of(track)
+    salted, shown = SaltedDigest(digest(track.name)), track
     return Board(shown, columns, in_order(rows, shown), 500, 484, 97, salted, updated=UPDATED)
 
 

@@ -12,7 +12,7 @@ from scorer.live.entry import ColumnScores, Entry, counting_entry
 from scorer.live.errata import Placing, erratum_rules
 from scorer.live.ladder import ladder_rules
 from scorer.live.phases import split_rules
-from scorer.live.rules import SaltedDigest, TrackInForce, entry_rule, pick_rules
+from scorer.live.rules import SaltedDigest, entry_rule, pick_rules
 from scorer.options import SELF
 from scorer.rules.metadata import MetadataField, has_ended, metadata_rules, public_fields
 from scorer.rules.overall import overall_rules
@@ -285,7 +285,7 @@ class Curve:
 class Board:
     """The leaderboard of a track."""
 
-    track: TrackInForce
+    track: Track
     columns: tuple[str, ...]
     """Canonical names of the measures, the primary measure first."""
     rows: tuple[Row, ...]

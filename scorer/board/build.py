@@ -31,7 +31,7 @@ from scorer.live.entries import defined_queries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, rounded, without_solution
 from scorer.live.now import Now
 from scorer.live.phases import published_split
-from scorer.live.rules import TrackInForce, salted_digest
+from scorer.live.rules import salted_digest
 from scorer.measures import Measure, parse_one
 from scorer.measures.matched import Floats
 from scorer.options import LEVEL, EqualRanks
@@ -41,6 +41,7 @@ from scorer.rules.teams import MergedTeam, Merges, Team, teams
 from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.outcomes import QueryMask, aggregated
 from scorer.scoring.statistics.rankings import rank_ranges
+from scorer.settings.tracks import Track
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot
 from scorer.wording import counted, exact_time, joined, long_time, shortened
@@ -185,7 +186,7 @@ def _merged(entries: Iterable[Entry], joined: Merges, known: Mapping[str, Team])
 def _rows(
     team: Team,
     entries: Sequence[Entry],
-    track: TrackInForce,
+    track: Track,
     *,
     baseline: bool,
     by_preliminary: bool,
@@ -240,7 +241,7 @@ def ranks(scores: Sequence[float | None], indexes: Sequence[int], equal_ranks: E
     return tuple(None if key is None else 1 + bisect_left(ordered, key) for key in keys)
 
 
-def in_order(rows: Iterable[Row], track: TrackInForce) -> tuple[Row, ...]:
+def in_order(rows: Iterable[Row], track: Track) -> tuple[Row, ...]:
     """The rows in the order of the board, with both of their ranks.
 
     Rows are ordered by score, then by the place of their entries in the record. Rows with a blank score follow, then
@@ -256,13 +257,13 @@ def in_order(rows: Iterable[Row], track: TrackInForce) -> tuple[Row, ...]:
     )
 
 
-def _ranks_of(rows: Sequence[Row], track: TrackInForce, *, final: bool) -> tuple[int | None, ...]:
+def _ranks_of(rows: Sequence[Row], track: Track, *, final: bool) -> tuple[int | None, ...]:
     scores = [None if row.baseline or row.team.is_excluded else _primary_score(row, final=final) for row in rows]
     indexes = [(row.entry or row.entries[0]).index for row in rows]
     return ranks(scores, indexes, track.equal_ranks)
 
 
-def _position(row: Row, track: TrackInForce) -> tuple[bool, int, float, int, str]:
+def _position(row: Row, track: Track) -> tuple[bool, int, float, int, str]:
     """A sort key for the rows of a board."""
     excluded = row.team.is_excluded
     if row.entry is None:

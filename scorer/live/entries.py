@@ -31,7 +31,6 @@ from scorer.live.ladder import Candidate, Look, looks
 from scorer.live.names import Pseudonyms
 from scorer.live.now import Now
 from scorer.live.phases import is_backdated
-from scorer.live.rules import TrackInForce
 from scorer.measures import Measure
 from scorer.options import SPLITS, Split
 from scorer.record.events import EVERY_TRACK, ArrivalBody, Event, FileBody
@@ -63,7 +62,7 @@ class Entries:
     or late, but not those that wait for the outcome of an earlier entry."""
     stored: tuple[SubmissionState, ...]
     """The submissions, in the order of the record."""
-    track: TrackInForce
+    track: Track
     """The track, with the decimals of its scores."""
 
     @property
@@ -82,7 +81,7 @@ def entries(now: Now) -> Entries:
     return now.view.kept(
         ("entries", now.declared.name),
         (now.view.revision, now.rules, now.basis, now.phases),
-        lambda: _entries(now, TrackInForce.of(now.rules), ()),
+        lambda: _entries(now, now.rules, ()),
     )
 
 
@@ -119,7 +118,7 @@ def _with_public_metadata(entries: tuple[Entry, ...], now: Now, scored: Entries)
     )
 
 
-def _visible(entry: Entry, now: Now, track: TrackInForce) -> Entry:
+def _visible(entry: Entry, now: Now, track: Track) -> Entry:
     """The entry with the scores that may be seen now. Boards, pages and the service show what this function leaves.
 
     An entry has no scores while a phase or the table [visibility] hides them from the viewer, or if it was recorded
@@ -135,7 +134,7 @@ def _visible(entry: Entry, now: Now, track: TrackInForce) -> Entry:
     return entry if track.shows_final else replace(entry, final=blank)
 
 
-def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: Cache | None = None) -> Entries:
+def _entries(now: Now, track: Track, measures: Sequence[Measure], cache: Cache | None = None) -> Entries:
     # A submission has as many means over each split: one that is not shown is not read.
     splits: Sequence[Split] = SPLITS if track.shows_final and track.final == "rest" else ("all", "preliminary")
     stored = with_outcomes(now.view, now.submissions.values(), now.basis, measures, splits)
@@ -177,16 +176,16 @@ def _entries(now: Now, track: TrackInForce, measures: Sequence[Measure], cache: 
     return Entries(now.phases, submissions, UsedQuota(track.quota, now.phases, certain), to_score, stored, track)
 
 
-def _with_decimals(now: Now, track: TrackInForce, stored: Iterable[SubmissionState]) -> TrackInForce:
+def _with_decimals(now: Now, track: Track, stored: Iterable[SubmissionState]) -> Track:
     """The track with the automatic decimals that the results of all teams leave."""
     flagged = 0 if now.basis is None else int(now.view.flags(now.basis).sum())
     results = (state.result for state in stored if state.result is not None and state.is_scored)
     queries = defined_queries(results, "preliminary", str(track.primary_measure), flagged)
-    return TrackInForce.of(track, auto_decimals=auto_decimals(queries))
+    return track.with_fields(auto_decimals=auto_decimals(queries))
 
 
 def _released(
-    now: Now, track: TrackInForce, placed: Iterable[tuple[SubmissionState, _Place]], cache: Cache | None
+    now: Now, track: Track, placed: Iterable[tuple[SubmissionState, _Place]], cache: Cache | None
 ) -> Mapping[int, Look]:
     """What the Ladder answers to each scored entry, by its index; nothing without a basis."""
     if now.basis is None:
@@ -301,7 +300,7 @@ def _outcome(state: SubmissionState) -> EntryOutcome:
 def _entry(
     state: SubmissionState,
     place: _Place,
-    track: TrackInForce,
+    track: Track,
     measures: Sequence[Measure],
     look: Look | None,
     was_scored: bool,
@@ -344,7 +343,7 @@ def _entry(
     )
 
 
-def _released_scores(look: Look | None, columns: Sequence[str], track: TrackInForce) -> ColumnScores:
+def _released_scores(look: Look | None, columns: Sequence[str], track: Track) -> ColumnScores:
     """The score that the Ladder released, in the first column."""
     score = rounded(look.score, track.preliminary_decimals) if look else None
     return tuple(score if number == 0 else None for number in range(len(columns)))

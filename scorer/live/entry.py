@@ -14,7 +14,6 @@ from scorer.errors import MOST_SHOWN, Problem, SolutionError
 from scorer.limits import ATTEMPTS
 from scorer.lists import Counts
 from scorer.live.phases import is_misdated, precedes_phases
-from scorer.live.rules import TrackInForce
 from scorer.record.events import AmendmentBody, ArrivalBody, Event, FileBody, Key
 from scorer.record.log import EventKind, iso, unescaped
 from scorer.rules.metadata import NO_METADATA, Correction, Metadata, MetadataBody, Value
@@ -186,12 +185,12 @@ def column_scores(means: Mapping[str, Mean], columns: tuple[str, ...], decimals:
     return tuple(rounded(means[name].value, decimals) if name in means else None for name in columns)
 
 
-def counting_entry(entries: Sequence[Entry], track: TrackInForce, by_preliminary: bool) -> Entry | None:
+def counting_entry(entries: Sequence[Entry], track: Track, by_preliminary: bool) -> Entry | None:
     """The one of a team's entries that its place comes from; of equally good ones the earliest. None if none counts."""
     return next(iter(counting_entries(entries, track, by_preliminary)), None)
 
 
-def counting_entries(entries: Sequence[Entry], track: TrackInForce, by_preliminary: bool) -> Sequence[Entry]:
+def counting_entries(entries: Sequence[Entry], track: Track, by_preliminary: bool) -> Sequence[Entry]:
     """The one of a team's entries that its row is of, or those that have rows; of equally good ones the earliest first.
 
     None if none may count, and while the phase shows no scores.

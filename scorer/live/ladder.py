@@ -19,12 +19,11 @@ import numpy as np
 
 from scorer.files import code_digest
 from scorer.live.entry import Answer, SubmissionState
-from scorer.live.rules import TrackInForce
 from scorer.measures.matched import Bools, Floats
 from scorer.rules.split import share_text
 from scorer.rules.tables import sentences
 from scorer.scoring.outcomes import QueryMask
-from scorer.settings.tracks import check_ladder
+from scorer.settings.tracks import Track, check_ladder
 from scorer.store.events import Basis
 from scorer.store.snapshot import Cache, Snapshot, cache_key
 
@@ -77,7 +76,7 @@ class Look:
 
 
 def looks(
-    view: Snapshot, track: TrackInForce, basis: Basis, teams: Iterable[Sequence[Candidate]], cache: Cache | None
+    view: Snapshot, track: Track, basis: Basis, teams: Iterable[Sequence[Candidate]], cache: Cache | None
 ) -> Mapping[int, Look]:
     """What the Ladder answers to the scored entries of each team, by the index of the entry.
 
@@ -108,7 +107,7 @@ def _in_order(candidates: Sequence[Candidate]) -> tuple[list[SubmissionState], l
 
 
 def _released(
-    view: Snapshot, track: TrackInForce, basis: Basis, sequences: Sequence[Sequence[str]], cache: Cache | None
+    view: Snapshot, track: Track, basis: Basis, sequences: Sequence[Sequence[str]], cache: Cache | None
 ) -> list[list[float | None]]:
     """The released scores of each sequence of submissions, by their digests; None without an improvement."""
     kept = Cache({}) if cache is None else cache
@@ -126,9 +125,7 @@ def _released(
     ]
 
 
-def _scores(
-    view: Snapshot, track: TrackInForce, basis: Basis, flagged: Bools, digests: set[str]
-) -> Mapping[str, Floats]:
+def _scores(view: Snapshot, track: Track, basis: Basis, flagged: Bools, digests: set[str]) -> Mapping[str, Floats]:
     """The primary scores of submissions on the preliminary queries, without those for which it is undefined."""
     if not digests:
         return {}
@@ -139,14 +136,14 @@ def _scores(
     return defined
 
 
-def _folded(track: TrackInForce, sequence: Sequence[str], scores: Mapping[str, Floats]) -> str:
+def _folded(track: Track, sequence: Sequence[str], scores: Mapping[str, Floats]) -> str:
     """The released scores of a sequence as JSON."""
     check_ladder(track, len(scores[sequence[0]]))
     ladder = Ladder(float(track.ladder_step))
     return json.dumps([ladder.look(scores[digest]) for digest in sequence])
 
 
-def ladder_rules(track: TrackInForce) -> tuple[str, ...]:
+def ladder_rules(track: Track) -> tuple[str, ...]:
     """How the Ladder decides which scores on the preliminary queries are shown; none without it."""
     if not track.has_ladder:
         return ()

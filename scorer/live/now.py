@@ -11,7 +11,7 @@ from typing import Any
 from scorer.live.entry import SubmissionState, recorded
 from scorer.live.errata import Errata, folded_errata
 from scorer.live.phases import has_preliminary_queries, phase_lines
-from scorer.live.rules import TrackInForce, is_committed, list_digest, with_rules
+from scorer.live.rules import is_committed, list_digest, with_rules
 from scorer.record.events import ArrivalBody, Event, Key, bodies, log_lines, opening_text
 from scorer.record.log import ABOUT_RECORD, LOST, UNPUBLISHED, LogLine
 from scorer.rules.phases import Phases, folded_phases
@@ -60,7 +60,7 @@ class Now:
             is_earlier = first is not None and first.generations.get("measures") in range(RENAMED_GENERATION)
             declared = track
             if is_earlier or names != track.file_names:
-                declared = TrackInForce.of(track, has_earlier_names=is_earlier, file_names=names)
+                declared = track.with_fields(has_earlier_names=is_earlier, file_names=names)
             view.derived[key] = track, cls(view, declared)
         now: Now = view.derived[key][1]
         return now
@@ -162,7 +162,7 @@ class Now:
         return with_rules(self.declared, self.recorded)
 
     @cached_property
-    def track(self) -> TrackInForce:
+    def track(self) -> Track:
         """The track with the rules in force, at its stage.
 
         With phases, the stage follows from the time: final scores are shown once the last phase has closed, and all the
@@ -174,7 +174,7 @@ class Now:
         first = phases.all[0].name if self.viewer == "team" and phases.all else None
         hidden = frozenset(name for name in keys if not self.shows(name, first))
         if not phases.all:
-            return TrackInForce.of(self.rules, viewer=self.viewer, hidden=hidden)
+            return self.rules.with_fields(viewer=self.viewer, hidden=hidden)
         last = self.chosen[1] if self.chosen is not None else self._recorded_basis
         is_final = self.shows_end or phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
         deciding = None if self.shows_end else phases.deciding(moment)
@@ -183,7 +183,7 @@ class Now:
             changed["measures"] = ()
         if self.hides_nothing and deciding is not None and deciding.hides_scores:
             deciding = phases.deciding_between(moment)
-        return TrackInForce.of(self.rules, **changed, deciding_phase=deciding, viewer=self.viewer, hidden=hidden)
+        return self.rules.with_fields(**changed, deciding_phase=deciding, viewer=self.viewer, hidden=hidden)
 
     @cached_property
     def basis(self) -> Basis | None:

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from pydantic import ValidationError
 
 from scorer.errors import ChallengeError, os_errors_as
 from scorer.files import Location, digest
-from scorer.options import SELF, PhaseShows, Split, Stage
+from scorer.options import SELF
 from scorer.record.events import Event, bodies
 from scorer.record.log import opened_content
-from scorer.rules.metadata import MetadataField
-from scorer.rules.phases import Phase
 from scorer.rules.quota import zone_text
 from scorer.rules.tables import sentences
-from scorer.rules.visibility import Viewer, shown_from
 from scorer.settings.tracks import Track, split_of
 from scorer.store.events import CommitmentBody, RecordedBasis
 from scorer.store.snapshot import Snapshot
@@ -32,110 +28,6 @@ RULES = (
 """The keys of a track that decide scores, ranks, or which entries count. Once they are committed or a phase has
 started, a changed file does not change them: before the start another commitment does, afterwards an erratum. The bytes
 of the solution, of the list of candidate items and of that of excluded ones are rules, too."""
-
-
-class TrackInForce(Track):
-    """A track by the rules in force, with what its board shows of the scores at a moment."""
-
-    never_recorded: ClassVar = Track.never_recorded | {"deciding_phase", "auto_decimals", "viewer", "hidden"}
-    not_keys: ClassVar[frozenset[str]] = Track.not_keys | never_recorded
-
-    deciding_phase: Phase | None = None
-    """The phase that decides what the board shows of its scores; None: the board shows the scores of the stage."""
-    auto_decimals: int = 0
-    """The decimals of preliminary scores with ``decimals = "auto"``, which depend on the results."""
-    viewer: Viewer = "everyone"
-    hidden: frozenset[str] = frozenset()
-    """What the table [visibility] hides from the viewer now, by its keys."""
-
-    @classmethod
-    def of(cls, rules: Track, **changed: Any) -> TrackInForce:
-        """The track with these rules, and with other values of some fields, which are not validated again."""
-        values = {name: getattr(rules, name) for name in type(rules).model_fields}
-        return cls.model_construct(**{**values, **changed})
-
-    @property
-    def shows(self) -> PhaseShows:
-        """What the viewer sees of the scores now: the own team those of its entries, everyone those of the board."""
-        phase = self.deciding_phase
-        if self.hidden & {"score", "board"}:
-            return "nothing"
-        return "score" if phase is None or (phase.shows == "own" and self.viewer == "team") else phase.shows
-
-    @property
-    def why_hidden(self) -> str:
-        """What the table [visibility] hides of the board now, and until when, in a sentence; empty if nothing."""
-        name = next((name for name in ("board", "score") if name in self.hidden), None)
-        if name is None or self.visibility is None:
-            return ""
-        what = "The board is" if name == "board" else "Scores and ranks are"
-        return f"{what} not shown{shown_from(self.visibility.moment(name, self.viewer))}."
-
-    @property
-    def hides_scores(self) -> bool:
-        """Whether the viewer sees no scores now, by the phase or by the table [visibility]."""
-        return self.shows in ("own", "nothing")
-
-    @property
-    def has_ladder(self) -> bool:
-        """Whether the Ladder decides now which preliminary scores the board shows."""
-        return self.shows == "ladder"
-
-    @property
-    def ladder_step(self) -> Decimal:
-        """The step of the Ladder; 0 without the Ladder."""
-        step = None if self.deciding_phase is None else self.deciding_phase.ladder_step
-        return Decimal(0) if step is None else step
-
-    @property
-    def shows_final(self) -> bool:
-        """Whether the board shows final scores and ranks by them."""
-        return self.stage != "preliminary" and self.shows == "score"
-
-    @property
-    def preliminary_decimals(self) -> int:
-        return self.auto_decimals if self.decimals is None else self.decimals
-
-    @property
-    def shown_decimals(self) -> int:
-        """The decimals of the scores that the board shows and ranks by."""
-        return self.final_decimals if self.shows_final else self.preliminary_decimals
-
-    @property
-    def most_rows(self) -> int | None:
-        """How many entries of a team may count; None: all."""
-        return 1 if self.rows == "team" else self.rows_per_team
-
-    @property
-    def shown_stage(self) -> Stage:
-        """Which scores the board shows and ranks by."""
-        return "final" if self.shows_final else "preliminary"
-
-    @property
-    def shown_split(self) -> Split:
-        """Which queries the scores that the board ranks by are means over."""
-        return self.final if self.shows_final else "preliminary"
-
-    @property
-    def shown_metadata(self) -> tuple[MetadataField, ...]:
-        """The fields of metadata that the table [visibility] does not hide."""
-        return () if "metadata" in self.hidden else self.metadata
-
-    @property
-    def shows_slices(self) -> bool:
-        """Whether the site has the boards of slices."""
-        return self.shows_final or (self.slices_public == "now" and self.shows == "score")
-
-    @property
-    def shows_ids(self) -> bool:
-        """Whether pages name single queries."""
-        return self.per_query == "public" and "per_query" not in self.hidden
-
-    @property
-    def shows_queries(self) -> bool:
-        """Whether pages show how the scores of single queries are distributed."""
-        are_public = self.per_query == "public" and self.shows == "score"
-        return "per_query" not in self.hidden and (self.shows_final or are_public)
 
 
 def recorded_settings(track: Track, excluded: str | None = None) -> dict[str, Any]:

@@ -30,7 +30,7 @@ from scorer.live.entries import entries
 from scorer.live.entry import rounded
 from scorer.live.names import as_public
 from scorer.live.now import Now, published_log
-from scorer.live.rules import TrackInForce, recorded_settings
+from scorer.live.rules import recorded_settings
 from scorer.live.timeline import timeline
 from scorer.measures import Measure
 from scorer.options import Split
@@ -103,7 +103,7 @@ def at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
     """
     present = Now.of(view, track)
     closing = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
-    closing = closing.by(TrackInForce.of(closing.rules, measures=()), closing.basis).without_hiding()
+    closing = closing.by(closing.rules.with_fields(measures=()), closing.basis).without_hiding()
     return closing.seen_by("organiser") if present.shows("board") and present.shows("score", phase.name) else closing
 
 

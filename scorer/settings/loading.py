@@ -8,7 +8,7 @@ import json
 import re
 import tomllib
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any, TypeVar, get_args
@@ -18,10 +18,10 @@ from pydantic_core import ErrorDetails
 
 from scorer.errors import ChallengeError, MeasureError, os_errors_as
 from scorer.limits import Limits
-from scorer.rules.overall import Overall
+from scorer.rules.overall import MEASURE_OF_ALL, OVERALL_FOLDER, Overall
 from scorer.rules.tables import SettingsTable, located_in
 from scorer.rules.teams import DECISIONS, TeamSettings, comparable_name, final_team
-from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file, overall_errors
+from scorer.settings.tracks import FILE, LISTS, NO_BRANDING, Branding, Challenge, Track, names_file
 from scorer.wording import QUOTED, quoted, shortened, suggestion
 
 Model = TypeVar("Model", bound=SettingsTable)
@@ -79,7 +79,7 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
     if isinstance(tables, dict) and tables:
         document["tracks"] = tuple(tracks)
     if overall and not track_errors:
-        track_errors += overall_errors(overall, tracks)
+        track_errors += _overall_errors(overall, tracks)
     limits, limit_errors = _read_table(LimitSettings, document.get("limits", {}), ("limits",))
     document["limits"] = Limits() if limits is None else Limits(**limits.model_dump())
     site = document.get("site")
@@ -95,6 +95,29 @@ def read_challenge(path: str | Path, *, solutions: bool = True) -> Challenge:
         raise ChallengeError("\n".join(f"{file}: {error}" for error in errors))
     stated = {name: getattr(challenge, name) for name in ("metadata", "visibility", "publish_submissions", "limits")}
     return challenge.model_copy(update={"tracks": tuple(each.model_copy(update=stated) for each in challenge.tracks)})
+
+
+def _overall_errors(overall: Overall, tracks: Sequence[Track]) -> Iterator[str]:
+    """What contradicts the tracks of the challenge, a line for each error."""
+    named = {track.name: track for track in tracks}
+    if OVERALL_FOLDER in named:
+        yield f"tracks.{OVERALL_FOLDER}: is the folder of the overall ranking; give the track another name"
+    if len(overall.tracks) < 2 or len(set(overall.tracks)) < len(overall.tracks):
+        yield f"overall.tracks: found {', '.join(overall.tracks) or 'none'}; allowed: two or more tracks, each once"
+    if len(overall.shares) != len(overall.tracks):
+        yield f"overall.weights: found {len(overall.shares)} for {len(overall.tracks)} tracks; allowed: one for each"
+    for name in overall.tracks:
+        if name not in named:
+            yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(named)}"
+            continue
+        if named[name].rows == "entry":
+            yield f'overall.tracks: found {name}, where rows = "entry"; an overall ranking needs one row a team'
+        for key, measure in (("measure", overall.measure), ("tie_break", overall.tie_break or overall.measure)):
+            if named[name].measure_column(measure) is None:
+                yield (
+                    f"overall.{key}: found {quoted(measure or named[name].primary)}, which is no measure of {name} "
+                    f"that is averaged over queries; allowed: {MEASURE_OF_ALL}"
+                )
 
 
 def settings_file(path: Path) -> Path:

@@ -6,9 +6,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from functools import cached_property
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainSerializer
 
@@ -18,7 +19,7 @@ from scorer.files import Location, is_url
 from scorer.limits import Limits
 from scorer.measures import Measure, earlier, parse
 from scorer.rules.metadata import MetadataField
-from scorer.rules.overall import MEASURE_OF_ALL, OVERALL_FOLDER, Overall
+from scorer.rules.overall import Overall
 from scorer.rules.phases import Phase, check_order
 from scorer.rules.quota import NO_QUOTA, Quota
 from scorer.rules.split import KeySplit, QuerySplit, read_split_key
@@ -43,7 +44,7 @@ from scorer.rules.tables import (
     split_url,
     valid,
 )
-from scorer.rules.visibility import MOMENTS, Visibility
+from scorer.rules.visibility import MOMENTS, Viewer, Visibility, shown_from
 from scorer.wording import counted, quoted, suggestion
 
 PAGES = "pages"
@@ -266,13 +267,18 @@ _PICKS = 2
 
 
 class Track(SettingsTable):
-    """One track of a challenge: its files, its measures, and the rules of its board.
+    """One track of a challenge: its files, its measures, and the rules of its board, as declared or in force.
+
+    In force at a moment, it also has what the viewer sees of its scores then.
 
     `solution` and the other paths are as they were written; `solution_path` and the like are absolute.
     """
 
     not_keys: ClassVar[frozenset[str]] = frozenset(
-        {"root", "name", "overall", "metadata", "visibility", "publish_submissions", "limits", "has_earlier_names"}
+        (
+            *("root", "name", "overall", "metadata", "visibility", "publish_submissions", "limits"),
+            *("has_earlier_names", "deciding_phase", "auto_decimals", "viewer", "hidden"),
+        )
     )
     always_recorded: ClassVar = frozenset(
         (
@@ -285,6 +291,7 @@ class Track(SettingsTable):
         (
             *("root", "name", "metadata", "limits", "has_earlier_names", "phases", "statistics", "ignore"),
             *("file_names", "slices", "slices_public", "judged_bounds"),
+            *("deciding_phase", "auto_decimals", "viewer", "hidden"),
         )
     )
     only_with: ClassVar = {"picks": ("entry", "picks"), "rows_per_team": ("rows", "entry")}
@@ -372,6 +379,18 @@ class Track(SettingsTable):
     """The limits on submissions; the challenge declares them for all tracks."""
     has_earlier_names: bool = False
     """Whether names of measures mean what they meant in version 1.0, by which the track was recorded first."""
+    deciding_phase: Phase | None = None
+    """The phase that decides what the board shows of its scores; None: the board shows the scores of the stage."""
+    auto_decimals: int = 0
+    """The decimals of preliminary scores with ``decimals = "auto"``, which depend on the results."""
+    viewer: Viewer = "everyone"
+    hidden: frozenset[str] = frozenset()
+    """What the table [visibility] hides from the viewer now, by its keys."""
+
+    def with_fields(self, **changed: Any) -> Self:
+        """The track with other values of some fields, which are not validated again."""
+        values = {name: getattr(self, name) for name in type(self).model_fields}
+        return self.model_construct(**{**values, **changed})
 
     def measures_named(self, name: str) -> tuple[Measure, ...]:
         """The measures that a name means in this track, with its cut-offs. Raises MeasureError."""
@@ -393,6 +412,89 @@ class Track(SettingsTable):
         wanted = self.measures_named(name) if name else self.all_measures[:1]
         columns = enumerate(self.all_measures)
         return next((at for at, each in columns if (each,) == wanted and each.kind.aggregation == "mean"), None)
+
+    @property
+    def shows(self) -> options.PhaseShows:
+        """What the viewer sees of the scores now: the own team those of its entries, everyone those of the board."""
+        phase = self.deciding_phase
+        if self.hidden & {"score", "board"}:
+            return "nothing"
+        return "score" if phase is None or (phase.shows == "own" and self.viewer == "team") else phase.shows
+
+    @property
+    def why_hidden(self) -> str:
+        """What the table [visibility] hides of the board now, and until when, in a sentence; empty if nothing."""
+        name = next((name for name in ("board", "score") if name in self.hidden), None)
+        if name is None or self.visibility is None:
+            return ""
+        what = "The board is" if name == "board" else "Scores and ranks are"
+        return f"{what} not shown{shown_from(self.visibility.moment(name, self.viewer))}."
+
+    @property
+    def hides_scores(self) -> bool:
+        """Whether the viewer sees no scores now, by the phase or by the table [visibility]."""
+        return self.shows in ("own", "nothing")
+
+    @property
+    def has_ladder(self) -> bool:
+        """Whether the Ladder decides now which preliminary scores the board shows."""
+        return self.shows == "ladder"
+
+    @property
+    def ladder_step(self) -> Decimal:
+        """The step of the Ladder; 0 without the Ladder."""
+        step = None if self.deciding_phase is None else self.deciding_phase.ladder_step
+        return Decimal(0) if step is None else step
+
+    @property
+    def shows_final(self) -> bool:
+        """Whether the board shows final scores and ranks by them."""
+        return self.stage != "preliminary" and self.shows == "score"
+
+    @property
+    def preliminary_decimals(self) -> int:
+        return self.auto_decimals if self.decimals is None else self.decimals
+
+    @property
+    def shown_decimals(self) -> int:
+        """The decimals of the scores that the board shows and ranks by."""
+        return self.final_decimals if self.shows_final else self.preliminary_decimals
+
+    @property
+    def most_rows(self) -> int | None:
+        """How many entries of a team may count; None: all."""
+        return 1 if self.rows == "team" else self.rows_per_team
+
+    @property
+    def shown_stage(self) -> options.Stage:
+        """Which scores the board shows and ranks by."""
+        return "final" if self.shows_final else "preliminary"
+
+    @property
+    def shown_split(self) -> options.Split:
+        """Which queries the scores that the board ranks by are means over."""
+        return self.final if self.shows_final else "preliminary"
+
+    @property
+    def shown_metadata(self) -> tuple[MetadataField, ...]:
+        """The fields of metadata that the table [visibility] does not hide."""
+        return () if "metadata" in self.hidden else self.metadata
+
+    @property
+    def shows_slices(self) -> bool:
+        """Whether the site has the boards of slices."""
+        return self.shows_final or (self.slices_public == "now" and self.shows == "score")
+
+    @property
+    def shows_ids(self) -> bool:
+        """Whether pages name single queries."""
+        return self.per_query == "public" and "per_query" not in self.hidden
+
+    @property
+    def shows_queries(self) -> bool:
+        """Whether pages show how the scores of single queries are distributed."""
+        are_public = self.per_query == "public" and self.shows == "score"
+        return "per_query" not in self.hidden and (self.shows_final or are_public)
 
     @property
     def naming(self) -> dict[str, str]:
@@ -427,29 +529,6 @@ class Track(SettingsTable):
     @property
     def submissions_path(self) -> Location:
         return located_in(self.root, self.submissions or f"submissions/{self.name}")
-
-
-def overall_errors(overall: Overall, tracks: Sequence[Track]) -> Iterator[str]:
-    """What contradicts the tracks of the challenge, a line for each error."""
-    named = {track.name: track for track in tracks}
-    if OVERALL_FOLDER in named:
-        yield f"tracks.{OVERALL_FOLDER}: is the folder of the overall ranking; give the track another name"
-    if len(overall.tracks) < 2 or len(set(overall.tracks)) < len(overall.tracks):
-        yield f"overall.tracks: found {', '.join(overall.tracks) or 'none'}; allowed: two or more tracks, each once"
-    if len(overall.shares) != len(overall.tracks):
-        yield f"overall.weights: found {len(overall.shares)} for {len(overall.tracks)} tracks; allowed: one for each"
-    for name in overall.tracks:
-        if name not in named:
-            yield f"overall.tracks: found {quoted(name)}; allowed: {', '.join(named)}"
-            continue
-        if named[name].rows == "entry":
-            yield f'overall.tracks: found {name}, where rows = "entry"; an overall ranking needs one row a team'
-        for key, measure in (("measure", overall.measure), ("tie_break", overall.tie_break or overall.measure)):
-            if named[name].measure_column(measure) is None:
-                yield (
-                    f"overall.{key}: found {quoted(measure or named[name].primary)}, which is no measure of {name} "
-                    f"that is averaged over queries; allowed: {MEASURE_OF_ALL}"
-                )
 
 
 def visibility_errors(visibility: Visibility, tracks: Sequence[Track]) -> Iterator[str]:

@@ -14,7 +14,6 @@ import pytest
 from scorer.board.board import Board
 from scorer.board.site.folder import write
 from scorer.board.site.views import LEADING_TEAMS, board_view, measure_columns
-from scorer.live.rules import TrackInForce
 from scorer.wording import long_time
 from tests.accessibility import has_axe, violations
 from tests.board_certainty import with_certainty
@@ -160,7 +159,7 @@ def test_the_page_says_when_the_last_entry_was_received(site: dict[str, str]) ->
 def test_an_empty_board_says_so(site: dict[str, str]) -> None:
     """Without a table, controls, or a number of queries. Only a board with baselines has a box for them."""
     track = challenge().tracks[0]
-    empty = Board(TrackInForce.of(track), tuple(map(str, track.all_measures)), (), 0, 0, 0, None)
+    empty = Board(track, tuple(map(str, track.all_measures)), (), 0, 0, 0, None)
     page = page_of(empty)
     assert "No submissions yet." in read(page).words()
     assert "0 queries" not in read(page).words()

@@ -21,7 +21,7 @@ import pytest
 from scorer.board.board import Board, rules
 from scorer.errors import ChallengeError
 from scorer.live.errata import erratum_rules
-from scorer.live.rules import TrackInForce, pick_rules
+from scorer.live.rules import pick_rules
 from scorer.organising.picks import pick
 from scorer.organising.teams import record_teams
 from scorer.rules.phases import Phase, Phases, phase_rules
@@ -150,7 +150,7 @@ def sentences(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
             found |= set(rules(live.board(now)))
             live.run(now)
         found |= set(rules(live.board(START + HOUR)))
-    blank = replace(board, preliminary_queries=0, track=TrackInForce.of(board.track, stage="preliminary"))
+    blank = replace(board, preliminary_queries=0, track=board.track.with_fields(stage="preliminary"))
     return found | set(rules(blank))
 
 

@@ -16,7 +16,6 @@ from scorer.board.build import in_order
 from scorer.board.site.folder import write
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
-from scorer.live.rules import TrackInForce
 from scorer.organising.scan import import_submissions
 from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
 from scorer.record.events import Event
@@ -702,7 +701,7 @@ def test_an_excluded_row_is_last_even_without_a_score() -> None:
     out = replace(rows[0], team=replace(rows[0].team, status="withdrawn"))
     unscored = replace(rows[2], entry=None)
 
-    order = in_order([out, unscored, rows[1]], TrackInForce.of(declared.tracks[0]))
+    order = in_order([out, unscored, rows[1]], declared.tracks[0])
 
     assert [(row.team.name, row.rank, row.preliminary_rank) for row in order] == [
         ("b", 1, 1),

@@ -11,7 +11,6 @@ import pytest
 from pydantic import ValidationError
 
 from scorer.errors import ChallengeError
-from scorer.live.rules import TrackInForce
 from scorer.rules.quota import NO_QUOTA
 from scorer.settings.loading import read_challenge
 from scorer.settings.starter import FILES, write_challenge
@@ -157,7 +156,7 @@ def test_every_value_is_read(challenge_file: Write) -> None:
     assert {name: read[name] for name in values} == values
     others = {"name", "root", "title", "solution", "list_length", "cutoffs", "primary", "split", "phases", "quota"}
     others |= {"picks", "late_board", "trusted_times", "overall", "metadata", "visibility", "judged_bounds", "limits"}
-    others |= {"publish_submissions", "has_earlier_names"}
+    others |= {"publish_submissions", "has_earlier_names", "deciding_phase", "auto_decimals", "viewer", "hidden"}
     assert type(track).model_fields.keys() - values.keys() == others
 
 
@@ -586,7 +585,7 @@ def test_a_preliminary_stage_needs_flagged_queries() -> None:
 @pytest.mark.parametrize(("stage", "shown"), [(None, True), ("final", True), ("preliminary", False)])
 def test_final_scores_are_shown_unless_the_stage_is_preliminary(stage: str | None, shown: bool) -> None:
     """A track without flagged queries needs no `stage`."""
-    assert TrackInForce.of(track_with(stage)).shows_final is shown
+    assert track_with(stage).shows_final is shown
 
 
 def test_a_new_challenge_can_be_read(tmp_path: Path) -> None:
