@@ -490,7 +490,7 @@ _DOCUMENTS = {
         ("scipy",),
     ),
     "bundle": _Document(
-        "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_whole"
+        "the file that `scorer export` wrote: its bytes, record and rows", "organising.bundles:verified_bundle"
     ),
 }
 """What can be verified, by name."""

@@ -63,10 +63,9 @@ from scorer.verification.bundle import (
     is_safe,
     opened_bundle,
     printed,
-    verified_bundle,
     verified_content,
 )
-from scorer.verification.log import Verified
+from scorer.verification.log import Verified, read_log
 from scorer.wording import quoted
 
 Content = Callable[[], Iterable[bytes]]
@@ -424,21 +423,28 @@ def opened_database(database: str | Path) -> closing[Database]:
     return closing(Database(database, create=True, wait=_WAIT))
 
 
-def verified_whole(path: Path, log: Path | None = None) -> Iterator[Verified]:
-    """Verify a bundle as `verified_bundle`, and that a database accepts its rows. Raises ScorerError."""
-    statements = list(verified_bundle(path, log))
-    yield from statements
-    if any(statement.contradiction for statement in statements):
-        return
+def verified_bundle(path: Path, log: Path | None = None) -> Iterator[Verified]:
+    """Verify a bundle, that a database accepts its rows, and if log.jsonl of the site is given, its record with it.
+
+    Yields each statement. Nothing is said about the content of a file whose bytes were changed. Raises ScorerError if a
+    file cannot be read, or is not a bundle.
+    """
+    public = None if log is None else read_log(log)
     with opened_bundle(path) as bundle, temporary_folder(Path(tempfile.gettempdir())) as folder:
-        reason = ""
-        if bundle.read_directory().tables in VERSIONS:
+        is_whole = True
+        for verified in verified_content(bundle, public):
+            yield verified
+            is_whole &= not verified.contradiction
+        if not is_whole:
+            return
+        if bundle.manifest.tables in VERSIONS:
+            reason = ""
             try:
                 _load(bundle, folder / "scores.db")
             except InvalidRowsError as error:
                 reason = str(error)
             yield Verified("each row can be imported, and each result has the counts of its lists", reason)
-    yield Verified("no file was scored again; `scorer evaluate` scores the files of a bundle", is_note=True)
+    yield Verified("no file was scored again; `scorer evaluate` scores the files of a bundle", kind="note")
 
 
 def store_members(bundle: Bundle, folder: str, archive: Archive, needed: Collection[str] | None) -> None:

@@ -171,9 +171,9 @@ def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[
         later = "look again when the archive is exported again, because boards that are newer are not compared"
         earlier = "the site is an older download, or frozen; download it again"
         statement = "the site has the events of the archive, and no others"
-        yield Verified(statement, f"{ends}; {later if is_later else earlier}", is_later=True)
+        yield Verified(statement, f"{ends}; {later if is_later else earlier}", "later")
     yield Verified(
-        "pages, charts, pictures and feeds of the site are not compared: they show these files", is_note=True
+        "pages, charts, pictures and feeds of the site are not compared: they show these files", kind="note"
     )
 
 
@@ -229,9 +229,9 @@ def _events(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, LogLine
         _not_opened(lines, opened, lost),
     )
     unknown = [f"event {index}: {name}" for index, row in opened.items() for name in _unknown_keys(row["fields"])]
-    yield Verified("the keys of the events are known", listed("nothing is known about", unknown), is_open=True)
+    yield Verified("the keys of the events are known", listed("nothing is known about", unknown), "open")
     gone = listed("a backup was restored, and nobody has the events", map(str, lost))
-    yield Verified("no event was lost", gone, is_open=True)
+    yield Verified("no event was lost", gone, "open")
 
 
 def _not_opened(lines: Sequence[LogLine], opened: Opened, lost: Mapping[int, LogLine]) -> str:
@@ -328,17 +328,17 @@ def _entries(
     else:
         teams = ", ".join(sorted({f"{each.team} ({each.track})" for each in lacking}))
         unbound = f"publish_submissions is false, so nothing binds the results to bytes of {teams}"
-        yield Verified(f"the scores of {count}", unbound if lacking else "", is_open=True)
+        yield Verified(f"the scores of {count}", unbound if lacking else "", "open")
     with_content = stored | {row["submission_digest"] for row in results}
     quotas = store.read(lambda view: {track.name: Now.of(view, track).rules.quota for track in challenge.tracks})
     for state in states:
         submission, is_gone = state.submission, not (state.present or state.unscored)
         if is_gone and quotas[submission.track].limits_anything and submission.digest not in with_content:
             where = f"{submission.file} was withdrawn, and its result is not in the archive"
-            yield Verified(f"whether event {state.index} takes its places of the quota", where, is_open=True)
+            yield Verified(f"whether event {state.index} takes its places of the quota", where, "open")
     if gone := len({row["submission_digest"] for row in results} - {submission.digest for submission in lacking}):
         which = counted(gone, "submission that was withdrawn", "submissions that were withdrawn")
-        yield Verified(f"nothing binds the results of {which} to their bytes", is_note=True)
+        yield Verified(f"nothing binds the results of {which} to their bytes", kind="note")
 
 
 def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, limits: Limits) -> Iterator[Verified]:
@@ -349,12 +349,12 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
     yield Verified(
         f"{track.name}: the board is based on the rules and the solution of the record",
         listed("the archive has other", names),
-        is_open=versions[-1:] == [None] and {*names} <= {*SINCE_VERSION_2},
+        "open" if versions[-1:] == [None] and {*names} <= {*SINCE_VERSION_2} else "FAILED",
     )
     yield Verified(
         f"{track.name}: {' and '.join(SINCE_VERSION_2)} are those of the start",
         listed("changed, which needs no erratum, by the events", moved),
-        is_open=True,
+        "open",
     )
     unexplained = store.read(partial(_unexplained, track=track))
     yield Verified(f"{track.name}: since they were fixed, rules and solution changed only by errata", unexplained)
@@ -460,7 +460,7 @@ def _compared(
     ]
     if writer != __version__:
         about = f"scorer {printed(writer)} wrote the archive; it is compared with what scorer {__version__} derives"
-        statements.append(Verified(f"{about}, and CHANGELOG.md says what differs", is_note=True))
+        statements.append(Verified(f"{about}, and CHANGELOG.md says what differs", kind="note"))
     return statements
 
 
@@ -500,7 +500,7 @@ def _same_values(name: str, published: bytes, derived: str, scorer: str) -> Veri
     unknown = f"only one of them has {', '.join(key for key, _ in differences)}{versions}" if differences else ""
     if other:
         unknown = "the statistics are not compared, because version 1.0.0 computed them in another way"
-    return Verified(statement, unknown, is_open=True)
+    return Verified(statement, unknown, "open")
 
 
 _STATISTICS = re.compile(rf"statistics: |rows: \d+: ({'|'.join(CERTAINTY)}): ")

@@ -113,11 +113,11 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         submitted = submitted_files(view, challenge, archive, kept, everything=challenge.publish_submissions)
         contents = files | solution_files(archive) | submitted
         texts = public_texts(view, challenge, text, Proof.of(view, challenge))
-        contents_of = {name: partial(_bytes, content) for name, content in texts.items()}
         names = public_files(view, challenge, places.values())
         if missing := listed("the bytes are gone of", sorted(names - contents.keys())):
             raise ChallengeError(f"{missing}; the public archive has all that boards follow from")
-        return contents_of | {name: contents[name] for name in names}
+        derived: dict[str, Content] = {name: partial(iter, [text.encode()]) for name, text in texts.items()}
+        return derived | {name: contents[name] for name in names}
 
     exported = write_members(challenge, store, target, members)
     target.chmod(0o644)
@@ -170,10 +170,6 @@ def _results(view: Snapshot, challenge: Challenge, events: Sequence[Event]) -> I
     for row in dumped(view, RESULT_TABLE):
         if row["submission_digest"] in digests and row["solution_digest"] in used:
             yield row
-
-
-def _bytes(text: str) -> list[bytes]:
-    return [text.encode()]
 
 
 def _check_recorded(view: Snapshot, by_files: Sequence[RuleSet]) -> None:

@@ -39,7 +39,6 @@ from scorer.verification.log import (
     disorder,
     gap,
     listed,
-    read_log,
 )
 from scorer.wording import counted, quoted
 
@@ -291,17 +290,6 @@ SCHEMA_ROWS = f"{TABLES_FOLDER}scorer_schema.jsonl"
 EVENT_ROWS = f"{TABLES_FOLDER}event.jsonl"
 
 
-def verified_bundle(path: Path, log: Path | None = None) -> Iterator[Verified]:
-    """Verify a bundle, and if log.jsonl of the site is given, compare the record with it.
-
-    Yields each statement. Nothing is said about the content of a file whose bytes were changed. Raises ScorerError if a
-    file cannot be read, or is not a bundle.
-    """
-    public = None if log is None else read_log(log)
-    with opened_bundle(path) as bundle:
-        yield from verified_content(bundle, public)
-
-
 def verified_members(bundle: Bundle) -> Iterator[Verified]:
     """Verify that no byte was changed, and the digests of members; the directory is read if no byte was."""
     changed = bundle.changed_part()
@@ -321,7 +309,7 @@ def verified_members(bundle: Bundle) -> Iterator[Verified]:
 
 
 def verified_content(bundle: Bundle, public: Sequence[LogLine] | None = None) -> Iterator[Verified]:
-    """As `verified_bundle`, for a bundle that is open and the lines of a log."""
+    """Verify an open bundle and its record, and compare this with the lines of a public log."""
     for verified in verified_members(bundle):
         yield verified
         if verified.contradiction:

@@ -94,7 +94,7 @@ def verified_commitment(
     for track, file in solution:
         yield _solution(document, content, track, file)
     for name in sorted(document.tracks.keys() - content["tracks"].keys()):
-        yield Verified(f"{name}: nothing was committed for this track, which was added later", is_note=True)
+        yield Verified(f"{name}: nothing was committed for this track, which was added later", kind="note")
     for file in split:
         yield from _split(document, content, file)
 
@@ -122,7 +122,7 @@ def _without_opening(
         yield until_end(statement, newest, lines, _difference(document, lines, lost))
         unproven = [str(index) for index in document.not_applied if _seems_applied(lines, index)]
         if unproven:
-            yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", is_note=True)
+            yield Verified(f"that the errata of the events {', '.join(unproven)} were not applied", kind="note")
     for file in splits:
         split = SplitDocument.read(file, read_document(file))
         track, of_split = split.track, split.key_sha256
@@ -352,9 +352,9 @@ def verified_split(
     counts = Counter(preliminary + rest)
     yield Verified("no query is listed twice", listed("twice:", (query for query in counts if counts[query] > 1)))
     if earlier is None:
-        yield Verified("the share was not compared with an earlier copy, nor with the commitment", is_note=True)
+        yield Verified("the share was not compared with an earlier copy, nor with the commitment", kind="note")
     if queries is None:
-        yield Verified("the lists were not compared with all queries of the solution", is_note=True)
+        yield Verified("the lists were not compared with all queries of the solution", kind="note")
     else:
         lacking, added = (sorted(some) for some in (set(queries) - counts.keys(), counts.keys() - set(queries)))
         differences = filter(None, (listed("lacks", lacking), listed("adds", added)))
@@ -397,7 +397,7 @@ def verified_receipt(
         received = utc_moment(datetime.fromisoformat(received))
     phase = f"in the phase {printable(receipt.phase)}" if receipt.phase is not None else "in no phase"
     about = f"{printable(receipt.team)} handed in {printable(receipt.file)}, received {received}, {phase}"
-    yield Verified(about, is_note=True)
+    yield Verified(about, kind="note")
 
 
 def read_public_key(path: Path) -> bytes:
@@ -477,7 +477,7 @@ def _still_there(receipt: Receipt, lines: Sequence[LogLine], texts: Path | None)
     later = [line for line in lines[receipt.index :] if line.kind == "restored" and line.epoch > receipt.epoch]
     if later and texts is None:
         where = f"a backup was restored later, at event {later[0].index}"
-        yield Verified(f"{where}: --texts {LOG_TEXTS} says whether the entry was lost", is_note=True)
+        yield Verified(f"{where}: --texts {LOG_TEXTS} says whether the entry was lost", kind="note")
     elif later and texts is not None:
         by = lost_events(lines, read_texts(texts, lines)).get(receipt.index)
         loss = "" if by is None else f"in epoch {receipt.epoch} it {_LOST}; event {by.index} of the log says so"

@@ -27,8 +27,8 @@ _LISTED = 5
 
 
 _Outcome = Literal["ok", "FAILED", "note", "open", "later"]
-"""What became of a statement: it is true; it is false; it says what is not verified; it cannot be verified; another
-document is older, so that a later one may agree."""
+"""What became of a statement: it is true; it is false; it says what is not verified, or what the document is about; it
+cannot be verified; another document is older, so that a later one may agree."""
 
 EXIT_CODES: Mapping[_Outcome, int] = {"FAILED": 1, "open": 3, "later": 4}
 """Of the outcomes that are not good, the most important one first."""
@@ -41,19 +41,13 @@ class Verified:
     statement: str
     contradiction: str = ""
     """Empty if the statement is true."""
-    is_note: bool = False
-    """Whether the statement is not verified, but says what cannot be, or what the document is about."""
-    is_open: bool = False
-    """Whether what contradicts the statement is only that it cannot be verified."""
-    is_later: bool = False
-    """Whether what contradicts the statement may be only that another document is older: a later one may agree."""
+    kind: _Outcome = "FAILED"
+    """What becomes of it if something contradicts it. Nothing contradicts a note."""
 
     @property
     def outcome(self) -> _Outcome:
         """What became of the statement."""
-        if not self.contradiction:
-            return "note" if self.is_note else "ok"
-        return "later" if self.is_later else "open" if self.is_open else "FAILED"
+        return self.kind if self.contradiction or self.kind == "note" else "ok"
 
 
 def compared(statement: str, is_true: object, differs: str) -> Verified:
@@ -158,7 +152,7 @@ def verified_log(
         statement = f"the log begins with the {events} of the earlier copy"
         ends = f"the log ends before event {data.count(_NEWLINE) + 1} of the copy: download the log again"
         is_shorter = len(data) < len(copy) and copy.startswith(data)
-        yield Verified(statement, ends if is_shorter else _difference(data, copy), is_later=is_shorter)
+        yield Verified(statement, ends if is_shorter else _difference(data, copy), "later" if is_shorter else "FAILED")
     if malformed:
         return
     yield Verified(f"the events are 1 to {len(lines):,}, without a gap", gap(lines) or disorder(lines))
@@ -315,11 +309,11 @@ def about_record(lines: Sequence[LogLine], bodies: Mapping[int, Mapping[str, Any
         yield Verified(
             f"the heads of {counted(len(old), 'event')} have version 1 and do not cover kinds: {how} whether one was "
             "changed",
-            is_note=True,
+            kind="note",
         )
     for line in lines:
         if line.kind == "restored":
-            yield Verified(_restored(line, bodies.get(line.index)), is_note=True)
+            yield Verified(_restored(line, bodies.get(line.index)), kind="note")
 
 
 def _restored(line: LogLine, body: Mapping[str, Any] | None) -> str:
@@ -352,4 +346,4 @@ def until_end(statement: str, index: int, lines: Sequence[LogLine], differs: str
     if differs or index <= len(lines):
         return Verified(statement, differs)
     ends = f"the log ends with event {len(lines)}, and was published before event {index}"
-    return Verified(statement, f"{ends}: download it again later, after a freeze when it is over", is_later=True)
+    return Verified(statement, f"{ends}: download it again later, after a freeze when it is over", "later")

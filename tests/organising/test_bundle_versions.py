@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scorer.errors import ScorerError
-from scorer.organising.bundles import import_bundle, verified_whole
+from scorer.organising.bundles import import_bundle, verified_bundle
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from tests.bundles import archive, url_of, with_manifest
@@ -23,7 +23,7 @@ BUNDLE = FOLDER / "challenge.zip"
 def test_a_bundle_of_schema_5_keeps_its_log(tmp_path: Path, new_place: NewPlace) -> None:
     """Its events have version 1 of the log, as before."""
     public = members((FOLDER / "challenge-archive.zip").read_bytes())
-    assert not any(each.contradiction for each in verified_whole(BUNDLE))
+    assert not any(each.contradiction for each in verified_bundle(BUNDLE))
 
     import_bundle(BUNDLE, tmp_path / "new", url_of(new_place()), clock=lambda: END)
 
