@@ -133,11 +133,6 @@ class FileBelow:
         return str(self.path)
 
 
-def files_in(root: Path) -> Iterator[tuple[FileBelow, os.stat_result | OSError]]:
-    """The files in a folder of the organiser's, as `FileBelow.list`."""
-    return FileBelow(root, ()).list()
-
-
 @contextmanager
 def _opened_folder(root: Path, parts: tuple[str, ...]) -> Iterator[int | None]:
     """The descriptor of a folder below the root; None where the system does not open files relative to it."""
@@ -203,15 +198,6 @@ CLOCKS = frozenset({"s3", "gs", "az", "abfs"})
 PASSWORD = re.compile(r"(://[^/@:]*:)[^/]*@")
 
 
-class Status(NamedTuple):
-    """The type and the size of a remote file."""
-
-    st_mode: int
-    """As for a local file or folder."""
-    st_size: int
-    """Bytes; 0 where the store does not state the size."""
-
-
 class _RemoteEntry(NamedTuple):
     """A file as its file system lists it."""
 
@@ -242,11 +228,12 @@ class Remote:
     def is_dir(self) -> bool:
         return self._type() == "directory"
 
-    def stat(self) -> Status:
+    def stat(self) -> os.stat_result:
+        """The type and the size, which is 0 where the store does not state it; all else is 0."""
         with _os_errors():
             facts = self._facts().facts
             mode = stat.S_IFDIR if facts["type"] == "directory" else stat.S_IFREG
-            return Status(mode, int(facts.get("size") or 0))
+            return os.stat_result((mode, 0, 0, 0, 0, 0, int(facts.get("size") or 0), 0, 0, 0))
 
     def changed(self) -> float | None:
         """The time of the last change, in seconds since 1970; None where the store does not record it."""

@@ -168,13 +168,6 @@ def _read_same(path: AnyFile, digest: str) -> Iterator[bytes]:
         )
 
 
-EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""The time of all members: the earliest that a ZIP archive can have."""
-
-UNIX = 3
-"""The system that the archive says it is from, on every system."""
-
-
 def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, Any]) -> None:
     """Write a new bundle, which only its owner can read, with the digest of the whole at its end. Raises OSError.
 
@@ -210,8 +203,8 @@ def manifest_text(manifest: Manifest) -> str:
 
 
 def _member(name: str) -> ZipInfo:
-    info = ZipInfo(name, EARLIEST)
-    info.create_system = UNIX
+    info = ZipInfo(name)  # of 1 January 1980
+    info.create_system = 3  # Unix, on every system
     info.external_attr = (stat.S_IFREG | PRIVATE) << 16
     return info
 

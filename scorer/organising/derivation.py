@@ -172,9 +172,7 @@ def _site(bundle: Bundle, source: str, documents: Path, copy: Path) -> Iterator[
         earlier = "the site is an older download, or frozen; download it again"
         statement = "the site has the events of the archive, and no others"
         yield Verified(statement, f"{ends}; {later if is_later else earlier}", "later")
-    yield Verified(
-        "pages, charts, pictures and feeds of the site are not compared: they show these files", kind="note"
-    )
+    yield Verified("pages, charts, pictures and feeds of the site are not compared: they show these files", kind="note")
 
 
 def _stated(board: bytes) -> str:

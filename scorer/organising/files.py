@@ -27,7 +27,6 @@ from scorer.files import (
     chunks_of,
     digest,
     digest_of,
-    files_in,
 )
 from scorer.files.writing import PART
 from scorer.limits import MB, Limits
@@ -180,7 +179,7 @@ def submission_files(track: Track) -> Listing:
         if isinstance(folder, Remote):
             files = tuple(_in_remote(folder, track.name, None))
         else:
-            files = tuple(_in_folder(files_in(folder), track.name))
+            files = tuple(_in_folder(FileBelow(folder, ()).list(), track.name))
     return Listing(tuple(_unless_skipped(file, track) for file in files))
 
 

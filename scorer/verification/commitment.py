@@ -25,6 +25,7 @@ from scorer.record.signatures import is_signed, key_of_pem
 from scorer.rules.split import QuerySplit, share, share_text
 from scorer.store.documents import OF_BODY, CommitmentDocument, CommittedTrack, Receipt, SplitDocument
 from scorer.verification.log import (
+    LONGEST_QUOTE,
     Verified,
     compared,
     invalid,
@@ -37,9 +38,6 @@ from scorer.verification.log import (
     until_end,
 )
 from scorer.wording import counted, iso_time, printable, quoted, shortened, utc_moment
-
-_SHOWN = 120
-"""Characters of a value that a message has at most."""
 
 _FILES = {"solution": "the solution", "items": "the list of items", "split": "the key of the split"}
 """What errata change besides rules."""
@@ -249,7 +247,7 @@ def _track(document: CommitmentDocument, track: str, committed: Mapping[str, Any
     if lacking:
         yield Verified(f"{track}: what the board is based on is published", listed("the document lacks", lacking))
         return
-    before = {**committed["rules"], **committed, "split": _committed_split(committed).get("key_sha256")}
+    before = {**committed["rules"], **committed, "split": (committed.get("split") or {}).get("key_sha256")}
     now = {**present.rules, **present.values(), "split": present.key_sha256}
     rules = {name for name in committed["rules"].keys() | present.rules.keys() if before.get(name) != now.get(name)}
     rules |= {name for each in document.errata if each.track == track for name in each.changed} - _FILES.keys()
@@ -280,13 +278,9 @@ def _unchanged(subject: str, committed: object, present: object, changes: Sequen
     return Verified(statement, f"committed {_value(committed)}, now {_value(present)}, and the document has no change")
 
 
-def _committed_split(committed: Mapping[str, Any]) -> Mapping[str, Any]:
-    return committed.get("split") or {}
-
-
 def _value(value: object) -> str:
     """A value of a document in a message: its JSON, shortened."""
-    return shortened(json.dumps(value), _SHOWN)
+    return shortened(json.dumps(value), LONGEST_QUOTE)
 
 
 def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: str, file: Path) -> Verified:
@@ -306,7 +300,7 @@ def _solution(document: CommitmentDocument, content: Mapping[str, Any], track: s
 def _split(document: CommitmentDocument, content: Mapping[str, Any], file: Path) -> Iterator[Verified]:
     """Whether the key and the share of a split are the committed ones, or an erratum changed them."""
     split = SplitDocument.read(file, read_document(file))
-    committed = _committed_split(content["tracks"].get(split.track, {}))
+    committed = content["tracks"].get(split.track, {}).get("split") or {}
     for key, value, what in (("key_sha256", split.key_sha256, "key"), ("preliminary", split.preliminary, "share")):
         changes = _errata(document, split.track, "split") if committed.get(key) != value else []
         yield _unchanged(f"{split.track}: the {what} of {file.name}", committed.get(key), value, changes)

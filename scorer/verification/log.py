@@ -116,7 +116,7 @@ _EXPECTED = (
 _NEWLINE = b"\n"
 
 LONGEST_QUOTE = 120
-"""Characters of a malformed line that a message has at most."""
+"""Characters of a malformed line or of a value that a message has at most."""
 
 
 @dataclass(frozen=True, slots=True)

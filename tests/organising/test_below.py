@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from scorer.files import BY_DESCRIPTOR, FileBelow, UnsafePathError, digest, files_in, is_regular
+from scorer.files import BY_DESCRIPTOR, FileBelow, UnsafePathError, digest, is_regular
 
 pytestmark = pytest.mark.skipif(not BY_DESCRIPTOR, reason="needs files that are opened relative to a folder")
 
@@ -86,7 +86,7 @@ def test_a_folder_is_listed_without_following_links(root: Path) -> None:
     (root / os.fsdecode(b"caf\xe9")).write_text("")
     (root / "caf\\udce9").write_text("")
 
-    names = [file.name for file, _ in files_in(root)]
+    names = [file.name for file, _ in FileBelow(root, ()).list()]
 
     assert names == sorted(names)
     assert len(names) == 4
