@@ -206,20 +206,6 @@ def test_a_map_of_gains_can_be_given_from_python() -> None:
         registry.kind("nDCG").measure(10, {"gains": {1: float("inf")}})
 
 
-def test_a_threshold_for_all_measures_changes_binary_measures_without_one() -> None:
-    """A measure of gains has only the threshold that its name sets."""
-    for name, expected in [
-        ("P@5", "P(rel=2)@5"),
-        ("MARp@5,10", "MARp(rel=2)@5,10"),
-        ("AP(rel=3)", "AP(rel=3)"),
-        ("nDCG@5", "nDCG@5"),
-        ("NumRet", "NumRet"),
-    ]:
-        assert str(parse_one(name).at_threshold(2)) == expected
-    assert parse_one("AP").threshold == "positive"
-    assert parse_one("AP(rel=2)").threshold == 2.0
-
-
 def test_bounds_and_closed_forms_can_depend_on_parameters() -> None:
     """Scores may leave [0, 1], or have no closed form, for some values of parameters."""
     assert parse_one("RBP(gain=share)").bounded

@@ -545,49 +545,6 @@ def test_no_score_exceeds_the_highest(measure: Measure, solution: Solution, subm
 # --- The values of the sources ----------------------------------------------------------------------------------------
 
 
-def numbered(*numbers: int) -> list[str]:
-    """Items by their numbers."""
-    return [str(number) for number in numbers]
-
-
-def descending_grades(highest: int, numbers: Sequence[int]) -> dict[str, float]:
-    """The items with the grades `highest`, `highest` - 1, and so on."""
-    return {str(number): float(highest - index) for index, number in enumerate(numbers)}
-
-
-FIRST = {"1": descending_grades(100, range(1, 11)), "2": descending_grades(50, range(101, 111))}
-FIRST_LISTS = {
-    "1": numbered(1, 2, 3, 20, 10, 6, 7, 8, 21, 22),
-    "2": numbered(101, 102, 103, 50, 30, 106, 107, 108, 109, 52),
-}
-SECOND = {"1": FIRST["1"] | {"6": 96.0, "7": 96.0}, "2": descending_grades(50, range(1, 8))}
-SECOND_LISTS = {"1": numbered(1, 2, 3, 7, 20, 6, 21, 8, 22, 23), "2": numbered(23, 2, 3, 20, 10, 6, 7, 8, 21, 22)}
-
-
-@pytest.mark.parametrize(
-    ("name", "first", "second"),
-    [
-        ("Rp@5", [3 / 5, 3 / 5], [4 / 5, 2 / 5]),
-        ("Rp@10", [7 / 10, 7 / 10], [6 / 10, 4 / 7]),
-        ("MARp@5,10", [0.65, 0.65], [0.7, 17 / 35]),
-        ("MARp@5,10,15,20,25,30", [41 / 60, 41 / 60], [19 / 30, (2 / 5 + 5 * 4 / 7) / 6]),
-    ],
-)
-def test_vlnet_examples(name: str, first: list[float], second: list[float]) -> None:
-    """The two worked examples of the challenge, list by list."""
-    np.testing.assert_allclose(parse_one(name)(matched(FIRST, FIRST_LISTS)), first, rtol=1e-15)
-    np.testing.assert_allclose(parse_one(name)(matched(SECOND, SECOND_LISTS)), second, rtol=1e-15)
-
-
-def test_marp_sums_in_the_order_of_vlnet() -> None:
-    """Cut-off by cut-off, divided once at the end: another order would change the last bits."""
-    score = parse_one("MARp@5,10,15,20,25,30")(matched(SECOND, SECOND_LISTS))[0]
-    other_way_round = 0.6 + 0.6 + 0.6 + 0.6 + 0.6 + 0.8
-
-    assert score == (0.8 + 0.6 + 0.6 + 0.6 + 0.6 + 0.6) / 6
-    assert score != other_way_round / 6
-
-
 @pytest.mark.parametrize(
     ("relevant", "name", "expected"),
     [

@@ -13,11 +13,19 @@ from tests import strategies
 
 
 @strategies.examples(200)
-@given(strategies.solutions(), strategies.submissions(), strategies.measures(), st.booleans())
+@given(
+    strategies.solutions() | strategies.divided_solutions(),
+    strategies.submissions(),
+    strategies.measures(),
+    st.booleans(),
+)
 def test_measures_come_out_to_the_last_bit(
-    solution: strategies.Solution, submission: strategies.Submission, measure: Measure, all_right: bool
+    solution: strategies.Solution | strategies.Divided,
+    submission: strategies.Submission,
+    measure: Measure,
+    all_right: bool,
 ) -> None:
-    """Ties, grades of 0 and below, queries without items, lists that are short, empty or missing."""
+    """Ties, subtopics, grades of 0 and below, queries without items, lists that are short, empty or missing."""
     matched = strategies.matched(solution, submission, listed_is_relevant=all_right)
     ideal = unpack_ideal(pack_ideal(matched.ideal, matched.queries))
 
