@@ -114,11 +114,6 @@ class Kind(Declared[Floats]):
         return tuple(measure for measure in TREC_EVAL if measure.ours == self.name)
 
     @property
-    def trec_names(self) -> tuple[str, ...]:
-        """What trec_eval calls the measure, ``{}`` being the cut-off."""
-        return tuple(measure.template for measure in self.in_trec_eval)
-
-    @property
     def trec_per_query(self) -> bool:
         """Whether trec_eval prints the measure for each query too."""
         return all(measure.per_query for measure in self.in_trec_eval)

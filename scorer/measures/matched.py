@@ -675,7 +675,10 @@ def checked_cutoff(name: str, rule: CutoffRule, cutoff: float | Sequence[float] 
     if rule == "none":
         raise MeasureError("takes no cut-off")
     if rule == "list":
-        return _whole_cutoffs(cutoff if isinstance(cutoff, Sequence) else (cutoff,))
+        ascending = sorted(map(_whole_cutoff, cutoff if isinstance(cutoff, Sequence) else (cutoff,)))
+        if len(set(ascending)) < len(ascending):
+            raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, ascending))}")
+        return tuple(ascending)
     if isinstance(cutoff, Sequence):
         raise MeasureError(f"takes one cut-off; found {len(cutoff)}")
     if rule not in _SHARES:
@@ -690,11 +693,3 @@ def _whole_cutoff(cutoff: float) -> int:
     if not 1 <= cutoff <= LARGEST_CUTOFF or cutoff != int(cutoff):
         raise MeasureError(f"takes a whole number from 1 to {LARGEST_CUTOFF:,} as a cut-off; found {cutoff:g}")
     return int(cutoff)
-
-
-def _whole_cutoffs(cutoffs: Sequence[float]) -> tuple[int, ...]:
-    """Return `cutoffs` as numbers of items, in ascending order."""
-    ascending = sorted(map(_whole_cutoff, cutoffs))
-    if len(set(ascending)) < len(ascending):
-        raise MeasureError(f"takes a cut-off only once; found {','.join(map(str, ascending))}")
-    return tuple(ascending)

@@ -48,11 +48,6 @@ class TrecMeasure(NamedTuple):
         decimals = {"depths": 0, "levels": 2}.get(self.takes)
         return "" if decimals is None else ",".join(f"{cutoff:.{decimals}f}" for cutoff in self.default)
 
-    @property
-    def with_cutoffs(self) -> str:
-        """The name with its default cut-offs: ``P_5,10``."""
-        return f"{self.name}_{self.cutoffs}" if self.cutoffs else self.name
-
 
 TREC_EVAL: tuple[TrecMeasure, ...] = (
     TrecMeasure("runid", ""),
@@ -125,7 +120,11 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 """Names of several measures at once, without their cut-offs."""
 
 TREC_SETS: dict[str, tuple[str, ...]] = {
-    group: tuple(measure.with_cutoffs for measure in TREC_EVAL if measure.name in names and measure.ours)
+    group: tuple(
+        f"{measure.name}_{measure.cutoffs}" if measure.cutoffs else measure.name
+        for measure in TREC_EVAL
+        if measure.name in names and measure.ours
+    )
     for group, names in GROUPS.items()
 }
 """The same with the cut-offs, without the texts, in the order in which trec_eval prints them."""

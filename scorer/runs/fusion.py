@@ -354,7 +354,12 @@ def _by_majority(runs: AlignedRuns, weights: Weights) -> Floats:
     rank[runs.candidate, runs.run] = runs.rank
     candidates = runs.candidates
     start = np.cumsum(candidates) - candidates
-    order = _start_order(runs, _points(runs, weights))
+    points = _points(runs, weights)
+    order = np.lexsort((-points, runs.query))
+    query, value = runs.query[order], points[order]
+    tied = (query[1:] == query[:-1]) & (value[1:] == value[:-1])
+    if tied.any():
+        order = by_id_within_ties(tied, order, runs.items, runs.item)
     width = 1
     while width < candidates.max(initial=0):
         order = _merged(order, start, candidates, width, rank, weights)
@@ -362,14 +367,6 @@ def _by_majority(runs: AlignedRuns, weights: Weights) -> Floats:
     scores = np.empty(order.size)
     scores[order] = (start + candidates)[runs.query] - np.arange(order.size)
     return scores
-
-
-def _start_order(runs: AlignedRuns, points: Floats) -> Ints:
-    """The candidates by query, points and id, from which the sort by majority starts."""
-    order = np.lexsort((-points, runs.query))
-    query, value = runs.query[order], points[order]
-    tied = (query[1:] == query[:-1]) & (value[1:] == value[:-1])
-    return by_id_within_ties(tied, order, runs.items, runs.item) if tied.any() else order
 
 
 def _merged(order: Ints, start: Ints, candidates: Ints, width: int, rank: Floats, weights: Weights) -> Ints:

@@ -131,7 +131,10 @@ def _sketched(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.uint
         for head in (*(head if head < depth else 0 for head in _HEADS), depth):
             share = SAMPLED / max(SAMPLED, len(solution.queries) * head * most)
             samples.append(hashed[(deepest <= head) & (hashed < share * 2.0**_BITS)])
-    return _of_lists(pair, run).sum(dtype=np.uint64), samples
+    lists = np.zeros(len(run.queries), dtype=np.uint64)  # a number for the items of each list and their order
+    with np.errstate(over="ignore"):
+        np.add.at(lists, run.query[run.candidate], _mixed(pair + run.rank.astype(np.uint64) * _MIX))
+    return _mixed(lists).sum(dtype=np.uint64), samples
 
 
 def _pairs(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.ndarray, Bools]:
@@ -143,14 +146,6 @@ def _pairs(solution: Solution, depth: int, run: AlignedRuns) -> tuple[np.ndarray
     entry = solution.ids.entries(known, solution.ids.item_codes(run.items)[run.item])
     relevant = np.append(solution.ideal.grade > 0, False)[entry]  # UNKNOWN is the last one
     return pair[run.candidate], ((known != UNKNOWN) & ~relevant)[run.candidate] & (run.rank <= depth)
-
-
-def _of_lists(pair: np.ndarray, run: AlignedRuns) -> np.ndarray:
-    """[query]: a number for the items of its list and their order."""
-    numbers = np.zeros(len(run.queries), dtype=np.uint64)
-    with np.errstate(over="ignore"):
-        np.add.at(numbers, run.query[run.candidate], _mixed(pair + run.rank.astype(np.uint64) * _MIX))
-    return _mixed(numbers)
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:

@@ -589,12 +589,13 @@ def _requested(measures: MeasureNames, options: Options, *, tie_bounds: bool) ->
     listed = measures.items() if isinstance(measures, Mapping) else measures
     given = tuple(listed) if isinstance(listed, Iterable) and not isinstance(listed, str) else (listed,)
     try:
-        return _kept_request(given, by_name, options, tie_bounds)
+        return _request(given, by_name, options, tie_bounds)
     except TypeError:  # not a key of a cache
         pass
-    return _request(given, by_name, options, tie_bounds)
+    return _request.__wrapped__(given, by_name, options, tie_bounds)
 
 
+@lru_cache(maxsize=64, typed=True)
 def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bounds: bool) -> Request:
     policies = options.policies()
     named = registry.requested(dict(measures) if by_name else measures)
@@ -612,9 +613,6 @@ def _request(measures: tuple[Any, ...], by_name: bool, options: Options, tie_bou
         submission_format=options.submission_format,
     )
     return Request(names, rules, options, policies)
-
-
-_kept_request = lru_cache(maxsize=64, typed=True)(_request)
 
 
 def score_source(solution: Solution, source: Source, rules: Rules, called: str = "") -> Scored:

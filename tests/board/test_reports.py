@@ -194,7 +194,7 @@ def test_trec_has_three_columns() -> None:
 
 def test_names_of_trec_eval_are_read_back() -> None:
     """Each is read back as the same measure; a measure that trec_eval does not have has our name."""
-    templates = [template for kind in KINDS for template in kind.trec_names]
+    templates = [theirs.template for kind in KINDS for theirs in kind.in_trec_eval]
 
     assert len(templates) == 36
     for template in templates:

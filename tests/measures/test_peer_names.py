@@ -251,7 +251,7 @@ def test_keys_of_families_are_the_names_that_trec_eval_prints() -> None:
     """Each kind has them in its declaration."""
     for name in TREC_EVAL_FAMILIES.keys() - AMBIGUOUS.keys():
         for key, measure in registry.named(name).items():
-            assert key in [each.format(measure.cutoff) for each in measure.kind.trec_names]
+            assert key in [each.template.format(measure.cutoff) for each in measure.kind.in_trec_eval]
 
 
 @pytest.mark.parametrize(

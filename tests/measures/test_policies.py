@@ -154,10 +154,10 @@ def test_dropping_unjudged_items_drops_those_with_a_negative_grade() -> None:
 def test_ties_close_up_where_unjudged_items_are_dropped(ties: Any) -> None:
     """Their groups have the judged items only."""
     solution, run = {"q": {"a": 1.0, "b": 2.0, "c": 0.0}}, {"a": 3.0, "b": 2.0, "x": 2.0, "c": 2.0, "y": 2.0}
-    judged = {item: run[item] for item in "abc"}
+    cases: list[Any] = [(run, "drop"), ({item: run[item] for item in "abc"}, "nonrelevant")]
     whole, left = (
         scorer.evaluate(solution, {"q": listed}, ["AP", "nDCG", "P@2"], ties=ties, unjudged=unjudged)
-        for listed, unjudged in ((run, "drop"), (judged, "nonrelevant"))
+        for listed, unjudged in cases
     )
 
     assert dict(whole) == dict(left)

@@ -285,9 +285,9 @@ def trec_name(measure: Measure) -> str:
     """Return trec_eval's name of a measure; our name if trec_eval has none for its cut-off and parameters."""
     from scorer.measures import parse_one  # noqa: PLC0415 (no other form needs it)
 
-    for template in measure.kind.trec_names:
-        if ("{" in template) == (measure.cutoff is not None):
-            name = template.format(measure.cutoff)
+    for theirs in measure.kind.in_trec_eval:
+        if ("{" in theirs.template) == (measure.cutoff is not None):
+            name = theirs.template.format(measure.cutoff)
             if parse_one(name) == measure:
                 return name
     return str(measure)
