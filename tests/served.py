@@ -19,8 +19,9 @@ from starlette.testclient import TestClient
 from scorer.errors import Findings
 from scorer.organising.run import carry_out, plan
 from scorer.organising.teams import issue, list_tokens, revoke
+from scorer.record.events import Event
 from scorer.scoring.executors.base import Serial
-from scorer.service.accepting import Accepted, Delivery, Upload, accept, examined
+from scorer.service.accepting import Delivery, Upload, accept, examined
 from scorer.service.app import application
 from scorer.service.documents import Checks, Verdict
 from scorer.service.state import Service
@@ -87,7 +88,7 @@ class Served:
 
     def accept(
         self, team: str, content: str, delivery: str | None = None, at: datetime | None = None, token: str = ""
-    ) -> Accepted:
+    ) -> Event:
         body = content.encode()
         track = self.service.track("main")
         path = self.service.incoming(track) / f"part-{next(self._parts)}"
@@ -99,7 +100,7 @@ class Served:
             challenge, name = self.service.challenge, delivery or str(uuid.uuid4())
             values = examined(challenge.track("main"), challenge.limits, upload, {})
             delivered = Delivery(name, "main", team, upload, received, token=token, values=values)
-            return accept(self.store, challenge, self.service.followed, delivered)
+            return accept(self.store, challenge, self.service.followed, delivered)[0][0]
         finally:
             path.unlink(missing_ok=True)
 

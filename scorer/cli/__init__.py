@@ -30,9 +30,9 @@ class Command:
     """For an invalid file or setting, and for wrong arguments."""
 
     @property
-    def function(self) -> Callable[..., int]:
-        """The function that takes the arguments by name and returns the exit code."""
-        function: Callable[..., int] = resolve_name(f"{__package__}.{self.address}")
+    def function(self) -> Callable[..., int | None]:
+        """The function that takes the arguments by name and returns the exit code; None: 0."""
+        function: Callable[..., int | None] = resolve_name(f"{__package__}.{self.address}")
         return function
 
     def parser(self, name: str) -> Parser:
@@ -137,7 +137,7 @@ def _run(arguments: Sequence[str]) -> int:
     command = COMMANDS[name]
     parser = command.parser(name)
     try:
-        return command.function(**parser.values(rest, command.function))
+        return command.function(**parser.values(rest, command.function)) or 0
     except WrongCallError as error:
         parser.error(str(error))
     except ScorerError as error:

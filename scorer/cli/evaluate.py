@@ -339,7 +339,7 @@ def compare(
     row_name: choices.RowName | None = ROW_NAME_OPTION,
     analysis: AnalysisOptions = group(),
     options: FileOptions = group(),
-) -> int:
+) -> None:
     """Compare two or more submissions: differences, intervals, p-values, and the queries that decide.
 
     Compares files by a solution and a measure, or the teams of a challenge by their entries on the board. The options
@@ -364,7 +364,6 @@ def compare(
         raise WrongCallError("expected either --solution FILE to compare files, or --track NAME to compare teams")
     print_message(*task.notes)
     print_result(comparison_text(replace(comparison_of(task, settings, parts), notes=notes), form))
-    return 0
 
 
 def tasks_of_files(
@@ -434,20 +433,19 @@ SUBTOPICS = (
 )
 
 
-def measures(name: str | None = argument("the measure to explain; default: list all measures", "MEASURE")) -> int:
+def measures(name: str | None = argument("the measure to explain; default: list all measures", "MEASURE")) -> None:
     """List all measures, or explain one."""
     from scorer.measures import KINDS, parse, registry
 
     if name is None:
         print_result(aligned([[kind.usage, kind.title, kind.summary] for kind in KINDS]))
-        return 0
+        return
     with wrong_call():
         try:
             kinds = [registry.kind(name)]
         except MeasureError:  # a measure with a cut-off and parameters, or a set
             kinds = list(dict.fromkeys(measure.kind for measure in parse(name, cutoffs=[10])))
     print_result("\n\n".join(map(_explained, kinds)))
-    return 0
 
 
 def remarks(kind: Kind) -> list[str]:

@@ -63,7 +63,7 @@ def amend(
     meta: list[str] | None = option("--meta KEY=VALUE", "a value of its metadata; repeatable"),
     reason: str = REASON,
     challenge: Path = of_challenge(),
-) -> int:
+) -> None:
     """Correct the time at which an entry was received, or its metadata. The decision is recorded with its reason.
 
     An entry whose time of receipt is impossible, as in the future, does not count until then.
@@ -77,14 +77,13 @@ def amend(
         if received is None:
             state = amend_metadata(settings, store, entry, meta or (), reason)
             print_result(f"{printable_name(state.submission.file)}: its metadata are corrected; `scorer run` shows it")
-            return 0
+            return
         state = amend_time(settings, store, entry, received, reason)
     before, after = map(utc_moment, (state.submission.received, received))
     print_result(f"{printable_name(state.submission.file)}: received {after}, not {before}; `scorer run` shows it")
-    return 0
 
 
-def commit(challenge: Path = of_challenge()) -> int:
+def commit(challenge: Path = of_challenge()) -> None:
     """Commit to the solutions, the rules and the keys of splits before the challenge starts.
 
     The site then publishes a SHA-256 of all of them with a secret salt. At the end, `scorer reveal` publishes what it
@@ -97,7 +96,6 @@ def commit(challenge: Path = of_challenge()) -> int:
     with open_store(challenge, create=True) as (settings, _, store):
         made = commit_files(settings, store)
     print_result(f"the commitment has the SHA-256 {made.sha256} (event {made.index}); `scorer render` publishes it")
-    return 0
 
 
 ERRATUM_ACTIONS = {
@@ -118,7 +116,7 @@ def erratum(
     ),
     track: str | None = option("-t, --track NAME", "the track; default: the only one with an erratum or changed files"),
     challenge: Path = of_challenge(),
-) -> int:
+) -> None:
     """Change the solution or the rules of a track after its first phase has started.
 
     Once a phase has started, runs go on by the recorded solution and rules, also if the files have changed. A preview
@@ -141,7 +139,6 @@ def erratum(
             )
         else:
             print_result(f"{chosen.name}: erratum {cancel(store, chosen).number} is cancelled")
-    return 0
 
 
 def _table(changes: Changes) -> str:
@@ -156,7 +153,7 @@ def _table(changes: Changes) -> str:
     return "".join(f"{each}\n" for each in changes.rules) + table + final
 
 
-def forget(entry: str = argument(ENTRY_HELP), reason: str = REASON, challenge: Path = of_challenge()) -> int:
+def forget(entry: str = argument(ENTRY_HELP), reason: str = REASON, challenge: Path = of_challenge()) -> None:
     """Drop the outcome of an entry and its kept bytes, so that the next run scores its file again.
 
     An entry without a file loses its score. The decision is recorded with its reason.
@@ -168,7 +165,6 @@ def forget(entry: str = argument(ENTRY_HELP), reason: str = REASON, challenge: P
     same = f", as those of {counted(others, 'other entry', 'other entries')} with the same content" if others else ""
     dropped = f"{printable_name(state.submission.file)}: its outcome and its kept bytes are dropped{same}"
     print_result(f"{dropped}; `scorer run` scores it again if its file is there")
-    return 0
 
 
 def pick(
@@ -180,7 +176,7 @@ def pick(
     reason: str = option("--reason TEXT", REASON_HELP, default=""),
     token_file: Path | None = TOKEN_FILE,
     challenge: Path = of_challenge("entries"),
-) -> int:
+) -> None:
     """Pick the entries of teams of which the best one counts, in a track with entry = "picks".
 
     The entries of each team are at most as many as the track's `picks`, and replace its earlier picks. If an entry
@@ -198,7 +194,7 @@ def pick(
             track = track or client.only_track()
             indexes = client.pick(track, entries)
         print_result(f"{track}: picks {', '.join(map(str, indexes))}" if indexes else f"{track}: no picks")
-        return 0
+        return
     if token_file is not None:
         raise WrongCallError("--token-file needs --server")
     from scorer.board.site.captions import status_words
@@ -221,10 +217,9 @@ def pick(
                         print_message(f"{entry.file}: does not count now ({status_words(entry)})")
                 files = ", ".join(entry.file for entry in picked.entries)
                 print_result(f"{printable_name(picked.team)}: picks {files}; `scorer run` shows it")
-    return 0
 
 
-def heads(challenge: Path = of_challenge()) -> int:
+def heads(challenge: Path = of_challenge()) -> None:
     """Print a line with the head of the public log, to publish where the organisers cannot change it later.
 
     Such places are a repository of somebody else, a mailing list or a paper. The line has the index of the last public
@@ -235,7 +230,6 @@ def heads(challenge: Path = of_challenge()) -> int:
 
     with open_store(challenge) as (settings, _, store):
         print_result(signed_head(settings, store))
-    return 0
 
 
 def receipt(
@@ -247,7 +241,7 @@ def receipt(
     ),
     track: str | None = ONE_TRACK,
     challenge: Path = of_challenge("entries"),
-) -> int:
+) -> None:
     """Print the signed receipt of an entry, for its team.
 
     A receipt shows that an entry is in the record and in the log that the site publishes. Its team verifies it with
@@ -262,19 +256,18 @@ def receipt(
         if folder is not None:
             written, known = write_receipts(settings, store, tracks, folder)
             print_result(f"{folder}: {counted(written, 'receipt')} written, {known:,} there already")
-            return 0
+            return
         receipts = named_receipts(settings, store, tracks, entries)
     if output is not None:
         write_receipt(output, receipts[0])
-        return 0
+        return
     print_result("".join(receipts).removesuffix("\n"))
-    return 0
 
 
 def retry(
     entries: list[str] = argument(f"{ENTRY_HELP}; default: all that have failed", "entry"),
     challenge: Path = of_challenge("entries"),
-) -> int:
+) -> None:
     """Let the next run try entries again that were not scored because they took too much time or memory.
 
     An entry is given up after three attempts. This command sets the count back.
@@ -285,10 +278,9 @@ def retry(
         count = retry_entries(settings, store, entries)
     found = f"{counted(count, 'failed entry', 'failed entries')}; `scorer run` tries again"
     print_result(found if count else "no entry has failed")
-    return 0
 
 
-def reveal(track: str | None = ONE_TRACK, challenge: Path = of_challenge()) -> int:
+def reveal(track: str | None = ONE_TRACK, challenge: Path = of_challenge()) -> None:
     """Publish the keys of the splits, and the opening of the commitment. This cannot be undone.
 
     The keys show which queries were preliminary; the opening shows to what `scorer commit` committed, with the SHA-256
@@ -302,7 +294,6 @@ def reveal(track: str | None = ONE_TRACK, challenge: Path = of_challenge()) -> i
             state = "is revealed; `scorer render` publishes it" if key.is_new else "was revealed before"
             what = f"{key.track}: the key" if key.track else "the commitment"
             print_result(f"{what} with the SHA-256 {key.sha256} {state}")
-    return 0
 
 
 def split(challenge: Path = of_challenge()) -> int:
@@ -395,7 +386,7 @@ def teams(
     ),
     form: str = form_of("the list", "table", "json"),
     challenge: Path = of_challenge("action"),
-) -> int:
+) -> None:
     """List the teams of a challenge, or decide about one: its name, merges, disqualification, links.
 
     A decision is written to teams.toml, next to challenge.toml, and recorded with its reason and its time. `scorer run`
@@ -405,13 +396,14 @@ def teams(
     token. Either is printed once and kept nowhere: the record has its SHA-256. The team may be new.
     """
     if action in OF_TOKENS:
-        return _tokens(action, values, challenge, form, label, expires, server)
+        _tokens(action, values, challenge, form, label, expires, server)
+        return
     chosen = TEAM_ACTIONS.get(action)
     _check(action, chosen, values, reason)
     with open_store(challenge) as (settings, _, store):
         if chosen is None:
             _print_list(store, settings, form)
-            return 0
+            return
         from scorer.organising import teams as decisions
 
         team, *others = values
@@ -421,12 +413,11 @@ def teams(
             stated_reason = [] if reason is None else [reason]
             getattr(decisions, action)(settings, store, *values, *stated_reason)
         print_result(f"{printable_name(team)}: {chosen.done}; `scorer render` shows it")
-    return 0
 
 
 def _tokens(
     action: str, values: Sequence[str], challenge: Path, form: str, label: str, expires: datetime | None, server: str
-) -> int:
+) -> None:
     from scorer.organising import teams as issuing
 
     if len(values) != OF_TOKENS[action]:
@@ -445,7 +436,6 @@ def _tokens(
                 raise WrongCallError("invite needs --server URL, or url in the table [site] of challenge.toml")
             code = issuing.issue(store, values[0], "invitation", label, expires)
             print_result(f"{address.rstrip('/')}/invite#{code}")
-    return 0
 
 
 def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[str, str], form: str) -> None:

@@ -111,7 +111,7 @@ def report(
     tukey: bool = option("--tukey", "add the randomised Tukey HSD test, which permutes each case and takes longer"),
     row_name: RowName | None = ROW_NAME_OPTION,
     options: FileOptions = group(),
-) -> int:
+) -> None:
     """Analyse the ranking of a challenge, of submissions, or of any table of values.
 
     The report says who is first, how certain the ranking is, which differences are significant, how stable the ranks
@@ -151,10 +151,9 @@ def report(
         output = _default_output(source)
     if output is None or output == "-":
         print_result(text)
-        return 0
+        return
     _write(f"{text}\n".encode(), Path(output))
     print_result(printable(output))
-    return 0
 
 
 def _of_files(
@@ -237,7 +236,7 @@ def leaderboard(
     track: str | None = ONE_TRACK,
     form: str = form_of("the output", "table", "json", "csv", "markdown"),
     as_of: datetime | int | None = AS_OF,
-) -> int:
+) -> None:
     """Print the board of each track from the stored results, without scoring."""
     from scorer.board.reports.leaderboard import board_table, to_json
     from scorer.live.now import published_log
@@ -255,16 +254,15 @@ def leaderboard(
         # One board is an object, as on the site; several boards are a list of such objects.
         texts = [to_json(board, head).rstrip("\n") for board in shown]
         print_result(texts[0] if len(texts) == 1 else "[" + ",\n".join(texts) + "]")
-        return 0
+        return
     heads = {"table": "{}\n", "markdown": "## {}\n\n"}
     tables = [(board.track.title, TABLES[form](board_table(board))) for board in shown]
     print_result("\n\n".join(heads.get(form, "").format(title) + table for title, table in tables))
-    return 0
 
 
 def paper(
     output: Path = argument("the folder to write; it must not exist, or be empty"), challenge: Path = of_challenge()
-) -> int:
+) -> None:
     """Write what the overview paper of a challenge needs: LaTeX tables and definitions, figures, citations, and data.
 
     The folder has overview.tex, which shows all parts: the boards, the systems, the measures with their sources, and
@@ -280,7 +278,6 @@ def paper(
     for name, content in files.items():
         _write(content, output / name)
     print_result(str(output / "overview.tex"))
-    return 0
 
 
 def entries(
@@ -288,7 +285,7 @@ def entries(
     track: str | None = ONE_TRACK,
     form: str = form_of("the output", "table", "json", "csv"),
     as_of: datetime | int | None = AS_OF,
-) -> int:
+) -> None:
     """Print every entry: when it was received, in which phase, its state, and whether it counts.
 
     The time at which it was recorded is there if a phase had closed since the time of receipt.
@@ -306,7 +303,6 @@ def entries(
         print_result((csv_table if form == "csv" else text_table)(entries_table(listed)))
     if form == "table":
         print_message(*misdated_lines(entry for track_entries in listed for entry in track_entries.entries))
-    return 0
 
 
 def phases(
@@ -316,7 +312,7 @@ def phases(
     reason: str | None = option("--reason TEXT", REASON_HELP),
     track: str | None = ONE_TRACK,
     challenge: Path = of_challenge("action"),
-) -> int:
+) -> None:
     """Print the phases of the tracks with the exact rules on times; or extend one: scorer phases extend NAME.
 
     An extension needs --end and --reason. It is recorded; the board shows the old end, the new one and the reason. A
@@ -342,7 +338,7 @@ def phases(
             with Store.open(address, create=False) as store:
                 lines = store.read(lambda view: [line for one in tracks for line in Now.of(view, one).lines()])
         print_result(*lines)
-        return 0
+        return
     if phase is None or end is None or reason is None:
         raise WrongCallError("extend needs the name of a phase, --end TIME and --reason TEXT")
     with open_store(challenge, create=True) as (settings, _, store):
@@ -350,4 +346,3 @@ def phases(
     for name, extension in extensions.items():
         before, after = map(utc_moment, (extension.before, extension.end))
         print_result(f"{name}: the phase {phase} ends at {after}, not at {before}; `scorer run` shows it")
-    return 0

@@ -42,13 +42,12 @@ if TYPE_CHECKING:
     from scorer.organising.run import Rendered
 
 
-def init(folder: Path = argument("a new or empty folder")) -> int:
+def init(folder: Path = argument("a new or empty folder")) -> None:
     """Write a new challenge to start from: challenge.toml with comments, a small solution, two submissions."""
     from scorer.settings.starter import write_challenge
 
     write_challenge(folder)
     print_result(f"wrote a challenge into {folder}; next: scorer run {folder}")
-    return 0
 
 
 @dataclass(frozen=True)
@@ -188,7 +187,7 @@ def collect(
     return 1 if counts["refused"] or counts["failed"] or counts["skipped"] else 0
 
 
-def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_OF) -> int:
+def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_OF) -> None:
     """Render the site from the stored results, without scoring.
 
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
@@ -198,7 +197,6 @@ def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_O
 
     with open_store(challenge) as (settings, _, store):
         print_rendered(render_site(settings, store, as_of=as_of))
-    return 0
 
 
 def print_rendered(rendered: Rendered) -> None:
@@ -207,13 +205,12 @@ def print_rendered(rendered: Rendered) -> None:
     print_result(str(rendered.index))
 
 
-def status(challenge: Path = of_challenge()) -> int:
+def status(challenge: Path = of_challenge()) -> None:
     """Print the state of a challenge: entries of each track, and the last run and render."""
     from scorer.organising.doctor import status as status_lines
 
     with open_store(challenge, checked=False) as (settings, _, store):
         print_result(*status_lines(settings, store))
-    return 0
 
 
 def doctor(
@@ -249,7 +246,7 @@ def restore(
     unpublished: bool = option(
         "--unpublished", "begin a new epoch also if no published event is lost, in case receipts of others were signed"
     ),
-) -> int:
+) -> None:
     """Let the record go on after a backup of the database was copied back.
 
     The log of the site shows that the record has lost events. Until this command has recorded which ones, nothing is
@@ -260,7 +257,6 @@ def restore(
 
     with open_store(challenge, checked=False) as (settings, _, store):
         print_result(*go_on(settings, store, log, unpublished=unpublished))
-    return 0
 
 
 def export(
@@ -271,7 +267,7 @@ def export(
     public: bool = option(
         "--public", "write the public archive of a challenge that is over, for `scorer verify challenge`"
     ),
-) -> int:
+) -> None:
     """Write the challenge into one archive, from which `scorer import` makes it again, with the same site.
 
     The archive has the settings, the record, the results, and what the pages need. It also has the secrets of the
@@ -292,14 +288,13 @@ def export(
             exported = export_public(opened, store, settings_file(challenge), bundle)
             print_message(f"{exported.events:,} events, head {exported.head}")
             print_result(str(exported.path))
-            return 0
+            return
         exported = write_bundle(opened, store, settings_file(challenge), bundle, solutions=solutions, files=files)
     print_message(*exported.notes)
     content = "has the solutions and the secrets" if solutions else "has the secrets"
     print_message(f"{bundle}: {content} of the challenge, and the key that signs receipts; keep it private")
     print_message(f"{exported.events:,} events, head {exported.head}")
     print_result(str(exported.path))
-    return 0
 
 
 def _url(text: str) -> str:
@@ -316,7 +311,7 @@ def import_(
         "an empty database on a server, as in postgresql+psycopg://user@host/name; default: a file in the folder",
         type=_url,
     ),
-) -> int:
+) -> None:
     """Make a challenge from the archive that `scorer export` wrote: its folder, its database and its site.
 
     A file with a changed byte is refused, and nothing is left of it. An import that was killed can be repeated.
@@ -328,7 +323,6 @@ def import_(
     print_message(*imported.notes)
     print_message(f"{imported.events:,} events")
     print_result(str(imported.index))
-    return 0
 
 
 def serve(
@@ -382,7 +376,7 @@ def _shell(name: str) -> str:
     return Path(__file__).with_name("shells").joinpath(name).read_text("utf-8").rstrip("\n")
 
 
-def completion(shell: Literal["bash", "zsh", "fish"] = argument("the shell that reads the script")) -> int:
+def completion(shell: Literal["bash", "zsh", "fish"] = argument("the shell that reads the script")) -> None:
     """Print a script with which a shell completes commands, options, words, measures and files.
 
     Save the script where the shell looks for completions, as in the examples; for zsh, in a folder of fpath. The script
@@ -397,7 +391,6 @@ def completion(shell: Literal["bash", "zsh", "fish"] = argument("the shell that 
         # All further arguments are completed as the first of several is, and not that one only.
         script = script.replace('"(*)::', '"*:').replace('"(*):', '"*:')
     print_result(script)
-    return 0
 
 
 def _parser(shell: str) -> Parser:

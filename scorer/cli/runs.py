@@ -60,7 +60,7 @@ def convert(
     best_of: str | None = option(
         "--best-of MARK", "make a run of passages one of documents, by the best passage (MaxP)"
     ),
-) -> int:
+) -> None:
     """Write a solution or a submission in another format.
 
     Options of a format name columns with other names, as in --from delimited:query=session,item=track. Content that
@@ -81,7 +81,6 @@ def convert(
     except ConversionError as error:
         raise WrongCallError(f"{_OPTIONS[error.setting]}: {error.text}") from error
     sys.stdout.flush()
-    return 0
 
 
 def _setting(text: str) -> tuple[str, str]:
@@ -136,7 +135,7 @@ def fuse(
     submission_format: str | None = format_of("the runs' format"),
     methods: bool = option("--methods", "list the methods and the normalisations, and exit"),
     tuning: TuningOptions = group("tuning"),
-) -> int:
+) -> None:
     """Fuse two or more runs into one.
 
     Scores descend in each list of the fused run; equal scores are ordered by item id, descending. A run that does not
@@ -150,7 +149,7 @@ def fuse(
     if methods:
         listed = [[f"--method {each.usage}", each.summary] for each in METHODS]
         print_result(aligned([*listed, *([f"--norm {each.name}", each.summary] for each in NORMALISATIONS)]))
-        return 0
+        return
     given = _parameters(parameters, weights)
     check_standard_input(*runs, *([tuning.solution] if tuning.solution else []))
     tuning.check()
@@ -186,7 +185,6 @@ def fuse(
         counts = fuse_to(named, fusion, depth, target, form)
     sys.stdout.buffer.flush()
     print_message(*_fusion_notes(named, counts))
-    return 0
 
 
 def _parameters(parameters: Sequence[tuple[str, str]], weights: str | None) -> dict[str, str]:
@@ -244,7 +242,7 @@ def pool(
     output: str = option("-o, --output FILE", "the file to write; default: standard output", default=STANDARD_OUTPUT),
     solution_format: str | None = format_of("the solution's format", "--solution-format FORMAT", also=None),
     submission_format: str | None = format_of("the runs' format"),
-) -> int:
+) -> None:
     """Write the unjudged items in the first ranks of all runs, for assessors to fill in their grades.
 
     The columns are query, item and an empty grade, with tabs between them. The order says nothing about ranks and
@@ -274,7 +272,6 @@ def pool(
         print_result(pool_text(pairs).removesuffix("\n"))
     else:
         Path(output).write_text(pool_text(pairs), encoding="utf-8")
-    return 0
 
 
 def similar(
@@ -282,7 +279,7 @@ def similar(
     track: str = option("-t, --track NAME", "the track"),
     most: int = option("--most N", "list so many pairs; default: %(default)s", type=whole_number(1), default=20),
     form: str = form_of("the output", "table", "csv", "markdown", "json"),
-) -> int:
+) -> None:
     """List the entries of different teams that are too alike. Only the organiser can: the site shows nothing of it.
 
     Pairs with the same bytes come first, then those with the same lists, then those that share more items that are not
@@ -294,7 +291,6 @@ def similar(
 
     with open_store(challenge, track) as (opened, (chosen,), store):
         print_result(similar_text(similar_entries(opened, store, chosen, most), form))
-    return 0
 
 
 DEFAULT_SIMILARITIES_TEXT = "RBO,Jaccard@10,tauAP"
@@ -315,7 +311,7 @@ def overlap(
     per_query: bool = option("-q, --per-query", "print a row for each query of each pair, and one for the mean"),
     submission_format: str | None = format_of("the runs' format"),
     measures: bool = option("--measures", "list the measures of similarity with their parameters, and exit"),
-) -> int:
+) -> None:
     """Measure how similar two or more runs are: which items they share, and in which order.
 
     No solution is needed. A query that only one run of a pair has is left out of the means of that pair.
@@ -325,7 +321,7 @@ def overlap(
 
     if measures:
         print_result(_explained())
-        return 0
+        return
     check_several(runs, "run")
     check_standard_input(*runs)
     check_format(submission_format, "--submission-format")
@@ -333,7 +329,6 @@ def overlap(
         overlaps = compared(runs, names or DEFAULT_SIMILARITIES_TEXT, depth=depth, submission_format=submission_format)
     print_message(*_overlap_notes(overlaps))
     print_result(overlap_text(overlaps, form, per_query=per_query))
-    return 0
 
 
 def _overlap_notes(overlaps: Overlaps) -> list[str]:

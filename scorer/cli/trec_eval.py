@@ -67,7 +67,7 @@ def trec_eval(
     debug: str = option("-D, --Debug_level NUM", "only 0", default="0"),
     z_scores: str | None = option("-Z, --Zscore FILE", "refused: Z scores are not computed"),
     version: bool = option("-v, --version", "print the version and exit"),
-) -> int:
+) -> None:
     """Score a run as trec_eval does: its options, its names of measures, its output.
 
     Names are read with their meaning in trec_eval 10, and the output is equal to the byte. The numbers are those of
@@ -77,7 +77,7 @@ def trec_eval(
         from importlib.metadata import version as installed
 
         print_message(f"scorer {installed('challenge-scorer')}, with the options of trec_eval 10")
-        return 0
+        return
     if qrels is None or run is None:
         raise WrongCallError("expected two files: the qrels, then the run")
     check_standard_input(qrels, run)
@@ -115,7 +115,6 @@ def trec_eval(
         print_message(f"{shown(run)}: none or hardly any of its items is in the qrels; check the ids")
     if text := output.text():
         print_result(text)
-    return 0
 
 
 def _refuse(given: Mapping[str, str | None], error: type[Exception]) -> None:

@@ -30,7 +30,7 @@ from scorer.files.writing import PART, LockedError, create_private, locked
 from scorer.limits import MB, Limits
 from scorer.lists.detection import why_unreadable
 from scorer.live.commitment import plain_name
-from scorer.live.entries import Entries, Followed, entries
+from scorer.live.entries import Arrival, Entries, Followed, entries
 from scorer.live.entry import SERVICE, arrival, is_baseline, key_of
 from scorer.live.now import Now
 from scorer.organising.files import (
@@ -48,7 +48,7 @@ from scorer.organising.files import (
     submissions_folder,
 )
 from scorer.organising.teams import folder_called
-from scorer.record.events import ArrivalBody, Event
+from scorer.record.events import ArrivalBody
 from scorer.rules.metadata import Value, body
 from scorer.rules.phases import Phases, closing
 from scorer.rules.quota import Claim, left_in_words, next_reset
@@ -190,20 +190,6 @@ class Delivery:
     """Its metadata, as `examined` returns them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Accepted:
-    """A delivery that is in the record. It was received; that does not say whether it counts."""
-
-    id: str
-    """That of the delivery."""
-    event: Event
-    """Its arrival."""
-    arrival: ArrivalBody
-    receipt: str
-    is_new: bool
-    """Whether it was not accepted before."""
-
-
 def examined(track: Track, limits: Limits, upload: Upload, stated: Stated) -> dict[str, Value]:
     """The metadata of a file, stated or at its head. Its bytes are parsed here, where no other sender waits for it.
 
@@ -216,37 +202,22 @@ def examined(track: Track, limits: Limits, upload: Upload, stated: Stated) -> di
         return checked(track.metadata, {**head, **stated})
 
 
-def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery) -> Accepted:
-    """Record a delivery and give its file its final name, or refuse it.
+def accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery) -> tuple[Arrival, bool]:
+    """Record a delivery and give its file its final name, or refuse it; returns its arrival, and whether it is new.
 
     All rules are checked in the transaction that records it, while no other process can write. Then the event is on the
     disk, and the file gets its name; if the process is killed in between, the next run, start or repetition completes
     it. Meanwhile the file has a name by which nothing else takes it away. A delivery that was accepted before gives the
-    same receipt again.
+    same arrival again.
 
     Raises RefusedError, StoreError if the database fails, and OSError if the file cannot get its name.
     """
-    ready = delivery.upload.path.with_name(f"{secrets.token_hex(16)}{READY}")
-    try:
-        os.utime(delivery.upload.path)
-        delivery.upload.path.replace(ready)
-    except FileNotFoundError:
-        raise RefusedError("unavailable", "the file is not here any more; send it again", retry_after=1) from None
-    try:
-        return _accept(store, challenge, followed, delivery, ready)
-    except RefusedError:
-        with suppress(FileNotFoundError):  # a run has put the same bytes in place for another entry
-            ready.replace(delivery.upload.path)
-        raise
-
-
-def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: Delivery, ready: Path) -> Accepted:
     with refusing("not-found"):
         track = challenge.track(delivery.track)
-    key = followed.delivery(delivery.track, delivery.team, delivery.id)
+    path, key = delivery.upload.path, followed.delivery(delivery.track, delivery.team, delivery.id)
     solutions = solution_digests(store, challenge)
 
-    def decide(view: Snapshot) -> tuple[Added, bool]:
+    def decide(view: Snapshot) -> Added:
         followed.follow(view)
         if delivery.token and not followed.tokens[delivery.token].is_valid(view.now):
             raise RefusedError("unauthorised", "the token is not valid any more; ask the organisers for another one")
@@ -254,25 +225,35 @@ def _accept(store: Store, challenge: Challenge, followed: Followed, delivery: De
         if known is not None:
             if known[1].digest != delivery.upload.digest:
                 raise RefusedError("conflict", "a file with other bytes was handed in with this id; use a new id")
-            return [], False
+            return []
         received = delivery.received.replace(microsecond=0)
         _check(view, track, challenge, followed, delivery, received, solutions)
         name, sent = _NAME.format(received=received, index=view.next_index), plain_name(delivery.name)
         file = f"{track.name}/{delivery.team}/{name}{f'-{sent}' if sent else '.txt'}"
         submission = Submission(track.name, delivery.team, file, delivery.upload.digest, received)
-        stated: Added = (
-            [("metadata", body(track.metadata, key_of(submission), delivery.values, SERVICE))] if track.metadata else []
-        )
         arrived = arrival(submission, SERVICE, key[-1]) | Now.of(view, track).declared.naming
-        return [("arrival", arrived), *stated], True
+        values = body(track.metadata, key_of(submission), delivery.values, SERVICE)
+        stated: Added = [("metadata", values)] if track.metadata else []
+        return [("arrival", arrived), *stated]
 
-    is_new = store.record_with(track.name, decide)
+    ready = path.with_name(f"{secrets.token_hex(16)}{READY}")
+    try:
+        os.utime(path)
+        path.replace(ready)
+    except FileNotFoundError:
+        raise RefusedError("unavailable", "the file is not here any more; send it again", retry_after=1) from None
+    try:
+        is_new = store.record(track.name, decide)
+    except RefusedError:
+        with suppress(FileNotFoundError):  # a run has put the same bytes in place for another entry
+            ready.replace(path)
+        raise
     store.read(followed.follow)
     event, arrived = followed.deliveries[key]
     if any(state.index == event.index and state.present for state in followed.submissions(track.name, delivery.team)):
         _place(track, arrived, ready)
     ready.unlink(missing_ok=True)
-    return Accepted(delivery.id, event, arrived, followed.issuer.receipt(event), is_new)
+    return (event, arrived), is_new
 
 
 def _place(track: Track, arrived: ArrivalBody, received: Path) -> None:
@@ -539,19 +520,19 @@ class _Look:
         if version and any(last == [version, answer] and file.file + answer in listed for answer in ANSWERS):
             return Collected(shown, "known")
         try:
-            accepted = self._accepted(file, version, listing)
+            (event, arrived), is_new = self._accepted(file, version, listing)
         except RefusedError as error:
             path.put_next(ERRORS, _refusal(shown, error).encode("utf-8"))
             self._note(key, version, ERRORS)
             return Collected(shown, "refused", f"refused: {error.text}")
-        path.put_next(RECEIPT, accepted.receipt.encode("ascii"))
+        path.put_next(RECEIPT, self.followed.issuer.receipt(event).encode("ascii"))
         if file.file + ERRORS in listed:
             path.put_next(ERRORS, None)
         self._note(key, version, RECEIPT)
-        text = f"received as entry {accepted.event.index} at {utc_moment(accepted.arrival.received)}"
-        return Collected(shown, "received" if accepted.is_new else "known", text)
+        text = f"received as entry {event.index} at {utc_moment(arrived.received)}"
+        return Collected(shown, "received" if is_new else "known", text)
 
-    def _accepted(self, file: SubmissionFile, version: str, listing: Listing) -> Accepted:
+    def _accepted(self, file: SubmissionFile, version: str, listing: Listing) -> tuple[Arrival, bool]:
         """Copy a file to this machine, and accept it. Raises RefusedError, StoreError and OSError."""
         name, part = _path(file).name, self.incoming / f"{secrets.token_hex(16)}{PART}"
         if printable(name) != name:

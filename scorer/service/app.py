@@ -76,19 +76,6 @@ HEADERS = {
 """Of every answer that is not a file of the site."""
 
 
-def error_handlers(service: Service) -> Mapping[Any, Any]:
-    """The functions that answer when a request raises, by the class of the error."""
-    return {
-        RefusedError: partial(_refused, service),
-        InvalidTokenError: partial(_invalid_invitation, service),
-        ScorerError: partial(_failed, service),
-        OSError: partial(_failed, service),
-        HTTPException: _http_problem,
-        ClientDisconnect: _left,
-        Exception: _broken,
-    }
-
-
 def problem(status: int, code: str, text: str, **facts: Any) -> JSONResponse:
     """An error as RFC 9457 has it."""
     phrase = HTTPStatus(status).phrase
@@ -242,7 +229,16 @@ def application(service: Service) -> Starlette:
         route("/metrics", _metrics, "GET"),
         Mount("/", app=GZipMiddleware(Site(service.challenge.site_path), compresslevel=6)),  # pages without secrets
     ]
-    return Starlette(routes=routes, exception_handlers=error_handlers(service))
+    handlers: dict[Any, Any] = {
+        RefusedError: partial(_refused, service),
+        InvalidTokenError: partial(_invalid_invitation, service),
+        ScorerError: partial(_failed, service),
+        OSError: partial(_failed, service),
+        HTTPException: _http_problem,
+        ClientDisconnect: _left,
+        Exception: _broken,
+    }
+    return Starlette(routes=routes, exception_handlers=handlers)
 
 
 # Who asks, and for what
@@ -294,14 +290,14 @@ async def _deliver(service: Service, request: Request) -> Response:
                 stated = await in_thread("disk", read_all, request.query_params.getlist("metadata"))
             values = await in_thread("disk", examined, track, service.challenge.limits, upload, stated)
             delivery = Delivery(delivery_id, track.name, team, upload, at, name, token.sha256, values)
-            accepted = await service.accept(delivery)
-    index = accepted.event.index
+            arrived, is_new = await service.accept(delivery)
+    index = arrived[0].index
     own = service.own_entry(track, team, str(index)).submission
     same = await service.read(
         lambda view: same_entry(view, service.followed, track, team, own.digest, own.received, index)
     )
-    status = 201 if accepted.is_new else 200
-    return JSONResponse(accepted_document(accepted, same), status, {"Location": delivery_id})
+    document = accepted_document(service.followed, delivery_id, arrived, same)
+    return JSONResponse(document, 201 if is_new else 200, {"Location": delivery_id})
 
 
 async def _documents(service: Service, track: Track, team: str) -> Mapping[int, dict[str, Any]]:
@@ -318,9 +314,10 @@ async def _entry(service: Service, request: Request, track: Track, team: str) ->
     check = None
     if document["outcome"] == "waiting" and state.present:
         digest = state.submission.digest
-        known = service.checks.known(service.challenge, track.name, digest)
-        document["check"] = known.document() if known else {"valid": None, "messages": []}
-        if known is None:
+        document["check"] = {"valid": None, "messages": []}
+        if known := service.checks.known(service.challenge, track.name, digest):
+            document["check"] = {"valid": known.is_valid, "messages": [*known.findings.lines(), known.summary]}
+        else:
             path = final_path(track, state.submission.file)
             check = BackgroundTask(service.checks.begin, service.challenge, track.name, path, digest, team)
     return JSONResponse(document, background=check)
@@ -390,7 +387,7 @@ async def _token(service: Service, request: Request) -> Response:
     invitation = await _stated(request, "invitation")
     if not isinstance(invitation, str):
         raise RefusedError("invalid", 'the body is not {"invitation": "..."}')
-    team, text = await service.write(lambda: redeem(service.store, invitation.strip()))
+    team, text = await service.write(redeem, service.store, invitation.strip())
     return JSONResponse({"team": team, "token": text}, 201)
 
 

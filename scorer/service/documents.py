@@ -25,13 +25,12 @@ from scorer.board.site.captions import status_words
 from scorer.errors import Findings, Problem
 from scorer.files import Location
 from scorer.live.commitment import sent_name
-from scorer.live.entries import Followed, entries, scored_entries
+from scorer.live.entries import Arrival, Followed, entries, scored_entries
 from scorer.live.entry import Entry, are_queries_public, counting_entries, is_baseline, stays, without_solution
 from scorer.live.names import shown_names
 from scorer.live.now import Now
 from scorer.record.events import Event, FileBody
 from scorer.rules.quota import next_place
-from scorer.service.accepting import Accepted
 from scorer.service.uploads import in_thread
 from scorer.settings.tracks import FILE, Challenge, Track, public_lists
 from scorer.store.events import AppliedErratumBody, Basis
@@ -74,20 +73,20 @@ def track_document(view: Snapshot, track: Track, challenge: Challenge) -> Answer
     }
 
 
-def accepted_document(accepted: Accepted, same_as: int | None) -> AnswerDocument:
+def accepted_document(followed: Followed, delivery: str, arrived: Arrival, same_as: int | None) -> AnswerDocument:
     """A delivery that is in the record; `same_as` is an earlier entry of the team with the same bytes."""
-    arrival = accepted.arrival
+    event, arrival = arrived
     return {
-        "id": accepted.id,
-        "index": accepted.event.index,
+        "id": delivery,
+        "index": event.index,
         "team": printable(arrival.team),
-        "track": accepted.event.track,
+        "track": event.track,
         "file": printable(arrival.file),
         "sha256": arrival.digest,
         "received": iso_time(arrival.received),
         "state": "received",
         "same_as": same_as,
-        "receipt": accepted.receipt,
+        "receipt": followed.issuer.receipt(event),
     }
 
 
@@ -128,7 +127,7 @@ def entry_documents(
     published, is_hidden = published_board(challenge, track), Now.of(view, track).track.hides_scores
     ranks = published
     if is_hidden:
-        ranks = _own_board(view, track) if rules.visibility and rules.visibility.rank else NO_BOARD
+        ranks = _own_board(view, track) if rules.visibility and rules.visibility.rank else PublishedBoard()
     shown = shown_names(view, challenge.tracks, followed.pseudonyms)
     rows = published.of_team(slug := followed.slug(now.merges.final(team), {} if is_hidden else shown))
     queries_are_public = basis is not None and _are_queries_public(view, track, basis)
@@ -219,9 +218,6 @@ class PublishedBoard:
         if score is None:
             return None
         return 1 + sum(other > score for team, other in self.scores.items() if team != own)
-
-
-NO_BOARD = PublishedBoard()
 
 
 def _own_board(view: Snapshot, track: Track) -> PublishedBoard:
@@ -341,10 +337,6 @@ class Verdict:
     summary: str
     """How much the file has, or how many errors."""
 
-    def document(self) -> AnswerDocument:
-        """The verdict as the interface has it."""
-        return {"valid": self.is_valid, "messages": [*self.findings.lines(), self.summary]}
-
 
 @dataclass(slots=True)
 class Checks:
@@ -353,8 +345,6 @@ class Checks:
     _known: OrderedDict[_Key, Verdict] = field(default_factory=OrderedDict)
     _turns: defaultdict[str, anyio.Lock] = field(default_factory=lambda: defaultdict(anyio.Lock))
     """By team."""
-    _begun: set[_Key] = field(default_factory=set)
-    """What is checked after an answer that did not wait for it."""
     _process: subprocess.Popen[bytes] | None = None
     """The last check that was started."""
     _stopped: threading.Event = field(default_factory=threading.Event)
@@ -377,14 +367,9 @@ class Checks:
         return self._known.get(_key(challenge, track, digest))
 
     async def begin(self, challenge: Challenge, track: str, path: Path, digest: str, team: str) -> None:
-        """Check a file of which an answer says that it is being checked, unless that has begun."""
-        key = _key(challenge, track, digest)
-        if key not in self._begun:
-            self._begun.add(key)
-            try:
-                await self.of(challenge, track, path, digest, team)
-            finally:
-                self._begun.discard(key)
+        """Check a file of which an answer says that it is being checked, unless another one of the team is."""
+        if not self._turns[team].locked():
+            await self.of(challenge, track, path, digest, team)
 
     def stop(self) -> None:
         """End the check that runs, and begin no other: the service does not wait for them when it stops."""

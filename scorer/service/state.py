@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import secrets
-import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -20,14 +19,14 @@ from starlette.responses import Response
 
 from scorer.errors import ChallengeError
 from scorer.files.writing import replace_content
-from scorer.live.entries import Followed
+from scorer.live.entries import Arrival, Followed
 from scorer.live.entry import SERVICE, SubmissionState, key_of
 from scorer.organising.doctor import check_published
 from scorer.organising.files import incoming_folder, prepare_incoming, remove_incomplete
 from scorer.organising.picks import clear_picks, pick, record_metadata, withdraw_entry
 from scorer.organising.teams import note_used
 from scorer.rules.teams import Token, token_digest
-from scorer.service.accepting import Accepted, Delivery, HeldFiles, Rates, RefusedError, accept, refusing
+from scorer.service.accepting import Delivery, HeldFiles, Rates, RefusedError, accept, refusing
 from scorer.service.documents import Checks
 from scorer.service.uploads import in_thread
 from scorer.settings.loading import read_challenge
@@ -200,12 +199,12 @@ class Service:
 
         return await in_thread("read", self.store.read, followed)
 
-    async def write(self, work: Callable[[], _Answer]) -> _Answer:
+    async def write(self, work: Callable[..., _Answer], *arguments: object) -> _Answer:
         """The result of `work`, which writes to the record. Raises RefusedError as `check_record`."""
 
         def checked() -> _Answer:
             self._check_record()
-            return work()
+            return work(*arguments)
 
         return await in_thread("write", checked)
 
@@ -249,19 +248,18 @@ class Service:
                 return state
         raise RefusedError("not-found", "the team has no entry with this id in the track")
 
-    async def accept(self, delivery: Delivery) -> Accepted:
-        """Accept a delivery. Raises as `accept`."""
+    async def accept(self, delivery: Delivery) -> tuple[Arrival, bool]:
+        """Accept a delivery. Returns and raises as `accept`."""
         self.check_running()
-        began = time.monotonic()
-        accepted = await self.write(lambda: accept(self.store, self.challenge, self.followed, delivery))
-        self.metrics.accepting.observe(time.monotonic() - began)
-        if accepted.is_new:
+        with self.metrics.accepting.time():
+            arrived, is_new = await self.write(accept, self.store, self.challenge, self.followed, delivery)
+        if is_new:
             self.metrics.accepted.inc()
             self.metrics.bytes.inc(delivery.upload.size)
-            _log.info("accepted: entry %d of track %s", accepted.event.index, accepted.event.track)
+            _log.info("accepted: entry %d of track %s", arrived[0].index, delivery.track)
         else:
             self.metrics.repeated.inc()
-        return accepted
+        return arrived, is_new
 
     def check_running(self) -> None:
         """Refuse a delivery if the service is about to stop. Raises RefusedError."""
@@ -272,27 +270,23 @@ class Service:
         """Withdraw an entry of a team. Raises RefusedError."""
         state = self.own_entry(track, team, name)
         with refusing("too-late"):
-            await self.write(lambda: withdraw_entry(self.store, track, key_of(state.submission)))
+            await self.write(withdraw_entry, self.store, track, key_of(state.submission))
         return state
 
     async def correct(self, track: Track, team: str, name: str, stated: Stated) -> None:
         """Record other metadata of an entry of a team. Raises RefusedError."""
         key = key_of(self.own_entry(track, team, name).submission)
         with refusing("too-late"):
-            await self.write(lambda: record_metadata(self.store, track, key, stated, SERVICE))
+            await self.write(record_metadata, self.store, track, key, stated, SERVICE)
 
     async def pick(self, track: Track, team: str, names: Sequence[str]) -> None:
         """Record which entries a team picks. Raises RefusedError."""
         indexes = [str(self.own_entry(track, team, name).index) for name in names]
-
-        def record() -> None:
-            if indexes:
-                pick(self.challenge, self.store, indexes, "service")
-            else:
-                clear_picks(self.store, track, team, "service")
-
         with refusing():
-            await self.write(record)
+            if indexes:
+                await self.write(pick, self.challenge, self.store, indexes, "service")
+            else:
+                await self.write(clear_picks, self.store, track, team, "service")
 
     def incoming(self, track: Track) -> Path:
         """Where the bytes of deliveries to a track are received."""

@@ -245,7 +245,7 @@ async def _sign_in(service: Service, request: Request, fields: _Fields) -> Respo
     service.rates.take(request.client.host if request.client else "", cost=5)
     key, new = _one(fields, "key"), ""
     if key.startswith(PREFIXES["invitation"]):
-        _, new = await service.write(lambda: redeem(service.store, key))
+        _, new = await service.write(redeem, service.store, key)
         key = new
     now, sha256 = service.store.now(), token_digest(key)
     token = await service.read(lambda _: service.followed.tokens.get(sha256))
@@ -376,11 +376,11 @@ async def _hand_in(service: Service, _request: Request, token: Token, fields: _F
         try:
             values = await in_thread("disk", examined, service.track(track), service.challenge.limits, upload, stated)
             delivery = Delivery(held.id, track, token.team, upload, now, held.name, token.sha256, values)
-            accepted = await service.accept(delivery)
+            (event, _), _ = await service.accept(delivery)
         except RefusedError:
             service.held.keep(held)
             raise
-        return _back(track, entry=accepted.event.index)
+        return _back(track, entry=event.index)
 
 
 async def _check_answers(service: Service, token: Token, held: Held, fields: _Fields) -> None:

@@ -150,13 +150,13 @@ class Store:
             now=self._clock(),
         )
 
-    def record(self, track: str, decide: Callable[[Snapshot], Added]) -> None:
+    def record(self, track: str, decide: Callable[[Snapshot], Added]) -> bool:
         """Append events to the record of a track, or with `EVERY_TRACK` to that of the whole challenge.
 
         `decide` returns the kind and the body of each event, given the state of the database while no other process can
-        write. What it raises ends the transaction; nothing is recorded then.
+        write. What it raises ends the transaction; nothing is recorded then. Returns whether there was an event.
         """
-        self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
+        return self.record_all(lambda view: [(track, kind, body) for kind, body in decide(view)])
 
     def record_with(self, track: str, decide: Callable[[Snapshot], tuple[Added, _Answer]]) -> _Answer:
         """Append events as `record`; returns what `decide` returns in addition to them."""
@@ -170,9 +170,9 @@ class Store:
         self.record(track, added)
         return answers[-1]
 
-    def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, EventKind, Mapping[str, Any]]]]) -> None:
+    def record_all(self, decide: Callable[[Snapshot], Sequence[tuple[str, EventKind, Mapping[str, Any]]]]) -> bool:
         """Append events to the records of several tracks, as `record`; each begins with its track, or `EVERY_TRACK`."""
-        self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
+        return self._write(lambda connection: self._append(connection, decide(self._snapshot(connection))))
 
     def record_restored(self, decide: Callable[[Snapshot], Sequence[LogLine] | None]) -> int:
         """Append rows for the lost events of these lines, and the event that begins the next epoch.

@@ -156,7 +156,7 @@ class TestAccepting:
         with served(Live.graded(tmp_path / "live", rules="quota = {per_day = 2}\n")) as found:
             if first:
                 found.accept("amber", GOOD)
-            index = found.accept("brass", GOOD).event.index
+            index = found.accept("brass", GOOD).index
             assert found.client.delete(
                 f"/api/v1/tracks/main/entries/{index}", headers=found.headers("brass")
             ).is_success
@@ -240,9 +240,9 @@ class TestTimes:
         """A delivery may wait for the database."""
         here_served.now = day(20, 2)
         accepted = here_served.accept("amber", GOOD, at=day(20, 0, 59, 59))
-        assert accepted.event.values["received"].startswith("2027-01-20T00:59:59.000000")
+        assert accepted.values["received"].startswith("2027-01-20T00:59:59.000000")
         here_served.run()
-        assert here_served.entry("amber", accepted.event.index)["state"] == "scored"
+        assert here_served.entry("amber", accepted.index)["state"] == "scored"
 
     @pytest.mark.parametrize("hours", [-1, 1])
     def test_a_clock_that_is_set_changes_no_order(self, here_served: Served, hours: int) -> None:
@@ -806,7 +806,7 @@ def test_what_the_rules_say_of_a_challenge_with_a_service(tmp_path: Path) -> Non
         found.now = day(9)
         assert problem(found.put("amber", GOOD)) == "closed"
         found.now = day(20, 2)
-        index = found.accept("amber", GOOD, at=day(20, 0, 59, 59)).event.index
+        index = found.accept("amber", GOOD, at=day(20, 0, 59, 59)).index
         with pytest.raises(RefusedError, match="no phase receives files"):
             found.accept("brass", GOOD, at=day(20, 1))
         found.now = day(12)

@@ -117,7 +117,7 @@ class TestTurns:
     ) -> None:
         """Each track has a slice of time, also if nothing else is recorded."""
         monkeypatch.setattr("scorer.organising.watch.SLICE", 0.02)
-        event = found.accept("amber", GOOD).event
+        event = found.accept("amber", GOOD)
         scored: list[str] = []
 
         def score(track: str, _teams: frozenset[str], go_on: GoOn) -> None:
@@ -150,7 +150,7 @@ class TestTurns:
         """Also after a run scored some."""
         found.accept("amber", GOOD)
         found.run()
-        index = found.accept("amber", POOR).event.index
+        index = found.accept("amber", POOR).index
         slow = Slow()
         with looping(found, slow):
             until(lambda: found.entry("amber", index)["outcome"] == "scored")
@@ -227,7 +227,7 @@ def test_runs_render_when_the_site_would_change_and_follow_decisions(found: Serv
     try:
         until(lambda: renders)
         assert len(runs) == 1
-        index = found.accept("amber", GOOD).event.index
+        index = found.accept("amber", GOOD).index
         found.run()  # as the loop of arrivals
         until(lambda: len(renders) > 1)
         assert len(runs) == 1

@@ -63,7 +63,7 @@ class Deliveries(RuleBasedStateMachine):
             if kill:
                 patch.setattr("scorer.service.accepting.move", _cut)
             try:
-                receipt = self.found.accept(team, text, delivery).receipt
+                receipt = self.found.service.followed.issuer.receipt(self.found.accept(team, text, delivery))
             except RefusedError as error:
                 self._check_refusal(error, known)
                 return
