@@ -65,38 +65,29 @@ def examples(name: str) -> Sequence[str]:
     return [line for line in lines if line.split()[1] == name]
 
 
-COMMAND_GROUPS: Mapping[str, Sequence[str]] = {
-    "evaluate": ("evaluate", "trec_eval", "compare", "fuse", "overlap", "pool", "report", "convert", "measures"),
-    "take part": ("check", "submit", "verify"),
-    "run a challenge": ("init", "run", "score", "render", "leaderboard", "status", "entries", "collect", "serve"),
-    "decide": ("phases", "teams", "pick", "erratum", "amend", "forget", "retry", "similar"),
-    "trust": ("split", "commit", "receipt", "heads", "reveal"),
-    "care": ("export", "paper", "import", "doctor", "restore", "completion"),
+_ADDRESSES: Mapping[str, str] = {
+    "evaluate": "evaluate:evaluate trec_eval:trec_eval evaluate:compare runs:fuse runs:overlap runs:pool "
+    "reports:report runs:convert evaluate:measures",
+    "take part": "participate:check participate:submit participate:verify",
+    "run a challenge": "run:init run:run run:score run:render reports:leaderboard run:status reports:entries "
+    "run:collect run:serve",
+    "decide": "reports:phases organise:teams organise:pick organise:erratum organise:amend organise:forget "
+    "organise:retry runs:similar",
+    "trust": "organise:split organise:commit organise:receipt organise:heads organise:reveal",
+    "care": "run:export reports:paper run:import_ run:doctor run:restore run:completion",
 }
-"""The names of commands by what they are for, in the order of the help and of docs/commands.md."""
+"""The addresses of commands by what they are for, in the order of the help and of docs/commands.md."""
 
-_FILES: Mapping[str, Sequence[str]] = {
-    "evaluate": ("evaluate", "compare", "measures"),
-    "trec_eval": ("trec_eval",),
-    "runs": ("fuse", "overlap", "pool", "convert", "similar"),
-    "reports": ("report", "leaderboard", "entries", "phases", "paper"),
-    "participate": ("check", "submit", "verify"),
-    "run": (
-        *("init", "run", "score", "render", "status", "collect", "serve"),
-        *("export", "import_", "doctor", "restore", "completion"),
-    ),
-    "organise": ("teams", "pick", "erratum", "amend", "forget", "retry", *COMMAND_GROUPS["trust"]),
+COMMAND_GROUPS = {
+    title: [address.partition(":")[2].removesuffix("_") for address in addresses.split()]
+    for title, addresses in _ADDRESSES.items()
 }
-"""The functions of commands by the files that have them."""
-
-_ADDRESSES = {
-    function.removesuffix("_"): f"{file}:{function}" for file, functions in _FILES.items() for function in functions
-}
+"""The names of commands, in the same order."""
 
 COMMANDS = {
-    name: Command(_ADDRESSES[name], (2, 1) if name == "trec_eval" else (1, 2))
-    for names in COMMAND_GROUPS.values()
-    for name in names
+    name: Command(address, (2, 1) if name == "trec_eval" else (1, 2))
+    for title, names in COMMAND_GROUPS.items()
+    for name, address in zip(names, _ADDRESSES[title].split(), strict=True)
 }
 
 

@@ -30,7 +30,7 @@ from scorer.cli.parameters import (
     group,
     number,
     of_challenge,
-    open_challenge,
+    open_store,
     option,
     whole_number,
     wrong_call,
@@ -414,10 +414,8 @@ def _of_teams(names: list[str], folder: Path, track: str, measure: str | None, s
     from scorer.live.now import Now
     from scorer.organising.render import measure_of, teams_task
     from scorer.scoring.analysis.compare import tasks_of_slices
-    from scorer.store.store import Store
 
-    challenge, (chosen,) = open_challenge(folder, track)
-    with Store.open(challenge.database_address, create=False) as store:
+    with open_store(folder, track, checked=False) as (_, (chosen,), store):
         with wrong_call("--measure"):
             by = measure_of(store.read(lambda view: Now.of(view, chosen).declared), measure)
         task = store.read(lambda view: teams_task(view, chosen, names, by))

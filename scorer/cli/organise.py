@@ -25,7 +25,6 @@ from scorer.cli.parameters import (
     open_challenge,
     open_store,
     option,
-    requested_track,
     stated,
 )
 from scorer.cli.participate import TOKEN_FILE, client_of
@@ -205,10 +204,10 @@ def pick(
     given = (track is not None) + (team is not None)
     if clear == bool(entries) or given != (2 if clear else 0):
         raise WrongCallError("expected ENTRY..., or --clear --track NAME --team TEAM")
-    with open_store(challenge) as (settings, _, store):
-        if track is not None and team is not None:
+    with open_store(challenge, track) as (settings, (requested, *_), store):
+        if team is not None:
             folder = known_team(team, store.read(lambda view: view.teams))
-            clear_picks(store, requested_track(settings, track), folder, reason=reason)
+            clear_picks(store, requested, folder, reason=reason)
             print_result(f"{printable_name(folder)}: no picks in {track}; `scorer run` shows it")
         else:
             for picked in pick_entries(settings, store, entries, reason=reason):

@@ -27,7 +27,6 @@ from scorer.wording import printable, quoted
 
 if TYPE_CHECKING:
     from scorer.settings.tracks import Challenge, Track
-    from scorer.store.snapshot import Snapshot
     from scorer.store.store import Store
 
 
@@ -264,11 +263,6 @@ def _moment_of_record(text: str) -> datetime | int:
         ) from None
 
 
-def selected(view: Snapshot, as_of: datetime | int | None) -> Snapshot:
-    """The snapshot as of a moment; None: as it is."""
-    return view if as_of is None else view.as_of(as_of)
-
-
 def stated(text: str) -> str:
     """Return the text of an option that must not be blank."""
     if not text.strip():
@@ -360,11 +354,15 @@ def check_format(name: str | None, option: str) -> None:
 
 
 def open_challenge(folder: Path, track: str | None = None) -> tuple[Challenge, Sequence[Track]]:
-    """Read a challenge, whose solutions may be missing; return it with the requested track, or all of its tracks."""
+    """Read a challenge, whose solutions may be missing; return it with the requested track, or all of its tracks.
+
+    Raises WrongCallError if no track has the requested name.
+    """
     from scorer.settings.loading import read_challenge
 
     challenge = read_challenge(folder, solutions=False)
-    return challenge, challenge.tracks if track is None else [requested_track(challenge, track)]
+    with wrong_call("--track", ChallengeError):
+        return challenge, challenge.tracks if track is None else [challenge.track(track)]
 
 
 @contextmanager
@@ -390,9 +388,3 @@ def only_track(tracks: Sequence[Track]) -> Track:
         names = ", ".join(each.name for each in tracks)
         raise WrongCallError(f"the challenge has several tracks; name that of the file with --track: {names}")
     return tracks[0]
-
-
-def requested_track(challenge: Challenge, name: str) -> Track:
-    """Return the track called `name`. Raises WrongCallError if no track has this name."""
-    with wrong_call("--track", ChallengeError):
-        return challenge.track(name)

@@ -52,17 +52,24 @@ METADATA = option(
 )
 
 
+@dataclass(frozen=True)
+class CheckOptions:
+    """The options that decide what is checked, and what is printed."""
+
+    meta: list[str] | None = METADATA
+    submission_format: str | None = format_of("the format of the file")
+    strict: bool = option("--strict", "exit with 1 if a valid file scores 0 for certain, as it has no candidate")
+    no_meta: bool = option("--no-meta", "do not check the metadata")
+    no_solution: bool = option("--no-solution", "check only what a participant can check with the site")
+    form: str = form_of("what is found", "text", "json")
+
+
 def check(
     file: str = argument("the submission: a path or a URL"),
     track: str | None = TRACK_OF_FILE,
     challenge: Path | str = of_challenge(sites=True),
     team: str | None = option("--team TEAM", "also print what is left of the quota of this team's folder"),
-    meta: list[str] | None = METADATA,
-    submission_format: str | None = format_of("the format of the file"),
-    strict: bool = option("--strict", "exit with 1 if a valid file scores 0 for certain, as it has no candidate"),
-    no_meta: bool = option("--no-meta", "do not check the metadata"),
-    no_solution: bool = option("--no-solution", "check only what a participant can check with the site"),
-    form: str = form_of("what is found", "text", "json"),
+    options: CheckOptions = group(),
 ) -> int:
     """Check a submission before you submit it: format, queries, items, lengths, duplicates, and metadata.
 
@@ -79,13 +86,12 @@ def check(
         if team is not None:
             raise WrongCallError("--team needs the folder of the challenge; a site does not publish quotas")
         with downloaded(challenge, track) as (folder, named):
-            return check(file, named, folder, None, meta, submission_format, strict, no_meta, no_solution, form)
+            return check(file, named, folder, None, options)
     settings, tracks = open_challenge(challenge, track)
     requested = only_track(tracks)
-    if no_meta and meta:
+    if options.no_meta and options.meta:
         raise WrongCallError("--meta and --no-meta: choose one of them")
-    given = None if no_meta else meta or ()
-    code = _check(file, settings, requested, submission_format, given, strict, no_solution, form)
+    code = _check(file, settings, requested, options)
     if team is not None:
         print_result(_left(settings, requested, team))
     return code
@@ -103,27 +109,17 @@ def _left(settings: Challenge, requested: Track, team: str) -> str:
         return f"{printable_name(team)}: nothing is known about its quota ({error})"
 
 
-def _check(
-    file: str,
-    settings: Challenge,
-    requested: Track,
-    submission_format: str | None,
-    meta: Sequence[str] | None,
-    strict: bool,
-    no_solution: bool,
-    form: str,
-) -> int:
-    """Check a file, and its metadata unless they are None."""
+def _check(file: str, settings: Challenge, requested: Track, options: CheckOptions) -> int:
     from scorer.lists.solution import excluded, read_ids
     from scorer.scoring.executors.base import checked_in_child
     from scorer.scoring.outcomes import Failed, Rejected, Rules, Summary
     from scorer.settings.tracks import public_lists
 
-    rules = Rules.of(requested)
+    rules, submission_format = Rules.of(requested), options.submission_format
     check_format(submission_format, "--submission-format")
     if submission_format is not None:
         rules = replace(rules, submission_format=submission_format)
-    queries = _queries(requested, no_solution=no_solution)
+    queries = _queries(requested, no_solution=options.no_solution)
     candidates = None if requested.items_path is None else read_ids(requested.items_path)
     exclude = excluded(public_lists(requested).get("exclude", requested.exclude))
     outcome = checked_in_child(queries, file, rules, settings.limits, candidates=candidates, excluded=exclude)
@@ -134,7 +130,7 @@ def _check(
     if isinstance(outcome, Failed):
         is_valid, findings, said = False, Findings([Problem.of_form(0, outcome.reason)], 1), "not checked"
     else:
-        findings = _findings(file, settings, requested, outcome, meta)
+        findings = _findings(file, settings, requested, outcome, None if options.no_meta else options.meta or ())
         is_valid = isinstance(outcome, Summary) and not findings.has("metadata")
     if isinstance(outcome, Rejected):
         said = f"invalid {whose}: {counted(outcome.problems.count, 'error')}"
@@ -144,7 +140,7 @@ def _check(
         said = next(as_to_form, f"valid {whose}: {lists}, {items}")
         if not is_valid:
             said = f"invalid metadata for track {requested.name}; --meta states them, as for scorer submit"
-    if form == "json":
+    if options.form == "json":
         listed = [{"line": each.line, "code": each.code, "facts": each.facts, "text": each.text} for each in findings]
         print_result(json.dumps({"valid": is_valid, "summary": said, "count": findings.count, "findings": listed}))
     else:
@@ -154,7 +150,7 @@ def _check(
         (print_result if is_valid else print_message)(f"{path}: {said}")
         if is_valid and is_regular(file):
             print_result(f"sha256 {digest(file)}")
-    return int(not is_valid or (strict and findings.has(SCORES_NOTHING)))
+    return int(not is_valid or (options.strict and findings.has(SCORES_NOTHING)))
 
 
 def _findings(
@@ -372,7 +368,8 @@ def _failed(file: Path, problem: str) -> FileError:
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
-        return check(str(file), track, challenge or server, None, meta, None, False, False, False, "text") == 0
+        options = CheckOptions(meta, None, strict=False, no_meta=False, no_solution=False, form="text")
+        return check(str(file), track, challenge or server, None, options) == 0
     except ChallengeError as error:
         if challenge is not None:
             raise

@@ -26,7 +26,6 @@ from scorer.cli.parameters import (
     open_challenge,
     open_store,
     option,
-    selected,
 )
 from scorer.errors import ScorerError, need_libraries, os_errors_as
 from scorer.files import is_standard_input, is_url, shown
@@ -245,7 +244,7 @@ def leaderboard(
     with open_store(challenge, track) as (settings, tracks, store):
 
         def read(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
-            view = selected(whole, as_of)
+            view = whole.as_of(as_of)
             head = published_log(view, settings.tracks).head if form == "json" else None
             return boards(view, tracks, whole.cache(store.sidecar(settings.root))), head
 
@@ -296,7 +295,7 @@ def entries(
     from scorer.organising.render import listed_entries
 
     with open_store(challenge, track) as (_, tracks, store):
-        listed = store.read(lambda view: listed_entries(selected(view, as_of), tracks))
+        listed = store.read(lambda view: listed_entries(view.as_of(as_of), tracks))
     if form == "json":
         print_result(entries_json(listed))
     else:

@@ -334,7 +334,7 @@ def render(
     sidecar, folder = store.sidecar(challenge.root), challenge.site_path
 
     def read(whole: Snapshot) -> tuple[int, str, str, Cache, SiteContent, tuple[str, ...]]:
-        view = whole if as_of is None else whole.as_of(as_of)
+        view = whole.as_of(as_of)
         state = site_state(view, challenge, pending=pending)  # first: a file that changes later changes the state
         cache = view.cache(sidecar)
         content = _content(view, challenge, cache, pending=pending)

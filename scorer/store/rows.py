@@ -162,13 +162,15 @@ class TableRows:
         events = self.all_events
         return len(events) + (2 if events and events[-1].log is None else 1)
 
-    def as_of(self, moment: datetime | int) -> Self:
-        """The same state with the events until a moment. Results are not selected: they follow from the events.
+    def as_of(self, moment: datetime | int | None) -> Self:
+        """The same state with the events until a moment; None: all. Results are not selected: they follow from them.
 
         A moment is the index of the last event; or a time with a zone, for the submissions that were received until
         then, and the other events that were recorded until then. Raises StoreError if there is no such event, or the
         time is in the future.
         """
+        if moment is None:
+            return self
         if isinstance(moment, datetime):
             if moment > self.now:
                 raise StoreError(f"{iso_time(moment)}: is in the future; give a time until now")

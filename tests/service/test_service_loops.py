@@ -107,7 +107,7 @@ class TestTurns:
         slow = found.accept("amber", different(1))
         found.accept("brass", different(2))
         work = plan(found.store, found.live.challenge, found.live.track)
-        failed = [(slow.event.values["digest"], Failed("it took too long", "time"))]
+        failed = [(slow.values["digest"], Failed("it took too long", "time"))]
         found.store.store_results(failed, work.rules.basis)
         work = plan(found.store, found.live.challenge, found.live.track)
         assert teams_of([submission.file for _, submission in work.pending]) == ["brass", "amber"]

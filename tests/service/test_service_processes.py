@@ -60,7 +60,6 @@ main()
 STEPS = {
     "before the file is complete on the disk": "scorer.service.uploads:_sync:before",
     "when it is complete": "scorer.service.uploads:_sync:after",
-    "when nothing else takes it away": "scorer.service.accepting:_accept:before",
     "before it is recorded": "scorer.store.store:Store.record:before",
     "when it is recorded": "scorer.store.store:Store.record:after",
     "before it has its name": "scorer.organising.files:sync_folder:before",
