@@ -728,6 +728,8 @@ class TestHidden:
             assert '<td class="rank">' not in page
             assert "1.0000" not in page
             assert "Counts</b>" not in page
+            entry = challenge.entry("amber", visitor.address["entry"])
+            assert (entry["outcome"], entry["scores"]) == ("scored", {})
 
     def test_an_entry_since_a_freeze_has_no_score_and_does_not_show_that_it_counts(self, challenge: Served) -> None:
         visitor = Visitor(challenge)
@@ -742,6 +744,11 @@ class TestHidden:
         assert '<td class="score">–</td>' in latest
         assert "Counts" not in latest
         assert "Counts" in earlier
+        first, second = (event.index for event in challenge.live.events("arrival"))
+        shown = [challenge.entry("amber", index)["scores"] for index in (first, second)]
+        assert [bool(scores) for scores in shown] == [True, False]
+        challenge.now = day(20, 2)
+        assert challenge.entry("amber", second)["scores"]
 
     def test_no_token_is_in_the_page_or_the_log(
         self, challenge: Served, visitor: Visitor, caplog: pytest.LogCaptureFixture
