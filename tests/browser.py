@@ -74,12 +74,18 @@ class Page:
         ]
         self.send("Emulation.setEmulatedMedia", media=medium, features=features)
         self.send("Emulation.setScrollbarsHidden", hidden=True)
-        self.send("Page.navigate", url="about:blank")
-        self._wait("Page.loadEventFired")
+        self._load("about:blank")
         self.errors.clear()
         self.requests.clear()
-        self.send("Page.navigate", url=address)
-        self._wait("Page.loadEventFired")
+        self._load(address)
+
+    def _load(self, address: str) -> None:
+        """Load a page, and wait until this one is complete: the one before may load itself again meanwhile."""
+        loader = self.send("Page.navigate", url=address)["loaderId"]
+        loaded: Message = {}
+        while (loaded.get("loaderId"), loaded.get("name")) != (loader, "load"):
+            message = self._read()
+            loaded = message["params"] if message.get("method") == "Page.lifecycleEvent" else {}
 
     def resize(self, width: int, height: int = 900) -> None:
         """Change the size of the window. The page stays open, which is faster than to open it again."""
@@ -129,10 +135,6 @@ class Page:
                 result: Message = answer["result"]
                 return result
 
-    def _wait(self, event: str) -> None:
-        while self._read().get("method") != event:
-            pass
-
     def _read(self) -> Message:
         while b"\0" not in self._unread:
             block = os.read(self.answers, 1 << 20)
@@ -177,6 +179,7 @@ def browser(profile: Path) -> Iterator[Page]:
         page.session = page.send("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             page.send(f"{domain}.enable")
+        page.send("Page.setLifecycleEventsEnabled", enabled=True)
         yield page
         page.session = ""
         page.send("Browser.close")

@@ -60,22 +60,30 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Ser
         yield folder, found
 
 
-def until(tab: Page, condition: str) -> None:
-    """Wait until an expression holds in the page."""
+def until(tab: Page, condition: str, again: str = "") -> None:
+    """Wait until an expression holds in a page that is complete; `again` is the address of one that is opened anew."""
     end = time.monotonic() + WAIT
     while time.monotonic() < end:
         try:
-            if tab.ask(condition):
+            if tab.ask(f"document.readyState === 'complete' && ({condition})"):
                 return
-        except AssertionError:  # the page is being replaced
+        except AssertionError:  # the page is being replaced, or has no such element yet
             pass
         time.sleep(0.05)
+        if again:
+            tab.open(again)
     raise AssertionError(f"never: {condition}\n{tab.ask('document.body.innerText')}")
+
+
+def click(tab: Page, selector: str, text: str = "") -> None:
+    """Click on an element with a text, in a page that is complete and waits for no answer to a form."""
+    found = f"[...document.querySelectorAll('{selector}')].find((each) => each.innerText.includes('{text}'))"
+    until(tab, f"!document.body.hasAttribute('aria-busy') && ({found}.click(), true)")
 
 
 def choose(tab: Page, file: Path) -> None:
     """Choose a file in the form of a page that is complete."""
-    until(tab, "document.readyState === 'complete' && !document.body.hasAttribute('aria-busy')")
+    until(tab, "!document.body.hasAttribute('aria-busy')")
     tab.send("DOM.enable")
     root = tab.send("DOM.getDocument")["root"]["nodeId"]
     field = tab.send("DOM.querySelector", nodeId=root, selector="#file")["nodeId"]
@@ -100,9 +108,8 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         tab.press("Enter")
     else:
         tab.ask(f"document.getElementById('key').value = '{invitation}'")
-        tab.ask("document.querySelector('button').click()")
+        click(tab, "button")
     until(tab, "document.body.innerText.includes('The invitation cannot be used again')")
-    until(tab, "document.readyState === 'complete'")
     if scripts:  # which axe needs
         is_accessible(tab)
     assert invitation not in tab.ask("location.href")
@@ -111,15 +118,14 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
     file.write_text(GOOD.replace("q2:d,e", "q2:d,e,e"))
     choose(tab, file)
     if not scripts:
-        tab.ask("document.querySelector('form.check button').click()")
+        click(tab, "form.check button")
     until(tab, "document.body.innerText.includes('is listed twice')")
-    until(tab, "document.readyState === 'complete'")  # with its style sheets, which decide the order
     for width in (1440, 390):
         tab.resize(width)
         assert tab.ask("document.documentElement.scrollWidth") <= width
     top = "document.querySelector('{}').getBoundingClientRect().top"
     until(tab, f"{top.format('.found')} < {top.format('.hand-in button')}")  # on a phone, nobody overlooks them
-    tab.ask("document.querySelector('.hand-in button').click()")
+    click(tab, ".hand-in button")
     until(tab, "document.querySelectorAll('#entries tbody tr').length === 1")
     assert re.fullmatch(r"/submit\?track=main&entry=\d+", tab.ask("location.pathname + location.search"))
     until(tab, "document.querySelector('#entries .counts') !== null")  # the page looks itself, in both ways
@@ -128,22 +134,20 @@ def test_from_an_invitation_to_a_score_and_a_receipt(
         until(tab, f"document.querySelector('#facts').dataset.team === '{team}'")
         tab.open(f"{service.address}/submit")
         assert tab.ask("document.querySelector('header a.own').pathname") == f"/teams/{team}.html"
-        pinned = ""
-        while pinned != team:  # the board follows in a moment
-            tab.open(f"{service.address}/main/index.html")
-            pinned = tab.ask("(document.querySelector('#board .pinned bdi') || {}).textContent")
+        board = f"{service.address}/main/index.html"  # which follows in a moment
+        until(tab, f"document.querySelector('#board .pinned bdi').textContent === '{team}'", board)
         tab.open(f"{service.address}/submit")
     index = tab.ask("document.querySelector('#entries .number').innerText")
     assert tab.ask("document.querySelector('#entries tbody .score').innerText") == "1.0000"
     assert tab.ask("document.querySelector('#entries .file').innerText") == "wider-net.txt"
 
-    tab.ask("document.querySelector('.pick input').click()")
+    click(tab, ".pick input")
     if not scripts:
-        tab.ask("document.querySelector('#picks button').click()")
+        click(tab, "#picks button")
     until(tab, "document.querySelector('.pick').innerText.includes('picked')")
     receipt = tmp_path / f"{index}-wider-net.receipt.txt"
     tab.send("Browser.setDownloadBehavior", behavior="allow", downloadPath=str(tmp_path))
-    tab.ask("document.querySelector('.receipt a').click()")
+    click(tab, ".receipt a")
     end = time.monotonic() + WAIT
     while not receipt.exists() and time.monotonic() < end:
         time.sleep(0.05)
@@ -176,7 +180,8 @@ class Hand:
     def sign_in(self, token: str) -> None:
         self.tab.send("Storage.clearCookies")
         self.open()
-        self.tab.ask(f"document.getElementById('key').value = '{token}'; document.querySelector('button').click()")
+        self.tab.ask(f"document.getElementById('key').value = '{token}'")
+        self.click("button")
         self.sees("signed in as")
 
     def open(self, track: str = "main") -> None:
@@ -185,12 +190,10 @@ class Hand:
     def check(self, file: Path) -> None:
         choose(self.tab, file)
         if not self.scripts:
-            self.tab.ask("document.querySelector('form.check button').click()")
+            self.click("form.check button")
 
     def click(self, selector: str, text: str = "") -> None:
-        found = f"[...document.querySelectorAll('{selector}')].find((each) => each.innerText.includes('{text}'))"
-        until(self.tab, f"{found} !== undefined")
-        self.tab.ask(f"{found}.click()")
+        click(self.tab, selector, text)
 
     def sees(self, text: str) -> None:
         """Wait until the page has a text."""
@@ -218,12 +221,11 @@ def files(folder: Path, count: int) -> list[Path]:
     return found
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
-    server: tuple[Path, Server], only_tab: Page, tmp_path: Path, scripts: bool
+    server: tuple[Path, Server], only_tab: Page, tmp_path: Path
 ) -> None:
     """Another track or file clears it or checks again; another tab or token does not see it."""
-    hand = Hand(only_tab, server, f"dahlia-{scripts}".lower(), scripts=scripts)
+    hand = Hand(only_tab, server, "dahlia", scripts=True)
     first, second = files(tmp_path, 2)
     empty = tmp_path / "empty.txt"
     empty.write_text("")
@@ -237,7 +239,7 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     hand.check(second)
     hand.sees("Hand in list-1.txt to Main")
     other = hand.tab.ask("location.href")
-    hand.tab.open(one, scripts=scripts)
+    hand.tab.open(one)
     assert hand.button() == "Hand in list-0.txt to Main (4 of 4 left today)"
 
     hand.click(".new button.link", "Pooled")  # checked again, for the other track
@@ -246,7 +248,7 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     hand.sees("No phase receives files now")
 
     hand.sign_in(hand.tokens[1])  # of a member of the same team
-    hand.tab.open(other, scripts=scripts)
+    hand.tab.open(other)
     assert hand.button() == ""
     assert "list-1.txt" not in hand.tab.ask("document.body.innerText")
     hand.check(first)
@@ -257,12 +259,11 @@ def test_a_checked_file_belongs_to_its_page_its_track_and_its_session(
     assert "list-0.txt" not in hand.tab.ask("document.body.innerText")
 
 
-@pytest.mark.parametrize("scripts", [True, False], ids=["scripts", "no scripts"])
 def test_withdrawing_picking_and_the_end_of_the_quota(
-    server: tuple[Path, Server], only_tab: Page, tmp_path: Path, scripts: bool
+    server: tuple[Path, Server], only_tab: Page, tmp_path: Path
 ) -> None:
     """A question with the consequences; a third pick; no button without a quota; no form in a closed phase."""
-    hand = Hand(only_tab, server, f"elder-{scripts}".lower(), scripts=scripts)
+    hand = Hand(only_tab, server, "elder", scripts=True)
     chosen = files(tmp_path, 5)
     hand.open("past")
     hand.sees("Closed on ")
@@ -270,20 +271,11 @@ def test_withdrawing_picking_and_the_end_of_the_quota(
     assert "not limited" not in hand.tab.ask("document.body.innerText")
     hand.open()
     entries = [hand.hand_in(file) for file in chosen[:3]]
-    while hand.tab.ask("document.querySelectorAll('.pick input').length") < 3:
-        time.sleep(0.3)
-        hand.open()
+    until(hand.tab, "document.querySelectorAll('.pick input').length === 3")  # the page looks itself
     for index in entries[:2]:
         hand.click(f"#entry-{index} .pick input")
-        if not scripts:
-            hand.click("#picks button")
-        until(
-            hand.tab,
-            f"(document.querySelector('#entry-{index} .pick') || {{innerText: ''}}).innerText.includes('picked')",
-        )
+        until(hand.tab, f"document.querySelector('#entry-{index} .pick').innerText.includes('picked')")
     hand.click(f"#entry-{entries[2]} .pick input")
-    if not scripts:
-        hand.click("#picks button")
     hand.sees("Untick one first")
     assert hand.tab.ask("document.querySelectorAll('.pick input:checked').length") == 2
 
@@ -293,10 +285,7 @@ def test_withdrawing_picking_and_the_end_of_the_quota(
     until(hand.tab, "document.querySelector('.said') === null")
     hand.click(f"#entry-{entries[0]} .withdraw a")
     hand.click(".said button", "Withdraw entry")
-    until(
-        hand.tab,
-        f"(document.querySelector('#entry-{entries[0]} .state') || {{innerText: ''}}).innerText.includes('Withdrawn')",
-    )
+    until(hand.tab, f"document.querySelector('#entry-{entries[0]} .state').innerText.includes('Withdrawn')")
     assert hand.tab.ask("document.querySelectorAll('.pick input:checked').length") == 1
 
     hand.hand_in(chosen[3])
@@ -379,7 +368,8 @@ def test_the_page_is_accessible(server: tuple[Path, Server], only_tab: Page, tmp
     tab.send("Storage.clearCookies")
     tab.open(f"{service.address}/submit")
     assert violations(tab) == []
-    tab.ask(f"document.getElementById('key').value = '{token}'; document.querySelector('button').click()")
+    tab.ask(f"document.getElementById('key').value = '{token}'")
+    click(tab, "button")
     until(tab, "document.body.innerText.includes('signed in as')")
     valid, invalid, worse = tmp_path / "a.txt", tmp_path / "b.txt", tmp_path / "c.txt"
     valid.write_text(GOOD)
@@ -387,14 +377,12 @@ def test_the_page_is_accessible(server: tuple[Path, Server], only_tab: Page, tmp
     invalid.write_text("q1:a,,b\n")
     tab.open(f"{service.address}/submit")
     choose(tab, valid)
-    until(tab, "document.querySelector('.hand-in') !== null")
-    tab.ask("document.querySelector('.hand-in button').click()")
+    click(tab, ".hand-in button")
     until(tab, "document.querySelector('#entries .pick input') !== null")
     choose(tab, worse)
-    until(tab, "document.querySelector('.hand-in button') !== null")
-    tab.ask("document.querySelector('.hand-in button').click()")
+    click(tab, ".hand-in button")
     until(tab, "document.querySelectorAll('#entries .pick input').length === 2")
-    tab.ask("document.querySelector('#entries .pick input').click()")
+    click(tab, "#entries .pick input")
     until(tab, "document.body.innerText.includes('Only picked entries count then')")
     is_accessible(tab)
     tab.open(f"{service.address}/submit")
