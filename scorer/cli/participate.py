@@ -33,7 +33,16 @@ from scorer.cli.parameters import (
     option,
     parameters_of,
 )
-from scorer.errors import ChallengeError, Fact, FileError, Findings, Problem, ScorerError, SolutionError, need_libraries
+from scorer.errors import (
+    ChallengeError,
+    Fact,
+    Findings,
+    Problem,
+    ScorerError,
+    SolutionError,
+    need_libraries,
+    os_errors_as,
+)
 from scorer.files import digest, is_regular, is_standard_input, shown
 from scorer.files.writing import replace_content
 from scorer.lists import AS_TO_FORM, NO_QUERY_KNOWN, OTHER_TRACK, SCORES_NOTHING
@@ -268,13 +277,12 @@ def submit(
     client = client_of(server, token_file)
     with client.answering():
         track = track or client.only_track()
-    try:
+    name = printable(str(file))
+    with os_errors_as(ScorerError, f"{name}: cannot be read"):
         sha256 = digest(file)
-    except OSError as error:
-        raise _failed(file, f"cannot be read: {error.strerror}") from error
     if not no_check and not _is_valid(file, track, challenge, client.server, meta):
         return 1
-    kept, name = file.with_name(file.name + DELIVERY), printable(str(file))
+    kept = file.with_name(file.name + DELIVERY)
     what = f"{sha256} {track} {client.server}"
     goes_on = _begun(kept, what)
     with client.answering():
@@ -319,7 +327,7 @@ def _metadata(text: str) -> str:
     try:
         return Path(text).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
-        raise _failed(Path(text), f"cannot be read: {error}; give KEY=VALUE or a file in UTF-8") from error
+        raise ScorerError(f"{printable(text)}: cannot be read: {error}; give KEY=VALUE or a file in UTF-8") from error
 
 
 def client_of(server: str, token_file: Path | None) -> Client:
@@ -359,12 +367,6 @@ def _token(file: Path | None) -> str:
     return token
 
 
-def _failed(file: Path, problem: str) -> FileError:
-    findings = Findings()
-    findings.add(0, problem)
-    return FileError(str(file), findings)
-
-
 def _is_valid(file: Path, track: str, challenge: Path | str | None, server: str, meta: list[str] | None) -> bool:
     """Whether the check finds no error; without a challenge, the site of the service has what the check needs."""
     try:
@@ -386,10 +388,9 @@ def _begun(kept: Path, what: str) -> str:
 
 
 def _write(path: Path, text: str) -> None:
-    try:
+    problem = f"{printable(str(path))}: cannot be written"
+    with os_errors_as(ScorerError, problem, "name another file with --receipt"):
         replace_content(path, text.encode("utf-8"))
-    except OSError as error:
-        raise _failed(path, f"cannot be written: {error.strerror}; name another file with --receipt") from error
 
 
 def _outcome(client: Client, track: str, delivery: str, wait: float, file: Path) -> int:

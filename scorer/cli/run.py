@@ -286,13 +286,11 @@ def export(
             from scorer.organising.public import export_public
 
             exported = export_public(opened, store, settings_file(challenge), bundle)
-            print_message(f"{exported.events:,} events, head {exported.head}")
-            print_result(str(exported.path))
-            return
-        exported = write_bundle(opened, store, settings_file(challenge), bundle, solutions=solutions, files=files)
-    print_message(*exported.notes)
-    content = "has the solutions and the secrets" if solutions else "has the secrets"
-    print_message(f"{bundle}: {content} of the challenge, and the key that signs receipts; keep it private")
+        else:
+            exported = write_bundle(opened, store, settings_file(challenge), bundle, solutions=solutions, files=files)
+            content = "has the solutions and the secrets" if solutions else "has the secrets"
+            private = f"{bundle}: {content} of the challenge, and the key that signs receipts; keep it private"
+            print_message(*exported.notes, private)
     print_message(f"{exported.events:,} events, head {exported.head}")
     print_result(str(exported.path))
 

@@ -306,31 +306,6 @@ def test_a_run_may_be_compressed_or_come_from_standard_input(files: tuple[Path, 
     assert done.stdout == expected
 
 
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        (["-R", "prefs"], "--Rel_info_format: only qrels"),
-        (["-T", "other"], "--Results_format: only trec_results"),
-        (["-D", "1"], "--Debug_level: it prints variables of trec_eval"),
-        (["-Z", "file"], "--Zscore: Z scores are not computed"),
-        (["-M", "0"], "1 or more"),
-        (["-M", "ten"], "whole number"),
-        (["-l", "-1"], "-l"),
-        (["-N", "x"], "whole number"),
-        (["-x"], "-x"),
-        (["third"], "third"),
-    ],
-)
-def test_an_option_that_cannot_be_had_is_refused_by_name(
-    options: list[str], words: str, files: tuple[Path, Path], terminal: Terminal
-) -> None:
-    """With the reason, and trec_eval's exit code: 2 for formats."""
-    answer = terminal.run("trec_eval", *files, *options)
-
-    assert (answer.code, answer.out) == (2 if options[0] in ("-R", "-T") else 1, "")
-    assert words in answer.err
-
-
 def test_values_that_change_nothing_are_accepted(files: tuple[Path, Path], terminal: Terminal) -> None:
     """The only formats, no debug output, and the obsolete -o."""
     plain = terminal.run("trec_eval", *files)
@@ -344,32 +319,6 @@ def test_version_and_missing_files(files: tuple[Path, Path], terminal: Terminal)
     answer = terminal.run("trec_eval", files[0])
     assert answer.code == 1
     assert "the qrels, then the run" in answer.err
-
-
-@pytest.mark.parametrize(
-    ("qrels", "run", "code", "words"),
-    [
-        ("1 0 a 1.5\n", "1 Q0 a 1 1 t\n", 2, "grade 1.5"),
-        ("1 0 a 1\n1 0 a 1\n", "1 Q0 a 1 1 t\n", 4, "listed again"),
-        ("1 0 a 1\n1 1 a 1\n", "1 Q0 a 1 1 t\n", 4, "listed again"),
-        ("1 0 a 1\n", "1 Q0 a 1 1 t\n1 Q0 a 2 0 t\n", 4, "1 item listed again"),
-        ("1 0 a 1\n", "2 Q0 a 1 1 t\n", 2, "none of its queries is known"),
-        ("1 0 a 1\n", "1 Q0 a 1 one t\n", 2, '"one" as the score'),
-        ("1 0 a 0\n", "1 Q0 a 1 1 t\n", 4, "no query has a relevant item"),
-    ],
-)
-@pytest.mark.parametrize("options", [[], ["-c"]])
-def test_an_invalid_file_is_refused(
-    qrels: str, run: str, code: int, words: str, options: list[str], tmp_path: Path, terminal: Terminal
-) -> None:
-    """One message, trec_eval's exit code, and nothing is printed as a result."""
-    (tmp_path / "qrels").write_text(qrels, encoding="utf-8")
-    (tmp_path / "run").write_text(run, encoding="utf-8")
-
-    answer = terminal.run("trec_eval", *options, tmp_path / "qrels", tmp_path / "run")
-
-    assert (answer.code, answer.out) == (code, "")
-    assert words in answer.err
 
 
 @pytest.mark.parametrize("text", ["\n{}", "{}\n  \n", "\ufeff{}", "# one\n# two\n{}# three\n"])
@@ -476,51 +425,75 @@ def test_whole_outputs_for_real_runs_equal_those_of_trec_eval(
     assert len(found) == (expected is not None)
 
 
-ODD: dict[str, tuple[int, list[str], str | None, str | None]] = {
-    "an unknown option": (1, ["-x"], QRELS, RUN),
-    "an option without its value": (1, ["--measure"], QRELS, RUN),
-    "a third file": (1, ["third"], QRELS, RUN),
-    "an unknown measure": (1, ["-m", "none"], QRELS, RUN),
-    "an unknown measure and no file": (1, ["-m", "none"], None, RUN),
-    "nothing after the dot": (1, ["-m", "P."], QRELS, RUN),
-    "a cut-off of 0": (2, ["-m", "P.0"], QRELS, RUN),
-    "a cut-off twice": (2, ["-m", "P.5,5"], QRELS, RUN),
-    "no pairs": (2, ["-m", "ndcg.5"], QRELS, RUN),
-    "an unknown format of qrels": (2, ["-R", "other"], QRELS, RUN),
-    "an unknown format of the run": (2, ["-T", "other"], QRELS, RUN),
-    "no qrels": (2, [], None, RUN),
-    "no run": (2, [], QRELS, None),
-    "empty qrels": (2, [], "", RUN),
-    "an empty run": (2, [], QRELS, ""),
-    "three columns": (2, [], f"{QRELS}10 g 1\n", RUN),
-    "five columns": (2, [], f"{QRELS}10 0 g 1 more\n", RUN),
-    "a run with five columns": (2, [], QRELS, f"{RUN}10 Q0 g 1 1.0\n"),
-    "an item twice": (4, [], f"{QRELS}10 0 a 0\n", RUN),
-    "an item in two iterations": (4, [], f"{QRELS}10 1 a 0\n", RUN),
-    "an item twice in the run": (4, [], QRELS, f"{RUN}10 Q0 a 1 1.0 t\n"),
-    "an item twice for an unknown query": (0, [], QRELS, f"{RUN}11 Q0 a 1 1.0 t\n"),
-    "iterations": (0, ["-q"], re.sub("(?m) 0 (?=[a-c])", " 0.5 ", QRELS), RUN),
+ODD: dict[str, tuple[int, str, list[str], str | None, str | None]] = {
+    "an unknown option": (1, "-x", ["-x"], QRELS, RUN),
+    "an option without its value": (1, "--measure", ["--measure"], QRELS, RUN),
+    "a third file": (1, "third", ["third"], QRELS, RUN),
+    "an unknown measure": (1, "none", ["-m", "none"], QRELS, RUN),
+    "an unknown measure and no file": (1, "", ["-m", "none"], None, RUN),
+    "nothing after the dot": (1, "", ["-m", "P."], QRELS, RUN),
+    "a cut-off of 0": (2, "", ["-m", "P.0"], QRELS, RUN),
+    "a cut-off twice": (2, "", ["-m", "P.5,5"], QRELS, RUN),
+    "no pairs": (2, "", ["-m", "ndcg.5"], QRELS, RUN),
+    "an unknown format of qrels": (2, "--Rel_info_format: only qrels", ["-R", "other"], QRELS, RUN),
+    "an unknown format of the run": (2, "--Results_format: only trec_results", ["-T", "other"], QRELS, RUN),
+    "no qrels": (2, "qrels", [], None, RUN),
+    "no run": (2, "run", [], QRELS, None),
+    "empty qrels": (2, "qrels", [], "", RUN),
+    "an empty run": (2, "run", [], QRELS, ""),
+    "three columns": (2, "qrels:9", [], f"{QRELS}10 g 1\n", RUN),
+    "five columns": (2, "qrels:9", [], f"{QRELS}10 0 g 1 more\n", RUN),
+    "a run with five columns": (2, "run:9", [], QRELS, f"{RUN}10 Q0 g 1 1.0\n"),
+    "an item twice": (4, "listed again", [], f"{QRELS}10 0 a 0\n", RUN),
+    "an item in two iterations": (4, "listed again", [], f"{QRELS}10 1 a 0\n", RUN),
+    "an item twice in the run": (4, "1 item listed again", [], QRELS, f"{RUN}10 Q0 a 1 1.0 t\n"),
+    "an item twice for an unknown query": (0, "", [], QRELS, f"{RUN}11 Q0 a 1 1.0 t\n"),
+    "iterations": (0, "", ["-q"], re.sub("(?m) 0 (?=[a-c])", " 0.5 ", QRELS), RUN),
 }
-"""The exit code, options, and both files; None for a file that is not there."""
+"""The exit code, words of the message, options, and both files; None for a file that is not there."""
+
+OWN: dict[str, tuple[int, str, list[str], str | None, str | None]] = {
+    "debug output": (1, "--Debug_level: it prints variables of trec_eval", ["-D", "1"], QRELS, RUN),
+    "Z scores": (1, "--Zscore: Z scores are not computed", ["-Z", "file"], QRELS, RUN),
+    "no item": (1, "1 or more", ["-M", "0"], QRELS, RUN),
+    "a number in words": (1, "whole number", ["-M", "ten"], QRELS, RUN),
+    "a negative level": (1, "-l", ["-l", "-1"], QRELS, RUN),
+    "a collection of x": (1, "whole number", ["-N", "x"], QRELS, RUN),
+    "a fraction": (2, "grade 1.5", [], "1 0 a 1.5\n", "1 Q0 a 1 1 t\n"),
+    "unknown queries": (2, "none of its queries is known", [], "1 0 a 1\n", "2 Q0 a 1 1 t\n"),
+    "a score in words": (2, '"one" as the score', [], "1 0 a 1\n", "1 Q0 a 1 one t\n"),
+    "nothing relevant": (4, "no query has a relevant item", [], "1 0 a 0\n", "1 Q0 a 1 1 t\n"),
+}
+"""Calls that trec_eval accepts, or whose exit code it does not define."""
 
 
-@pytest.mark.parametrize("program", ["scorer", pytest.param("trec_eval", marks=with_trec_eval)])
-@pytest.mark.parametrize("case", ODD)
-def test_odd_calls_have_the_exit_codes_of_trec_eval(
-    case: str, program: str, tmp_path: Path, terminal: Terminal
-) -> None:
-    """Of options and names of measures, of files and parameters, and of items that are listed again."""
-    code, options, *contents = ODD[case]
-    names = [tmp_path / "qrels", tmp_path / "run"]
+def odd(case: str, folder: Path) -> list[str]:
+    """The arguments of an odd call, whose files are written into a folder."""
+    _, _, options, *contents = {**ODD, **OWN}[case]
+    names = [folder / "qrels", folder / "run"]
     for name, content in zip(names, contents, strict=True):
         if content is not None:
             name.write_text(content, encoding="utf-8")
-    arguments = ["-c", *map(str, names), *options]
+    return [*map(str, names), *options]
 
-    if program == "scorer":
-        assert terminal.run("trec_eval", *arguments).code == code
-    else:
-        assert subprocess.run([str(PROGRAM), *arguments], capture_output=True, check=False).returncode == code
+
+@pytest.mark.parametrize("case", [*ODD, *OWN])
+def test_an_odd_call_is_refused_with_the_reason(case: str, tmp_path: Path, terminal: Terminal) -> None:
+    """With the exit code of trec_eval, with -c and without; nothing is printed as a result then."""
+    code, words, *_ = {**ODD, **OWN}[case]
+    arguments = odd(case, tmp_path)
+    for flags in ([], ["-c"]):
+        answer = terminal.run("trec_eval", *flags, *arguments)
+        assert (answer.code, answer.out == "") == (code, code != 0)
+        assert words in answer.err
+
+
+@with_trec_eval
+@pytest.mark.parametrize("case", ODD)
+def test_odd_calls_have_the_exit_codes_of_trec_eval(case: str, tmp_path: Path) -> None:
+    """Of options and names of measures, of files and parameters, and of items that are listed again."""
+    call = [str(PROGRAM), "-c", *odd(case, tmp_path)]
+    assert subprocess.run(call, capture_output=True, check=False).returncode == ODD[case][0]
 
 
 REQUESTS = (

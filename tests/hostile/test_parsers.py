@@ -111,7 +111,7 @@ PLACES: dict[tuple[str, str], str] = {
     ("cli/participate.py", "urllib.parse.urlsplit"): OWN,
     ("cli/participate.py", "uuid.UUID"): OWN,
     ("cli/participate.py", "scorer.settings.metadata.*"): f"{YAML}; own files",
-    ("cli/trec_eval.py", "scorer.lists.reading.blocks.open_bytes"): OWN,
+    ("cli/evaluate.py", "scorer.lists.reading.blocks.open_bytes"): OWN,
     ("scoring/analysis/tables.py", "scorer.lists.reading.blocks.open_bytes"): OWN,
     ("cli/parameters.py", "datetime.datetime.fromisoformat"): OWN,
     ("settings/published.py", "tomllib.loads"): f"{OWN}; {ANSWER}",

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import random
 import signal
-import subprocess
-import time
 import uuid
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -19,11 +16,10 @@ from typing import Any
 import pytest
 
 from scorer.files import FileBelow, Remote, chunks_of
-from scorer.files.writing import try_lock
 from scorer.service import accepting
-from tests.commands import Answer, Terminal, command, here, process
+from tests.commands import Answer, Terminal, here, process
 from tests.live_challenges import GOOD, OTHER, POOR, Live, day, stop_clock
-from tests.service.test_service_processes import KILLED_AT, WAIT, arrivals, delivered_files
+from tests.service.test_service_processes import KILLED_AT, arrivals, delivered_files
 from tests.stores import NAME, Bucket, s3_bucket
 from tests.strategies import some
 
@@ -449,42 +445,6 @@ def complete(inbox: Inbox, accepted: Mapping[str, str], refused: set[str]) -> No
     assert sorted(team for team, _ in arrivals(inbox.live.folder)) == sorted(name.split("/")[0] for name in accepted)
     for name in accepted:
         assert json.loads(inbox.get(f"{name}.receipt.txt").splitlines()[0])["team"] == name.split("/")[0]
-
-
-@pytest.mark.endurance
-@pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
-def test_killed_at_random_moments(inbox: Inbox) -> None:
-    """At 50 of them: every file is accepted once, every answer is written."""
-    moments = random.Random(1)
-    accepted: dict[str, str] = {}
-    refused: set[str] = set()
-    arguments = command("collect", inbox.source, "-C", str(inbox.live.folder))
-    halfway = before = 0
-    for round_ in range(50):
-        for number in range(8):
-            name = f"team-{number}/{round_}.txt"
-            accepted[name] = f"{GOOD}r{round_}:a{number}\n"
-            inbox.put(name, accepted[name])
-        refused.add(f"team-0/{round_}-empty.txt")
-        inbox.put(f"team-0/{round_}-empty.txt", "")
-        running = subprocess.Popen(arguments, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        while not is_collecting(inbox.live.folder) and running.poll() is None:
-            time.sleep(0.005)
-        time.sleep(moments.uniform(0, 0.05))
-        running.kill()
-        was_killed = running.wait(WAIT) == -signal.SIGKILL
-        done = len(arrivals(inbox.live.folder))
-        halfway += was_killed and before < done < len(accepted)
-        before = done
-    assert halfway > 10
-    inbox.collect()
-    complete(inbox, accepted, refused)
-
-
-def is_collecting(folder: Path) -> bool:
-    """Whether a process holds the lock of those that collect."""
-    with (folder / "scores.db.collected").open("ab") as file:
-        return not try_lock(file)
 
 
 # A store

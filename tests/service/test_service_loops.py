@@ -8,6 +8,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from pathlib import Path
@@ -28,6 +29,7 @@ from scorer.store.events import Failure
 from tests.live_challenges import GOOD, POOR, Live, day
 from tests.served import Served, served
 from tests.service.test_service import problem
+from tests.service.test_service_processes import until
 
 
 @pytest.fixture
@@ -179,35 +181,30 @@ class Slow:
                 yield index, outcome
 
 
-class looping:  # noqa: N801 (a context manager)
-    """Runs the loop of arrivals in a thread."""
-
-    def __init__(self, found: Served, executor: Slow) -> None:
-        arrivals = Arrivals(found.store, found.service.followed, executor)
-
-        def score(track: str, teams: frozenset[str], go_on: Callable[[], bool]) -> None:
-            challenge = found.live.challenge
-            list(arrivals.scored(challenge, challenge.track(track), teams, go_on))
-
-        self._errors: list[str] = []
-        self._loop = ArrivalLoop(found.store, self._errors.append, score)
-        self._thread = threading.Thread(target=self._loop)
-
-    def __enter__(self) -> None:
-        self._thread.start()
-
-    def __exit__(self, *_: object) -> None:
-        self._loop.stopped.set()
-        self._thread.join()
-        assert not self._errors
+@contextmanager
+def running(loop: ArrivalLoop | RunLoop) -> Iterator[None]:
+    """Run a loop in a thread."""
+    thread = threading.Thread(target=loop)
+    thread.start()
+    try:
+        yield
+    finally:
+        loop.stopped.set()
+        thread.join()
 
 
-def until(holds: Callable[[], object]) -> None:
-    """Wait until something holds."""
-    deadline = time.monotonic() + 60
-    while not holds():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+@contextmanager
+def looping(found: Served, executor: Slow) -> Iterator[None]:
+    """Run the loop of arrivals in a thread."""
+    arrivals, errors = Arrivals(found.store, found.service.followed, executor), list[str]()
+
+    def score(track: str, teams: frozenset[str], go_on: Callable[[], bool]) -> None:
+        challenge = found.live.challenge
+        list(arrivals.scored(challenge, challenge.track(track), teams, go_on))
+
+    with running(ArrivalLoop(found.store, errors.append, score)):
+        yield
+    assert not errors
 
 
 def test_runs_render_when_the_site_would_change_and_follow_decisions(found: Served) -> None:
@@ -222,20 +219,16 @@ def test_runs_render_when_the_site_would_change_and_follow_decisions(found: Serv
         lambda: renders.append(found.store.read(lambda view: view.revision)),
         every=3600,
     )
-    thread = threading.Thread(target=loop)
-    thread.start()
-    try:
+    with running(loop):
         until(lambda: renders)
         assert len(runs) == 1
-        index = found.accept("amber", GOOD).index
+        arrived = found.accept("amber", GOOD)
         found.run()  # as the loop of arrivals
         until(lambda: len(renders) > 1)
         assert len(runs) == 1
-        found.store.record("main", lambda _: [("amendment", _amended(found, index))])
+        amended = {key: arrived.values[key] for key in ("file", "digest", "received")}
+        found.store.record("main", lambda _: [("amendment", {**amended, "reason": "a test"})])
         until(lambda: len(runs) > 1)
-    finally:
-        loop.stopped.set()
-        thread.join()
     (state,) = found.service.followed.submissions("main", "amber")
     assert is_fresh(state, found.now)
     assert not is_fresh(state, day(12))
@@ -254,19 +247,9 @@ def test_a_long_run_is_cut_so_that_the_site_follows(found: Served, monkeypatch: 
         done.extend(submission.file for submission, _ in carry_out(found.store, work, Slow(), go_on))
 
     loop = RunLoop(found.store, done.append, found.live.challenge, run, lambda: rendered.append(len(done)), every=3600)
-    thread = threading.Thread(target=loop)
-    thread.start()
-    try:
+    with running(loop):
         until(lambda: len(done) == 10)
-    finally:
-        loop.stopped.set()
-        thread.join()
     assert [count for count in rendered if 0 < count < 10]
-
-
-def _amended(found: Served, index: int) -> dict[str, str]:
-    body = found.service.followed.arrivals[index][0].values
-    return {"file": body["file"], "digest": body["digest"], "received": body["received"], "reason": "a test"}
 
 
 def test_an_error_that_stays_is_printed_once(found: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,12 +264,8 @@ def test_an_error_that_stays_is_printed_once(found: Served, monkeypatch: pytest.
             raise ChallengeError("challenge.toml: not TOML")
 
     found.accept("amber", GOOD)
-    loop = ArrivalLoop(found.store, said.append, fail)
-    thread = threading.Thread(target=loop)
-    thread.start()
-    until(lambda: len(tried) >= 5)
-    loop.stopped.set()
-    thread.join()
+    with running(ArrivalLoop(found.store, said.append, fail)):
+        until(lambda: len(tried) >= 5)
     assert said == ["challenge.toml: not TOML"]
 
 
