@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from scorer.measures import KINDS
-from tests.commands import Terminal, command
+from tests.commands import Answer, Terminal, command
 
 SOLUTION = "q1:1:a|3,b|2,c|1\nq2:0:d|1\nq3:0:\n"
 GOOD = "q1:a,b\nq2:x,d\nq3:y\n"
@@ -385,31 +385,34 @@ def test_a_folder_without_a_challenge_is_an_error(tmp_path: Path, terminal: Term
         assert "`scorer init`" in answer.err
 
 
+def check(terminal: Terminal, challenge: Path, content: str, *options: str) -> Answer:
+    """Check a submission with this content."""
+    file = challenge / "mine.txt"
+    file.write_text(content, encoding="utf-8")
+    return terminal.run("check", file, "--challenge", challenge, *options)
+
+
 CHECKED = "q1:apple,pear,fig,plum,lemon\nq2:fig,apple,grape\nq3:lemon\nq4:pear,pear\n"
 
 
 def test_check_needs_the_track_only_where_there_are_several(challenge: Path, terminal: Terminal) -> None:
     """The message lists them."""
-    file = challenge / "mine.txt"
-    file.write_text(CHECKED, encoding="utf-8")
     settings = challenge / "challenge.toml"
     text = settings.read_text(encoding="utf-8")
     settings.write_text(
         text + text[text.index("[tracks.main]") :].replace("tracks.main", "tracks.other"), encoding="utf-8"
     )
-    answer = terminal.run("check", file, "--challenge", challenge)
+    answer = check(terminal, challenge, CHECKED)
     assert (answer.code, "name that of the file with --track: main, other" in answer.err) == (2, True)
 
 
 def test_check_accepts_a_valid_file(challenge: Path, terminal: Terminal) -> None:
     """It prints notes, and the digest that the board will show."""
-    file = challenge / "mine.txt"
-    file.write_text(CHECKED, encoding="utf-8")
-
-    answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
+    answer = check(terminal, challenge, CHECKED, "--track", "main")
 
     assert answer.code == 0
-    assert terminal.run("check", file, "--challenge", challenge) == answer  # it has one track
+    assert check(terminal, challenge, CHECKED) == answer  # it has one track
+    file = challenge / "mine.txt"
     assert f"{file}: valid for track main: 4 lists, 11 items" in answer.out
     assert "sha256 " in answer.out
     assert f'{file}:4: item "pear" is listed twice for query "q4" (first at rank 1)' in answer.err
@@ -424,10 +427,8 @@ def test_check_needs_no_solution(has_queries: bool, challenge: Path, terminal: T
     if not has_queries:
         lines = toml.read_text(encoding="utf-8").splitlines()
         toml.write_text("\n".join(line for line in lines if not line.startswith("queries")), encoding="utf-8")
-    file = challenge / "mine.txt"
-    file.write_text("q1:apple\n", encoding="utf-8")
 
-    answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
+    answer = check(terminal, challenge, "q1:apple\n")
 
     assert answer.code == 0
     assert ("3 of 4 queries have no list" in answer.err) is has_queries
@@ -438,12 +439,65 @@ def test_check_shows_nothing_that_only_the_solution_knows(challenge: Path, termi
     """The output for relevant and for other items is the same, and so for queries without relevant items."""
     answers = set()
     for item in ("apple", "other"):
-        file = challenge / "mine.txt"
-        file.write_text("".join(f"q{number}:{item}\n" for number in range(1, 5)), encoding="utf-8")
-        answer = terminal.run("check", file, "--track", "main", "--challenge", challenge)
+        answer = check(terminal, challenge, "".join(f"q{number}:{item}\n" for number in range(1, 5)))
         answers.add((answer.code, answer.out.partition("sha256")[0], answer.err))
 
     assert len(answers) == 1
+
+
+ITEMS = "apple\npear\nplum\nfig\ngrape\nlemon\ncherry\n"
+
+
+@pytest.fixture
+def with_items(challenge: Path) -> Path:
+    """A new challenge with a list of candidate items, and without its solution, as a participant has it."""
+    (challenge / "solutions" / "main.txt").unlink()
+    (challenge / "items").mkdir(exist_ok=True)
+    (challenge / "items" / "main.txt").write_text(ITEMS, encoding="utf-8")
+    settings = challenge / "challenge.toml"
+    text = settings.read_text(encoding="utf-8")
+    if "\nitems = " not in text:
+        settings.write_text(text.replace("\nqueries = ", '\nitems = "items/main.txt"\nqueries = '), encoding="utf-8")
+    return challenge
+
+
+def test_check_reports_items_that_are_not_candidates(with_items: Path, terminal: Terminal) -> None:
+    """The file stays valid; a note has the number of unknown items and examples with their lines."""
+    answer = check(terminal, with_items, "q1:apple,banana,pear\nq2:fig,9\nq3:lemon\nq4:cherry\n")
+
+    assert answer.code == 0
+    assert "2 of its 7 items are not candidate items" in answer.err
+    assert "mine.txt:1: " in answer.err
+    assert '"banana"' in answer.err
+    assert "mine.txt:2: " in answer.err
+    assert '"9"' in answer.err
+    assert "valid for track main: 4 lists, 7 items" in answer.out
+
+
+def test_check_accepts_candidates_that_the_solution_does_not_have(with_items: Path, terminal: Terminal) -> None:
+    """Only the public list decides."""
+    answer = check(terminal, with_items, "q1:cherry,apple\nq2:fig\nq3:lemon\nq4:plum\n")
+
+    assert answer.code == 0
+    assert " candidate" not in answer.err
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [("", "{}: the file is empty"), (None, "tracks.main.items: names {}, but there is no such file")],
+)
+def test_the_list_of_items_must_have_items(
+    content: str | None, message: str, with_items: Path, terminal: Terminal
+) -> None:
+    """The error names the list, which is the organiser's."""
+    file = with_items / "items" / "main.txt"
+    file.unlink() if content is None else file.write_text(content, encoding="utf-8")
+
+    answer = check(terminal, with_items, "q1:apple\n")
+
+    assert answer.code == 1
+    assert all(part in answer.err for part in message.split("{}"))
+    assert str(file) in answer.err
 
 
 LOADED: dict[str, tuple[str, set[str]]] = {
