@@ -5,7 +5,7 @@ and others.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -333,29 +333,22 @@ _VERSION = 1
 """Of the structure of the list as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Action:
-    """A decision about a team."""
-
-    values: str
-    """What follows the name of the action, for messages."""
-    done: str
-    """What is printed after the name of the team."""
-    has_reason: bool = True
-
-
-TEAM_ACTIONS = {
-    "rename": Action("TEAM NAME", "is renamed", has_reason=False),
-    "merge": Action("TEAM INTO", "is merged"),
-    "unmerge": Action("TEAM", "is separate again"),
-    "disqualify": Action("TEAM", "is disqualified"),
-    "withdraw": Action("TEAM", "is withdrawn"),
-    "reinstate": Action("TEAM", "is ranked again"),
-    "set": Action("TEAM KEY=VALUE...", "is described", has_reason=False),
+_DONE = {
+    "rename TEAM NAME": "is renamed",
+    "merge TEAM INTO": "is merged",
+    "unmerge TEAM": "is separate again",
+    "disqualify TEAM": "is disqualified",
+    "withdraw TEAM": "is withdrawn",
+    "reinstate TEAM": "is ranked again",
+    "set TEAM KEY=VALUE...": "is described",
 }
-"""By the names of their functions in `scorer.organising.teams`; that of ``set`` is `describe`."""
+"""What is printed after the name of the team, by the call; the functions are in `scorer.organising.teams`."""
 
-OF_TOKENS = {"token": 1, "invite": 1, "tokens": 0, "revoke": 1}
+_CALLS = {"list": "list", **{call.split()[0]: call for call in _DONE}}
+
+_WITHOUT_REASON = ("list", "rename", "set")
+
+_OF_TOKENS = {"token": 1, "invite": 1, "tokens": 0, "revoke": 1}
 """The actions on tokens, and how many values each has."""
 
 
@@ -365,7 +358,7 @@ def teams(
         f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(_KEYS)}; a blank value removes a key; "
         "for the service: token TEAM, invite TEAM, tokens (a list), or revoke TOKEN",
         "ACTION",
-        choices=OrChallenge(["list", *TEAM_ACTIONS, *OF_TOKENS]),
+        choices=OrChallenge([*_CALLS, *_OF_TOKENS]),
         default="list",
     ),
     values: list[str] = argument("TEAM is the name of the team's folder, as messages show it", "VALUE"),
@@ -394,13 +387,12 @@ def teams(
     `token` prints a token with which a team hands in files, and `invite` a link that the team opens once to take its
     token. Either is printed once and kept nowhere: the record has its SHA-256. The team may be new.
     """
-    if action in OF_TOKENS:
+    if action in _OF_TOKENS:
         _tokens(action, values, challenge, form, label, expires, server)
         return
-    chosen = TEAM_ACTIONS.get(action)
-    _check(action, chosen, values, reason)
+    _check(action, values, reason)
     with open_store(challenge) as (settings, _, store):
-        if chosen is None:
+        if action == "list":
             _print_list(store, settings, form)
             return
         from scorer.organising import teams as decisions
@@ -411,7 +403,7 @@ def teams(
         else:
             stated_reason = [] if reason is None else [reason]
             getattr(decisions, action)(settings, store, *values, *stated_reason)
-        print_result(f"{printable_name(team)}: {chosen.done}; `scorer render` shows it")
+        print_result(f"{printable_name(team)}: {_DONE[_CALLS[action]]}; `scorer render` shows it")
 
 
 def _tokens(
@@ -419,8 +411,8 @@ def _tokens(
 ) -> None:
     from scorer.organising import teams as issuing
 
-    if len(values) != OF_TOKENS[action]:
-        raise WrongCallError(f"expected {action}{' and one value' if OF_TOKENS[action] else ''}")
+    if len(values) != _OF_TOKENS[action]:
+        raise WrongCallError(f"expected {action}{' and one value' if _OF_TOKENS[action] else ''}")
     with open_store(challenge, create=action in ("token", "invite")) as (settings, _, store):
         if action == "tokens":
             _print_tokens(*issuing.list_tokens(store), used=issuing.last_used(store, settings.root), form=form)
@@ -456,15 +448,15 @@ def _print_tokens(listed: Mapping[str, Token], now: datetime, *, used: Mapping[s
     _print(form, "tokens", [dict(zip(keys, row, strict=True)) for row in rows], heads, rows)
 
 
-def _check(action: str, chosen: Action | None, values: Sequence[str], reason: str | None) -> None:
+def _check(action: str, values: Sequence[str], reason: str | None) -> None:
     """Raise WrongCallError if values or the reason are missing or too many."""
-    expected = 0 if chosen is None else len(chosen.values.split())
-    is_open = chosen is not None and chosen.values.endswith("...")
-    if len(values) < expected or (len(values) > expected and not is_open):
-        raise WrongCallError(f"expected {action} {chosen.values}" if chosen else "list takes no values")
-    if chosen and chosen.has_reason and reason is None:
+    call, given = _CALLS[action], len(values) + 1
+    expected = len(call.split())
+    if given < expected or (given > expected and not call.endswith("...")):
+        raise WrongCallError("list takes no values" if action == "list" else f"expected {call}")
+    if action not in _WITHOUT_REASON and reason is None:
         raise WrongCallError(f"{action} needs --reason TEXT, which is published")
-    if reason is not None and not (chosen and chosen.has_reason):
+    if action in _WITHOUT_REASON and reason is not None:
         raise WrongCallError(f"{action} takes no --reason")
 
 

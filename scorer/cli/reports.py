@@ -81,8 +81,9 @@ class TableOptions:
     @property
     def columns(self) -> dict[str, str]:
         """What the columns are called in the table, where they have other names."""
-        names = {"task": self.task, "algorithm": self.algorithm, "case": self.case, "value": self.value}
-        return {column: name for column, name in names.items() if name is not None}
+        return {
+            name: vars(self)[name] for name in ("task", "algorithm", "case", "value") if vars(self)[name] is not None
+        }
 
 
 def report(

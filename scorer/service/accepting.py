@@ -484,8 +484,10 @@ class _Look:
             shown = printable_name(file.file)
             if isinstance(file, UploadInProgress):
                 yield Collected(shown, "in progress")
-            elif reason := _why_skipped(file):
-                yield self._skipped(file.file, reason)
+            elif reason := _why_skipped(file):  # which is given once
+                if is_new := self.answered.get(file.file) != [reason]:
+                    self._note(file.file, reason)
+                yield Collected(shown, "skipped" if is_new else "known", f"{reason}; skipped")
             elif isinstance(file, SubmissionFile) and not file.file.endswith(ANSWERS):
                 try:
                     received = file.path.received() if isinstance(file.path, Remote) else None
@@ -499,13 +501,6 @@ class _Look:
                 yield self._answer(replace(listing.files[name], received=received), version, listing)
             except OSError as error:
                 yield Collected(printable_name(name), "failed", _failure(error))
-
-    def _skipped(self, file: str, reason: str) -> Collected:
-        """A file that gets no answer; the reason is given once."""
-        is_known = self.answered.get(file) == [reason]
-        if not is_known:
-            self._note(file, reason)
-        return Collected(printable_name(file), "known" if is_known else "skipped", f"{reason}; skipped")
 
     def _note(self, *line: str) -> None:
         """Remember an answer. The line end comes first, because the last line may not be complete."""

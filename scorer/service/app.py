@@ -58,7 +58,7 @@ from scorer.service.documents import (
 )
 from scorer.service.state import Service
 from scorer.service.submitting import act, receipt, show, token_file
-from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, in_thread, received, small_body
+from scorer.service.uploads import CONNECTIONS, BoundedProtocol, check_headers, in_thread, received, sender, small_body
 from scorer.settings.metadata import read, read_all
 from scorer.settings.tracks import Challenge, Track
 from scorer.store.snapshot import Snapshot
@@ -244,12 +244,8 @@ def application(service: Service) -> Starlette:
 # Who asks, and for what
 
 
-def _sender(request: Request) -> str:
-    return request.client.host if request.client else ""
-
-
 async def _team(service: Service, request: Request) -> Token:
-    return await service.authenticated(request.headers.get("authorization"), _sender(request))
+    return await service.authenticated(request.headers.get("authorization"), sender(request))
 
 
 def _of_track(handler: Callable[[Service, Request, Track, str], Awaitable[Response]]) -> Handler:
@@ -266,7 +262,7 @@ def _of_track(handler: Callable[[Service, Request, Track, str], Awaitable[Respon
 
 
 async def _challenge(service: Service, request: Request) -> Response:
-    service.rates.take(_sender(request))
+    service.rates.take(sender(request))
     return JSONResponse(await service.read(lambda view: challenge_document(view, service.challenge)))
 
 
@@ -383,7 +379,7 @@ async def _events(service: Service, request: Request) -> Response:
 
 
 async def _token(service: Service, request: Request) -> Response:
-    service.rates.take(_sender(request), cost=5)
+    service.rates.take(sender(request), cost=5)
     invitation = await _stated(request, "invitation")
     if not isinstance(invitation, str):
         raise RefusedError("invalid", 'the body is not {"invitation": "..."}')
@@ -418,7 +414,7 @@ async def _ready(service: Service, _request: Request) -> Response:
 
 
 async def _metrics(service: Service, request: Request) -> Response:
-    if _sender(request) not in LOOPBACK or "x-forwarded-for" in request.headers or "forwarded" in request.headers:
+    if sender(request) not in LOOPBACK or "x-forwarded-for" in request.headers or "forwarded" in request.headers:
         raise HTTPException(404)
     service.metrics.events.set(await service.read(Snapshot.count_events))
     return Response(service.metrics.text(), media_type="text/plain; version=0.0.4")

@@ -41,7 +41,7 @@ from scorer.service.documents import (
     track_document,
 )
 from scorer.service.state import Service, check_same_origin
-from scorer.service.uploads import blocks_of, file_form, file_name_of, in_thread, received, small_body
+from scorer.service.uploads import blocks_of, file_form, file_name_of, in_thread, received, sender, small_body
 from scorer.settings.metadata import Given, MetadataError, Stated, checked, given_of, of_head
 from scorer.settings.tracks import Track
 from scorer.store.snapshot import Snapshot
@@ -185,7 +185,7 @@ async def _signed_in(service: Service, request: Request) -> Token | None:
     sha256 = service.sessions.token_of(request, now)
     token = None if sha256 is None else await service.read(lambda _: service.followed.tokens.get(sha256))
     if token is None or not token.is_valid(now):
-        service.rates.take(request.client.host if request.client else "")
+        service.rates.take(sender(request))
         return None
     service.rates.take(token.sha256)
     return token
@@ -242,7 +242,7 @@ def _one(fields: _Fields, name: str) -> str:
 
 async def _sign_in(service: Service, request: Request, fields: _Fields) -> Response:
     """With a token, or with an invitation, which is exchanged for a token."""
-    service.rates.take(request.client.host if request.client else "", cost=5)
+    service.rates.take(sender(request), cost=5)
     key, new = _one(fields, "key"), ""
     if key.startswith(PREFIXES["invitation"]):
         _, new = await service.write(redeem, service.store, key)

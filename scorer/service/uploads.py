@@ -41,6 +41,11 @@ _Answer = TypeVar("_Answer")
 _limiters: dict[_Kind, anyio.CapacityLimiter] = {}
 
 
+def sender(request: Request) -> str:
+    """The address that a request comes from; empty if it is unknown."""
+    return request.client.host if request.client else ""
+
+
 async def in_thread(kind: _Kind, work: Callable[..., _Answer], *arguments: object) -> _Answer:
     """The result of some work, which waits for its turn."""
     if kind not in _limiters:
@@ -58,7 +63,7 @@ SMALL_BODY = 64_000
 """The bytes that the body of another request may have."""
 
 _BUFFER = 1 << 16
-"""Bytes of an upload in memory: with a thousand slow senders, they are few."""
+"""Bytes of an upload or a form in memory: with a thousand slow senders, they are few."""
 
 _REPR_DIGEST = re.compile(r"(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/=]*):\s*(?:,|$)")
 """In the header of RFC 9530."""
@@ -200,8 +205,6 @@ FIELD_BYTES = 1000
 OVERHEAD = 64_000
 """The bytes that a form may have in addition to its file."""
 
-_BLOCK = 1 << 16
-
 
 @asynccontextmanager
 async def file_form(request: Request, most: int) -> AsyncIterator[UploadFile]:
@@ -249,7 +252,7 @@ def file_name_of(file: UploadFile) -> str:
 
 async def blocks_of(file: UploadFile) -> AsyncIterator[bytes]:
     """The bytes of the file of a form."""
-    while block := await file.read(_BLOCK):
+    while block := await file.read(_BUFFER):
         yield block
 
 
