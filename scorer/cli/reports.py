@@ -81,9 +81,8 @@ class TableOptions:
     @property
     def columns(self) -> dict[str, str]:
         """What the columns are called in the table, where they have other names."""
-        return {
-            name: vars(self)[name] for name in ("task", "algorithm", "case", "value") if vars(self)[name] is not None
-        }
+        names = ("task", "algorithm", "case", "value")
+        return {column: name for column in names if (name := getattr(self, column)) is not None}
 
 
 def report(

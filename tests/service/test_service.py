@@ -115,7 +115,7 @@ class TestAccepting:
         events = challenge_served.live.events("arrival")
         assert len({event.values["file"] for event in events}) == 24 == len(challenge_served.files())
 
-    def test_of_200_at_once_a_quota_accepts_what_is_left(self, place: str, tmp_path: Path) -> None:
+    def test_of_many_at_once_a_quota_accepts_what_is_left(self, place: str, tmp_path: Path) -> None:
         """Entries without an outcome are counted as used."""
         live = at_place(Live.graded(tmp_path / "live", rules=QUOTA), place)
         with served(live) as found:
@@ -127,10 +127,10 @@ class TestAccepting:
                     return error.code
                 return "accepted"
 
-            with ThreadPoolExecutor(16) as pool:
-                outcomes = list(pool.map(handed_in, range(200)))
+            with ThreadPoolExecutor(4) as pool:  # which wait for one connection, and not for long on a slow machine
+                outcomes = list(pool.map(handed_in, range(60)))
         assert outcomes.count("accepted") == 2  # the limit of rejected files may be reached by open ones
-        assert outcomes.count("quota") == 198
+        assert outcomes.count("quota") == 58
 
     def test_what_cannot_be_read_at_all_is_refused_and_takes_nothing_of_the_quota(self, tmp_path: Path) -> None:
         """By its beginning; a list with an error is an entry, as before."""
