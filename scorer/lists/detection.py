@@ -24,7 +24,7 @@ from scorer.lists.formats import (
     trec,
     vlnet,
 )
-from scorer.lists.formats.layouts import EXAMPLES, WHITE, LaidOut, Layout, fields, is_number
+from scorer.lists.formats.layouts import EXAMPLES, WHITE, Reader, fields, is_number
 from scorer.lists.reading.arrow import longest
 from scorer.lists.reading.blocks import (
     BYTE_ORDER_MARK,
@@ -36,7 +36,6 @@ from scorer.lists.reading.blocks import (
     InaccessibleError,
     LimitError,
     Ranked,
-    Reader,
     UnreadableError,
     beginning,
     checked_utf8,
@@ -87,11 +86,6 @@ _DOCUMENTS: tuple[Format, ...] = (parquet, json_document)
 NO_LISTS = r"version https://git-lfs\.github\.com|404: Not Found$"
 """The first lines of files that look like lists: a pointer of Git LFS, and an answer of GitHub."""
 
-COLUMNS_READ: Mapping[str, Callable[[Block, Mapping[str, str]], Mapping[str, str]]] = {
-    module.NAME: module.columns for module in (parquet, json_document, jsonl, delimited)
-}
-"""What formats with named columns read, by the name of the format."""
-
 PERMUTED = re.compile(r"\S+\s+\[\s*([0-9]{1,9}(?:\s*,\s*[0-9]{1,9})*)\s*\]$")
 """A query and whole numbers in brackets."""
 
@@ -140,17 +134,11 @@ class DetectedFormat:
         with self._choosing():
             return self._checked(head, self.format.ranked(head, self.options))
 
-    def columns(self, head: Block) -> Mapping[str, str]:
-        """Return the names of the columns that are read from a submission, by what they are for, if they have names."""
-        read = COLUMNS_READ.get(self.format.NAME)
-        return {} if read is None else read(head, self.options)
-
     def solution_layout(self, read: Reader[Graded]) -> str:
         """Return the layout of a solution without a header, for people; empty for any other one."""
         if self.format in (trec, vlnet, letor):
             return str(self.format.SOLUTION)
-        layout = layout_read(read)
-        return "" if layout is None or layout.has_header else f"{layout}"
+        return "" if read.layout is None or read.layout.has_header else f"{read.layout}"
 
     @contextmanager
     def _choosing(self) -> Iterator[None]:
@@ -183,13 +171,7 @@ class DetectedFormat:
                 findings.put(Problem.of_form(first, found, f"; {self.hint}"))
             return batch
 
-        layout = layout_read(read)
-        return checked if layout is None else LaidOut(checked, layout)
-
-
-def layout_read(read: Reader[Batch]) -> Layout | None:
-    """Return the layout of the file that is read; None for a format whose values have names."""
-    return read.layout if isinstance(read, LaidOut) else None
+        return Reader(checked, read.layout, read.columns)
 
 
 @contextmanager

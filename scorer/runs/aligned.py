@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from scorer.errors import Findings, FusionError, Problem, ScorerError, SubmissionError
 from scorer.files import is_regular, regular_size, shown
-from scorer.lists.detection import layout_read, opened
+from scorer.lists.detection import opened
 from scorer.lists.match import (
     AHEAD,
     ScatteredError,
@@ -110,7 +110,7 @@ class Run:
             return
         with opened(self.source, self.format_name, "submission_format") as (detected, head, blocks):
             read = detected.ranked(head)
-            batches, layout = read_batches(read, blocks, problems, pool), layout_read(read)
+            batches, layout = read_batches(read, blocks, problems, pool), read.layout
             checked = partial(_checked, query_once=layout is not None and layout.has_lists)
             yield from ordered(pool, checked, parted(batches), AHEAD)
 

@@ -18,7 +18,7 @@ from scorer.errors import Findings
 from scorer.files import is_regular, located
 from scorer.limits import OWN_FILES, Limits
 from scorer.lists import AS_TO_FORM, READ_AS
-from scorer.lists.detection import layout_read, opened
+from scorer.lists.detection import opened
 from scorer.lists.match import (
     ScatteredError,
     TemporarySpaceError,
@@ -121,7 +121,7 @@ def _score_file(
     try:
         with opened(path, rules.submission_format, "submission_format", read, limits) as (detected, head, blocks):
             ranked = detected.ranked(head, solution.rows)
-            rows, layout = read_batches(ranked, blocks, problems, pool, limits), layout_read(ranked)
+            rows, layout = read_batches(ranked, blocks, problems, pool, limits), ranked.layout
             batches = order.of(rows, detected.options.get("tag", "*"))
             has_lists = layout is not None and layout.has_lists
             if layout is not None and has_lists and solution.mark_in_items(layout.between):
@@ -173,8 +173,9 @@ def check(
     outcome = score(known, path, replace(rules, measures=()), limits=limits)
     if isinstance(outcome, Scored) and is_regular(path):
         with opened(path, rules.submission_format, "submission_format", limits=limits) as (detected, head, _):
-            read = [f"{quoted(name)} is the {column}" for column, name in detected.columns(head).items()]
-            first = detected.ranked(head, known.rows)(head, Findings())
+            ranked = detected.ranked(head, known.rows)
+            read = [f"{quoted(name)} is the {column}" for column, name in ranked.columns().items()]
+            first = ranked(head, Findings())
         if read:
             outcome.notes.note(0, "columns", columns=", ".join(read))
         if is_predicted:

@@ -297,7 +297,7 @@ def _ordered_alike(path: Path, name: str, block: int) -> bool:
                 read: Any = detected.format.ranked(head, detected.options)
             except LimitError:
                 return False
-            orders.append(read.args[1])
+            orders.append(read.read.args[1])
     return orders[0] == orders[1]
 
 

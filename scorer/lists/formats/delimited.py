@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
+from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, pc, text_lengths
 from scorer.lists.reading.blocks import (
@@ -23,7 +24,6 @@ from scorer.lists.reading.blocks import (
     Graded,
     Lines,
     Ranked,
-    Reader,
     UnreadableError,
     Words,
     sample,
@@ -66,19 +66,14 @@ def recognises_solution(lines: list[str]) -> bool:
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; without a column for the flag, no query is flagged."""
     header = _header(head, tables.SOLUTION_COLUMNS, options)
-    return layouts.LaidOut(partial(_graded, header), header.layout)
-
-
-def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the columns that are read from a submission, by what they are for."""
-    header = _header(head, tables.SUBMISSION_COLUMNS, options)
-    return {column: header.names[at] for column, at in header.places.items()} if header.line else {}
+    return Reader(partial(_graded, header), header.layout)
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission, ordered by its score; by its rank where there is no column for the score; or lists."""
     header = _header(head, tables.SUBMISSION_COLUMNS, options)
-    return layouts.LaidOut(partial(_ranked, header), header.layout)
+    names = {column: header.names[at] for column, at in header.places.items()} if header.line else {}
+    return Reader(partial(_ranked, header), header.layout, lambda: names)
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:

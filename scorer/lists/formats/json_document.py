@@ -21,8 +21,9 @@ from scorer.lists.formats.jsonl import (
     whole,
     with_numbers,
 )
+from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
-from scorer.lists.reading.blocks import Block, Graded, Ranked, Reader, UnreadableError, checked_utf8
+from scorer.lists.reading.blocks import Block, Graded, Ranked, UnreadableError, checked_utf8
 from scorer.wording import quoted
 
 NAME = "json"
@@ -44,10 +45,10 @@ def recognises(lines: list[str]) -> bool:
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read query -> item -> grade, where a query may have no items; or an array of rows."""
     members = Members(tables.SOLUTION_COLUMNS, options, NAME)
-    return lambda block, findings: jsonl.graded_objects(_rows(members, block, findings), findings)
+    return Reader(lambda block, findings: jsonl.graded_objects(_rows(members, block, findings), findings))
 
 
-def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
+def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read query -> item -> run score, or query -> items by rank, but not both in one file; or an array of rows."""
     members = Members(tables.SUBMISSION_COLUMNS, options, NAME)
 
@@ -55,13 +56,11 @@ def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
         rows = _rows(members, block, findings)
         return jsonl.ranked_objects(rows, jsonl.ordered_by(rows), findings)
 
-    return read
+    def columns() -> dict[str, str]:
+        is_array = head.content.lstrip().startswith(b"[")
+        return members.read(((line, value) for line, _, value in _parts(head)) if is_array else ())
 
-
-def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the members that the rows of a submission are read from, by what they are for."""
-    rows = ((line, value) for line, _, value in _parts(head)) if head.content.lstrip().startswith(b"[") else ()
-    return Members(tables.SUBMISSION_COLUMNS, options, NAME).read(rows)
+    return Reader(read, columns=columns)
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

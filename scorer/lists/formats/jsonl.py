@@ -17,9 +17,10 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, floats, text_lengths, texts
-from scorer.lists.reading.blocks import LINE_END, Block, Graded, LimitError, Lines, Ranked, Reader
+from scorer.lists.reading.blocks import LINE_END, Block, Graded, LimitError, Lines, Ranked
 from scorer.measures.matched import Bools, Ints
 from scorer.wording import printable, quoted
 
@@ -430,7 +431,7 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a line for each item with its grade, or for each query with an object from items to grades; and flags."""
-    return partial(_graded, Members(tables.SOLUTION_COLUMNS, options, NAME))
+    return Reader(partial(_graded, Members(tables.SOLUTION_COLUMNS, options, NAME)))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -439,12 +440,8 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     All lines order items as the first one does. Lines of one query add to one list.
     """
     members = Members(tables.SUBMISSION_COLUMNS, options, NAME)
-    return partial(_ranked, members, ordered_by(members.rows(_objects(head, Findings()), Findings())))
-
-
-def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the members that are read from a submission, by what they are for."""
-    return Members(tables.SUBMISSION_COLUMNS, options, NAME).read(_objects(head, Findings()))
+    read = partial(_ranked, members, ordered_by(members.rows(_objects(head, Findings()), Findings())))
+    return Reader(read, columns=lambda: members.read(_objects(head, Findings())))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Generic
 
 from scorer.errors import Findings
-from scorer.lists.reading.blocks import Batch, Block, Reader, UnreadableError, sample
+from scorer.lists.reading.blocks import Batch, Block, UnreadableError, sample
 from scorer.lists.reading.tables import IN_BRACKETS, USUAL_NAMES, mark_between, plain
 from scorer.wording import quoted
 
@@ -72,11 +72,14 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LaidOut(Generic[Batch]):
-    """A reader of a file whose layout is known."""
+class Reader(Generic[Batch]):
+    """Reads the blocks of a file. An invalid line becomes a finding and is left out. Raises UnreadableError."""
 
-    read: Reader[Batch]
-    layout: Layout
+    read: Callable[[Block, Findings], Batch]
+    layout: Layout | None = None
+    """None for a format whose values have names."""
+    columns: Callable[[], Mapping[str, str]] = dict
+    """Returns the names of the columns or members that are read, by what they are for, if they have names."""
 
     def __call__(self, block: Block, findings: Findings) -> Batch:
         return self.read(block, findings)

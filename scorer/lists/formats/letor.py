@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
+from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, keep, list_lengths, numbers, one_array, pc, take, text_lengths, texts
-from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, Reader, UnreadableError, Words, row_of
+from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, UnreadableError, Words, row_of
 from scorer.measures.matched import Bools, Floats
 from scorer.wording import quoted
 
@@ -82,12 +83,12 @@ def predicted(rows: Sequence[Graded] | None) -> Reader[Ranked]:
         tables.report_wrong(lines.text, np.isnan(score), lines.number, findings, "the score; expected a finite number")
         return Ranked(query, lines.number, None, item, score)
 
-    return layouts.LaidOut(read, layouts.Layout(layouts.PREDICTIONS))
+    return Reader(read, layouts.Layout(layouts.PREDICTIONS))
 
 
 def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a line for each item, graded by its label or by the feature in the options."""
-    return partial(_read, Graded, _is_table(head), _feature(options))
+    return Reader(partial(_read, Graded, _is_table(head), _feature(options)))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -98,7 +99,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
             "feature vectors have no order; name the feature to rank by, as in --submission-format letor:feature=1"
         )
     read = partial(_read, Ranked, _is_table(head), feature)
-    return layouts.LaidOut(read, layouts.Layout(("label", "qid:query", "features", "# item")))
+    return Reader(read, layouts.Layout(("label", "qid:query", "features", "# item")))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

@@ -15,9 +15,10 @@ import pyarrow as pa
 from scorer.errors import Findings, system_failure
 from scorer.limits import MB
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting
+from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import pc, texts
-from scorer.lists.reading.blocks import SMALL, Batch, Block, Graded, LimitError, Ranked, Reader, UnreadableError
+from scorer.lists.reading.blocks import SMALL, Batch, Block, Graded, LimitError, Ranked, UnreadableError
 from scorer.wording import printable
 
 NAME = "parquet"
@@ -56,22 +57,19 @@ def recognises(lines: list[str]) -> bool:
 
 def graded(_head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     """Read a solution; the line of a finding is the number of the row."""
-    return partial(_read, tables.graded_table, tables.SOLUTION_COLUMNS, options)
+    return Reader(partial(_read, tables.graded_table, tables.SOLUTION_COLUMNS, options))
 
 
-def ranked(_head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
+def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     """Read a submission; the line of a finding is the number of the row."""
-    return partial(_read, tables.ranked_table, tables.SUBMISSION_COLUMNS, options)
 
+    def columns() -> dict[str, str]:
+        with errors_in_words():
+            names = _opened(head.content).schema_arrow.names
+        places = tables.needed_places(names, tables.SUBMISSION_COLUMNS, options)
+        return {column: names[at] for column, at in places.items()}
 
-def columns(head: Block, options: Mapping[str, str]) -> dict[str, str]:
-    """Return the names of the columns that are read from a submission, by what they are for."""
-    from pyarrow import parquet  # noqa: PLC0415 (few files need it)
-
-    with errors_in_words():
-        names = parquet.read_schema(pa.BufferReader(head.content)).names
-    places = tables.needed_places(names, tables.SUBMISSION_COLUMNS, options)
-    return {column: names[at] for column, at in places.items()}
+    return Reader(partial(_read, tables.ranked_table, tables.SUBMISSION_COLUMNS, options), columns=columns)
 
 
 def write_solution(solution: SolutionContent, options: Mapping[str, str]) -> bytes:

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, delimited, fitting, layouts, shortest
-from scorer.lists.formats.layouts import is_number
+from scorer.lists.formats.layouts import Reader, is_number
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import equal, keep, numbers, pc
 from scorer.lists.reading.blocks import (
@@ -22,7 +22,6 @@ from scorer.lists.reading.blocks import (
     Graded,
     Lines,
     Ranked,
-    Reader,
     UnreadableError,
     Words,
     open_bytes,
@@ -87,7 +86,7 @@ def graded(head: Block, options: Mapping[str, str]) -> Reader[Graded]:
     if options.get("subtopic", "iteration") != "iteration":
         raise UnreadableError(f"found {quoted(options['subtopic'])} as the subtopic; expected iteration")
     _check_header(head)
-    return lambda block, findings: _graded("subtopic" not in options, _unquoted(block, head), findings)
+    return Reader(lambda block, findings: _graded("subtopic" not in options, _unquoted(block, head), findings))
 
 
 def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
@@ -103,7 +102,7 @@ def ranked(head: Block, options: Mapping[str, str]) -> Reader[Ranked]:
     tag = options.get("tag")
     read = partial(_ranked, _first_tag(_unquoted(head, head)) if tag is None else None, tag, head.first_line)
     run = layouts.Layout(layouts.RUN)
-    return layouts.LaidOut(lambda block, findings: read(_unquoted(block, head), findings), run)
+    return Reader(lambda block, findings: read(_unquoted(block, head), findings), run)
 
 
 def _check_header(head: Block) -> None:

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, layouts, shortest
+from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Reader, Words, row_of
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Words, row_of
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -51,12 +52,12 @@ def _starts_with_query(line: str) -> bool:
 
 def graded(_head: Block, _options: Mapping[str, str]) -> Reader[Graded]:
     """Read the lines of a solution, with their flags; a query with nothing after its second colon has no items."""
-    return _graded
+    return Reader(_graded)
 
 
 def ranked(_head: Block, _options: Mapping[str, str]) -> Reader[Ranked]:
     """Read the lines of a submission; items are listed by rank."""
-    return layouts.LaidOut(_ranked, layouts.Layout(layouts.ITEM_LISTS, ":", ","))
+    return Reader(_ranked, layouts.Layout(layouts.ITEM_LISTS, ":", ","))
 
 
 def write_solution(solution: SolutionContent, _options: Mapping[str, str]) -> bytes:

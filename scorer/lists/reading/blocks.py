@@ -11,7 +11,7 @@ import math
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from itertools import islice
@@ -611,6 +611,3 @@ def row_of(lengths: Ints | None, rows: int) -> Ints:
 
 
 Batch = TypeVar("Batch", Graded, Ranked)
-
-Reader = Callable[[Block, Findings], Batch]
-"""Reads a block. An invalid line becomes a finding and is left out. Raises UnreadableError."""
