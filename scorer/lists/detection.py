@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
-from typing import BinaryIO, Literal, Protocol
+from typing import Literal, Protocol
 
 from scorer.errors import Findings, Problem
 from scorer.files import is_regular
-from scorer.limits import MB, OWN_FILES, Limits
+from scorer.limits import OWN_FILES, Limits
 from scorer.lists.formats import (
     SolutionContent,
     SubmissionContent,
@@ -42,6 +42,7 @@ from scorer.lists.reading.blocks import (
     line_blocks,
     open_bytes,
     read_chunk,
+    read_whole,
     sample,
 )
 from scorer.lists.reading.tables import AmbiguousError
@@ -194,7 +195,7 @@ def opened(
         if detected is None:
             detected = recognised(sample(start.removeprefix(BYTE_ORDER_MARK)), setting, one_block=True)
         if detected is not None and (detected.format in _DOCUMENTS or detected.is_predicted):
-            head = Block(_document(start, stream, limits).removeprefix(BYTE_ORDER_MARK), 1, limits)
+            head = Block(read_whole(stream, limits, "the document", start).removeprefix(BYTE_ORDER_MARK), 1, limits)
             if _is_blank(head.content):
                 raise UnreadableError("the file is empty")
             if detected.is_predicted:
@@ -210,17 +211,6 @@ def opened(
 
 def _is_blank(content: bytes) -> bool:
     return not content or content.isspace()
-
-
-def _document(start: bytes, stream: BinaryIO, limits: Limits) -> bytes:
-    """Return `start` and the rest of the stream. Raises LimitError where they are too long to be read as a whole."""
-    parts, size = [start], len(start)
-    while parts[-1]:
-        if size > limits.document_mb * MB:
-            raise LimitError(limits, "document_mb", f"the document has more than {size // MB:,} MB")
-        parts.append(read_chunk(stream))
-        size += len(parts[-1])
-    return b"".join(parts)
 
 
 def format_named(text: str, setting: Setting = "submission_format") -> DetectedFormat:

@@ -246,7 +246,7 @@ def test_a_submission_is_matched_with_queries_only() -> None:
 def test_a_query_may_be_in_several_graded_batches() -> None:
     """As in a large file of judgements, which is read in blocks."""
     parts = [
-        Graded(pa.array([query]), np.array([line]), None, None, pa.array([item]), np.array([grade]))
+        Graded(pa.array([query]), np.array([line]), None, pa.array([item]), np.array([grade]))
         for line, (query, item, grade) in enumerate([("p", "a", 1.0), ("q", "a", 2.0), ("p", "b", 3.0)], 1)
     ]
     solution = Solution.of(parts, Findings())

@@ -488,7 +488,7 @@ def _graded(members: Members, block: Block, findings: Findings) -> Graded:
     flag = booleans(fast["flag"]) if "flag" in fast else None
     line = block.first_line + np.arange(grade.size)
     subtopic = fast.get("subtopic", fast.get("iteration"))
-    return Graded(fast["query"], line, flag, None, fast["item"], grade, subtopic, "subtopic" not in fast)
+    return Graded(fast["query"], line, None, fast["item"], grade, subtopic, "subtopic" not in fast, flag)
 
 
 def _ranked(members: Members, by: str, block: Block, findings: Findings) -> Ranked:

@@ -14,8 +14,8 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError, fitting, layouts, shortest
 from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, keep, list_lengths, numbers, one_array, pc, take, text_lengths, texts
-from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, UnreadableError, Words, row_of
+from scorer.lists.reading.arrow import booleans, integers, keep, numbers, one_array, pc, take, text_lengths, texts
+from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, UnreadableError, Words
 from scorer.measures.matched import Bools, Floats
 from scorer.wording import quoted
 
@@ -154,7 +154,7 @@ class _Vectors:
         words = pc.list_flatten(self.values)
         prefix = f"{wanted}:"
         here = np.flatnonzero(booleans(pc.starts_with(words, prefix)))
-        row = row_of(list_lengths(self.values), len(self.lines))[here]
+        row = integers(pc.list_parent_indices(self.values))[here]
         value = pc.utf8_slice_codeunits(take(words, here), len(prefix))
         # A feature that is left out is 0, the first of the values below.
         at = np.zeros(len(self.lines), dtype=np.int64)
@@ -171,10 +171,7 @@ def _is_table(head: Block) -> bool:
 def _read(kind: type[Batch], is_table: bool, feature: int | None, block: Block, findings: Findings) -> Batch:
     rows = _table(block, findings) if is_table else _vectors(block, findings)
     value, sound = rows.feature(feature, findings)
-    query, line, item = keep(rows.query, sound), rows.lines.number[sound], keep(rows.item, sound)
-    if issubclass(kind, Graded):
-        return kind(query, line, None, None, item, value[sound])
-    return kind(query, line, None, item, value[sound])
+    return kind(rows.query, rows.lines.number, None, rows.item, value).where(sound)
 
 
 def _table(block: Block, findings: Findings) -> _Vectors:

@@ -182,7 +182,7 @@ def _graded(is_iteration: bool, block: Block, findings: Findings) -> Graded:
     if rows is None:
         rows = _rows(block, findings, QRELS_COLUMNS, _QRELS, "grade", f'four columns, "{SOLUTION}"')
     held, value, line = rows
-    return Graded(held["query"], line, None, None, held["item"], value, held["subtopic"], is_iteration)
+    return Graded(held["query"], line, None, held["item"], value, held["subtopic"], is_iteration)
 
 
 def _ranked(

@@ -12,8 +12,8 @@ from scorer.errors import Findings
 from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, layouts, shortest
 from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
-from scorer.lists.reading.arrow import booleans, equal, keep, list_lengths, numbers, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Words, row_of
+from scorer.lists.reading.arrow import booleans, equal, integers, keep, list_lengths, numbers, pc, text_lengths
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Words
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -107,15 +107,8 @@ def _graded(block: Block, findings: Findings) -> Graded:
     )
     if not (plain and whole.all() and _count(block, "|") == len(tokens)):
         _report_items(item, row[whole], lines.number, findings, SOLUTION)
-    sound &= kept[row]
-    return Graded(
-        query=keep(query, kept),
-        line=lines.number[kept],
-        flag=flagged[kept],
-        lengths=np.bincount(row[sound], minlength=len(lines))[kept],
-        item=keep(item, sound[whole]),
-        grade=score[sound],
-    )
+    lengths = np.bincount(row[sound], minlength=len(lines))
+    return Graded(query, lines.number, lengths, keep(item, sound[whole]), score[sound], flag=flagged).where(kept)
 
 
 def _ranked(block: Block, findings: Findings) -> Ranked:
@@ -180,7 +173,7 @@ def _items(tails: pa.StringArray, plain: bool, number: Ints, findings: Findings)
     split = pc.split_pattern(tails, ",")
     lengths = list_lengths(split)
     tokens = _trimmed(pc.list_flatten(split), plain)
-    row = row_of(lengths, len(tails))
+    row = integers(pc.list_parent_indices(split))
     empty = text_lengths(tokens) == 0
     if not empty.any():
         return lengths, tokens, row

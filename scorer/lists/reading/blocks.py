@@ -13,10 +13,10 @@ import re
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Protocol, TypeVar, cast
+from typing import IO, Any, BinaryIO, Protocol, Self, TypeVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -174,18 +174,19 @@ def open_bytes(
         raise LimitError(limits, "file_mb", f"the file has {size / MB:,.0f} MB")
     buffer = int(min(most / 8, 1 << 20))
     try:
-        read = _Counted(_opened(path), digest, limits, most)
-        raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=buffer)
+        file = _opened(path)
     except (OSError, ValueError) as error:
         raise InaccessibleError(_reason(error)) from error
-    with raw:
+    with file:
+        read = _Counted(file, limits, most, digest)
+        raw: io.BufferedReader[Any] = io.BufferedReader(read, buffer_size=buffer)
         try:
             stream = raw
             for _ in range(LAYERS):
                 inner = _expanding(stream, limits)
                 if inner is None:
                     break
-                stream = io.BufferedReader(_Expanded(inner, read, limits), buffer_size=buffer)
+                stream = io.BufferedReader(_Expanded(inner, read), buffer_size=buffer)
         except LimitError as error:
             error.line = 1
             raise
@@ -239,6 +240,17 @@ def read_chunk(stream: BinaryIO, line: int = 1, size: int | None = None) -> byte
         raise InaccessibleError(_reason(error), line) from error
 
 
+def read_whole(stream: BinaryIO, limits: Limits, what: str, start: bytes = b"") -> bytes:
+    """Return `start` and the rest of the stream. Raises LimitError where they are too long to be read as a whole."""
+    parts, size = [start], len(start)
+    while size <= limits.document_mb * MB:
+        parts.append(read_chunk(stream))
+        size += len(parts[-1])
+        if not parts[-1]:
+            return b"".join(parts)
+    raise LimitError(limits, "document_mb", f"{what} has more than {size // MB:,} MB")
+
+
 def _reason(error: BaseException) -> str:
     match error:
         case FileNotFoundError():
@@ -265,96 +277,44 @@ class Digest(Protocol):
     def update(self, data: bytes | memoryview, /) -> None: ...
 
 
-def _check_most(count: int, most: float) -> None:
-    if count >= most:
-        raise InaccessibleError("what is sought is not at the beginning")
-
-
 class _Counted(io.RawIOBase):
     """A file that counts and digests its bytes as they are read. Raises LimitError for a stream that is too long."""
 
-    def __init__(self, raw: io.RawIOBase, digest: Digest | None, limits: Limits, most: float) -> None:
-        self._raw = raw
-        self._digest = digest
-        self._limits = limits
-        self.most = most
+    def __init__(self, raw: Any, limits: Limits, most: float, digest: Digest | None = None) -> None:
+        self._raw, self.limits, self.most, self._digest = raw, limits, most, digest
         self.count = 0
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        _check_most(self.count, self.most)
-        count = self._raw.readinto(buffer) or 0
+        if self.count >= self.most:
+            raise InaccessibleError("what is sought is not at the beginning")
+        count = self._taken(buffer)
         self.count += count
-        if self.count > self._limits.file_mb * MB:
-            raise LimitError(self._limits, "file_mb", f"the file has more than {self.count // MB:,} MB")
+        self._check_count()
         if self._digest is not None:
             self._digest.update(memoryview(buffer)[:count])
         return count
 
-    def close(self) -> None:
-        self._raw.close()
-        super().close()
+    def _taken(self, buffer: bytearray | memoryview) -> int:
+        return self._raw.readinto(buffer) or 0
+
+    def _check_count(self) -> None:
+        if self.count > self.limits.file_mb * MB:
+            raise LimitError(self.limits, "file_mb", f"the file has more than {self.count // MB:,} MB")
 
 
-class _Readable(Protocol):
-    """A decompressed stream."""
-
-    def readinto(self, buffer: bytearray | memoryview, /) -> int: ...
-
-
-def _expanding(raw: io.BufferedReader[Any], limits: Limits) -> _Readable | None:
-    """Return the content if the first bytes say that the file is compressed or an archive; else None."""
-    start = raw.peek(TAR_BLOCK)
-    if start.startswith(ZIP) or start[TAR_AT:].startswith(TAR):
-        parts = [b""]
-        while part := raw.read(BLOCK):
-            parts.append(part)
-            if (size := sum(map(len, parts))) > limits.document_mb * MB:
-                raise LimitError(limits, "document_mb", f"the archive has more than {size // MB:,} MB")
-        return cast(_Readable, only_file(b"".join(parts)))
-    if BZ2.match(start):
-        import bz2  # noqa: PLC0415 (few files need it)
-
-        return bz2.BZ2File(raw)
-    if start.startswith(GZIP):
-        return gzip.GzipFile(fileobj=raw, mode="rb")
-    if start.startswith(XZ):
-        import lzma  # noqa: PLC0415 (few files need it)
-
-        return cast(_Readable, lzma.LZMAFile(raw))
-    if start.startswith(ZSTD):
-        return cast(_Readable, pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd"))
-    return None
-
-
-class _Expanded(io.RawIOBase):
+class _Expanded(_Counted):
     """A decompressed stream that refuses a file that grows out of proportion."""
 
-    def __init__(self, inner: _Readable, packed: _Counted, limits: Limits) -> None:
-        self._inner = inner
+    def __init__(self, inner: Any, packed: _Counted) -> None:
+        super().__init__(inner, packed.limits, packed.most)
         self._packed = packed
-        self._limits = limits
-        self._given = 0
 
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        _check_most(self._given, self._packed.most)
-        count = self._expanded(buffer)
-        self._given += count
-        if self._given > self._limits.expanded_mb * MB:
-            raise LimitError(self._limits, "expanded_mb", f"the content has more than {self._given // MB:,} MB")
-        if self._given > max(SMALL, self._limits.expansion * self._packed.count):
-            times = self._given // max(self._packed.count, 1)
-            raise LimitError(self._limits, "expansion", f"the content has {times:,} times the size of the file")
-        return count
-
-    def _expanded(self, buffer: bytearray | memoryview) -> int:
+    def _taken(self, buffer: bytearray | memoryview) -> int:
         try:
-            return self._inner.readinto(buffer)
+            return super()._taken(buffer)
         except (EOFError, gzip.BadGzipFile, UnreadableError):
             raise
         except Exception as error:
@@ -364,6 +324,33 @@ class _Expanded(io.RawIOBase):
             if "runcated" in str(error):
                 raise EOFError(str(error)) from error
             raise zlib.error(str(error)) from error
+
+    def _check_count(self) -> None:
+        if self.count > self.limits.expanded_mb * MB:
+            raise LimitError(self.limits, "expanded_mb", f"the content has more than {self.count // MB:,} MB")
+        if self.count > max(SMALL, self.limits.expansion * self._packed.count):
+            times = self.count // max(self._packed.count, 1)
+            raise LimitError(self.limits, "expansion", f"the content has {times:,} times the size of the file")
+
+
+def _expanding(raw: io.BufferedReader[Any], limits: Limits) -> Any:
+    """Return the content if the first bytes say that the file is compressed or an archive; else None."""
+    start = raw.peek(TAR_BLOCK)
+    if start.startswith(ZIP) or start[TAR_AT:].startswith(TAR):
+        return only_file(read_whole(raw, limits, "the archive"))
+    if BZ2.match(start):
+        import bz2  # noqa: PLC0415 (few files need it)
+
+        return bz2.BZ2File(raw)
+    if start.startswith(GZIP):
+        return gzip.GzipFile(fileobj=raw, mode="rb")
+    if start.startswith(XZ):
+        import lzma  # noqa: PLC0415 (few files need it)
+
+        return lzma.LZMAFile(raw)
+    if start.startswith(ZSTD):
+        return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+    return None
 
 
 LINE_END = ord("\n")
@@ -532,38 +519,53 @@ ITERATION_HINT = "; if iterations are subtopics, name the format: trec:subtopic=
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Graded:
-    """Part of a solution: rows, each with a query and its graded items."""
+class Rows:
+    """Rows, each with a query and its items, in the order of the file."""
 
     query: pa.StringArray
     line: Ints
     """[row]: the number of its line."""
-    flag: Bools | None
-    """[row]: whether the query is on the preliminary board; None where the format has no flags."""
     lengths: Ints | None
     """[row]: the number of its items; None: one in each."""
     item: pa.StringArray
+
+    @property
+    def row_of_item(self) -> Ints:
+        rows = np.arange(len(self.query), dtype=np.int64)
+        return rows if self.lengths is None else np.repeat(rows, self.lengths)
+
+    def where(self, kept: Bools) -> Self:
+        return self if kept.all() else self._chosen(kept, kept[self.row_of_item])
+
+    def _chosen(self, rows: slice | Bools, items: slice | Bools) -> Self:
+        chosen = {}
+        for each in fields(self):
+            values = getattr(self, each.name)
+            which = rows if each.name in ("query", "line", "lengths", "flag") else items
+            if isinstance(values, pa.Array) and not isinstance(which, slice):
+                chosen[each.name] = keep(values, which)
+            elif isinstance(values, pa.Array | np.ndarray):
+                chosen[each.name] = values[which]
+        return replace(self, **chosen)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Graded(Rows):
+    """Part of a solution: rows with graded items."""
+
     grade: Floats
     subtopic: pa.StringArray | None = None
     """[item]: the subtopic that the grade is for; None where the rows have no subtopics."""
     is_iteration: bool = False
     """Whether `subtopic`, if any, is from a column called iteration, which may also mean something else."""
-
-    @property
-    def row_of_item(self) -> Ints:
-        return row_of(self.lengths, len(self.query))
+    flag: Bools | None = None
+    """[row]: whether the query is on the preliminary board; None where the format has no flags."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ranked:
-    """Part of a submission: rows, each with a query and its items, in the order of the file."""
+class Ranked(Rows):
+    """Part of a submission: rows with ranked items."""
 
-    query: pa.StringArray
-    line: Ints
-    """[row]: the number of its line."""
-    lengths: Ints | None
-    """[row]: the number of its items; None: one in each."""
-    item: pa.StringArray
     run_score: Floats | None
     """[item]: the run score, which orders lists, highest first; None: lists are in the order of the file."""
     rank: Ints | None = None
@@ -571,28 +573,13 @@ class Ranked:
     note: Problem | None = None
     """About ranks in the file that contradict its run scores; of a whole batch only."""
 
-    @property
-    def row_of_item(self) -> Ints:
-        return row_of(self.lengths, len(self.query))
-
     def part(self, start: int, stop: int) -> Ranked:
         """Return the rows from `start` up to, but without, `stop`."""
-        if self.lengths is None:
-            items = slice(start, stop)
-        else:
+        rows = items = slice(start, stop)
+        if self.lengths is not None:
             ends = np.concatenate([[0], np.cumsum(self.lengths)])
             items = slice(int(ends[start]), int(ends[stop]))
-        return self._chosen(self.query[start:stop], self.item[items], slice(start, stop), items)
-
-    def where(self, kept: Bools) -> Ranked:
-        items = kept[self.row_of_item]
-        return self._chosen(keep(self.query, kept), keep(self.item, items), kept, items)
-
-    def _chosen(self, query: pa.StringArray, item: pa.StringArray, rows: slice | Bools, items: slice | Bools) -> Ranked:
-        lengths = None if self.lengths is None else self.lengths[rows]
-        run_score = None if self.run_score is None else self.run_score[items]
-        rank = None if self.rank is None else self.rank[items]
-        return Ranked(query, self.line[rows], lengths, item, run_score, rank)
+        return self._chosen(rows, items)
 
 
 def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
@@ -602,12 +589,6 @@ def subtopics(batches: Sequence[Graded]) -> pa.StringArray | None:
     parts = (texts([""] * len(batch.item)) if batch.subtopic is None else batch.subtopic for batch in batches)
     names = one_array(parts)
     return None if not len(names) or booleans(pc.equal(names, names[0])).all() else names
-
-
-def row_of(lengths: Ints | None, rows: int) -> Ints:
-    """Return the row of each item."""
-    every = np.arange(rows, dtype=np.int64)
-    return every if lengths is None else np.repeat(every, lengths)
 
 
 Batch = TypeVar("Batch", Graded, Ranked)

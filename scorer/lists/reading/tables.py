@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -322,12 +323,12 @@ Columns = Mapping[str, pa.Array]
 
 def graded_table(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Graded:
     """Return the rows of a solution. Raises UnreadableError where a column is missing or has the wrong type."""
-    return graded_rows(_columns(table, SOLUTION_COLUMNS, options), _row_numbers(table), findings)
+    return graded_rows(_columns(table, SOLUTION_COLUMNS, options), np.arange(1, table.num_rows + 1), findings)
 
 
 def ranked_table(table: pa.Table, options: Mapping[str, str], findings: Findings) -> Ranked:
     """Return the rows of a submission. Raises UnreadableError where a column is missing or has the wrong type."""
-    return ranked_rows(_columns(table, SUBMISSION_COLUMNS, options), _row_numbers(table), findings)
+    return ranked_rows(_columns(table, SUBMISSION_COLUMNS, options), np.arange(1, table.num_rows + 1), findings)
 
 
 def graded_rows(held: Columns, line: Ints, findings: Findings, mark: str | None = None) -> Graded:
@@ -339,23 +340,14 @@ def graded_rows(held: Columns, line: Ints, findings: Findings, mark: str | None 
         flag = _flags(held["flag"], line, findings) if "flag" in held else None
         rows = _listed_rows({**held, "items": held["relevant"]}, line, findings, mark)
         flag = flag if flag is None else flag[np.isin(line, rows.line)]
-        return Graded(rows.query, rows.line, flag, rows.lengths, rows.item, np.ones(len(rows.item)))
+        return Graded(rows.query, rows.line, rows.lengths, rows.item, np.ones(len(rows.item)), flag=flag)
     query, item = (id_texts(held[name], name, line, findings) for name in ("query", "item"))
     grade = _numbers(_without_levels(held["grade"]), "grade", line, findings)
     flag = _flags(held["flag"], line, findings) if "flag" in held else None
     divided = held.get("subtopic", held.get("iteration"))
     subtopic = None if divided is None else _filled_in(divided)
     sound = _filled(query) & _filled(item) & ~np.isnan(grade)
-    return Graded(
-        query=keep(query, sound),
-        line=line[sound],
-        flag=None if flag is None else flag[sound],
-        lengths=None,
-        item=keep(item, sound),
-        grade=grade[sound],
-        subtopic=None if subtopic is None else keep(subtopic, sound),
-        is_iteration="subtopic" not in held,
-    )
+    return Graded(query, line, None, item, grade, subtopic, "subtopic" not in held, flag).where(sound)
 
 
 def _without_levels(grades: pa.Array) -> pa.Array:
@@ -380,14 +372,8 @@ def ranked_rows(held: Columns, line: Ints, findings: Findings, mark: str | None 
         report_wrong(held[by], wrong, line, findings, f"the rank; expected {A_RANK}")
         value[wrong] = np.nan
     sound = _filled(query) & _filled(item) & ~np.isnan(value)
-    return Ranked(
-        query=keep(query, sound),
-        line=line[sound],
-        lengths=None,
-        item=keep(item, sound),
-        run_score=value[sound] if by == "score" else None,
-        rank=value[sound].astype(np.int64) if by == "rank" else None,
-    )
+    rows = Ranked(query, line, None, item, value).where(sound)
+    return rows if by == "score" else replace(rows, run_score=None, rank=value[sound].astype(np.int64))
 
 
 def _listed_rows(held: Columns, line: Ints, findings: Findings, mark: str | None) -> Ranked:
@@ -511,10 +497,6 @@ def list_in(text: str | None, mark: str) -> list[str] | None:
     if mark == "," and len(bare.split(None, 1)) < 2:  # quicker than to search
         return bare.split(",")
     return None if re.search(_ODD[mark], bare) else _parts(bare, mark)
-
-
-def _row_numbers(table: pa.Table) -> Ints:
-    return np.arange(1, table.num_rows + 1, dtype=np.int64)
 
 
 def _columns(table: pa.Table, wanted: tuple[str, ...], options: Mapping[str, str]) -> Columns:
