@@ -7,6 +7,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path, PurePath
 from typing import Any, BinaryIO, Literal
 
@@ -16,8 +17,10 @@ from scorer.errors import ConversionError, FileError, Findings, ScorerError, Sol
 from scorer.files import shown
 from scorer.lists.detection import DetectedFormat, format_named, opened
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
+from scorer.lists.ranked_lists import RankedLists
 from scorer.lists.reading import memory
-from scorer.lists.reading.blocks import UnreadableError, findings_about, reported
+from scorer.lists.reading.arrow import take
+from scorer.lists.reading.blocks import Ranked, UnreadableError, findings_about, reported
 from scorer.options import TIE_RULE, TieRule
 from scorer.wording import printable, quoted
 
@@ -205,11 +208,26 @@ def _read(
             content = SolutionContent.of(batches(kind, findings), findings)
             empty = not content.grades
         else:
-            content = SubmissionContent.of(batches(kind, findings), ties, findings)
+            content = submission_content(batches(kind, findings), ties, findings)
             empty = not content.items
         if empty and not findings:
             findings.add(0, "the file has no rows")
     return content, findings
+
+
+def submission_content(batches: Sequence[Ranked], ties: TieRule | None, findings: Findings) -> SubmissionContent:
+    """Return the lists in the batches; equal ranks in a list become findings."""
+    lists = RankedLists.of(batches)
+    lists.report_repeated_ranks(findings)
+    queries, parts = lists.queries.to_pylist(), [*pairwise(lists.start.tolist())]
+
+    def by_query(values: list[Any]) -> dict[str, list[Any]]:
+        return {query: values[start:end] for query, (start, end) in zip(queries, parts, strict=True)}
+
+    items, scores = by_query(take(lists.items, lists.order).to_pylist()), None
+    if lists.run_score is not None and not lists.by_rank:
+        scores = by_query((lists.run_score[lists.order] + 0.0).tolist())  # -0.0 becomes 0.0
+    return SubmissionContent(items, scores, ties)
 
 
 def _check_relevance(solution: SolutionContent, target: DetectedFormat, *, listed_is_relevant: bool) -> None:

@@ -287,15 +287,10 @@ class _Matches:
         if len(every) == 1:
             return every[0]
         nothing = np.zeros(0, dtype=np.int64)
-        query, rank, entry = (
-            np.concatenate([nothing, *(getattr(found, name) for found in every)]) for name in ("query", "rank", "entry")
-        )
-        groups = [found.tied for found in every if found.tied is not None]
-        if every and not groups:
-            return FoundItems(query, rank, entry)
-        parts = [(tied.before, tied.size, *tied.with_copies) for tied in groups]
-        columns = (np.concatenate([nothing, *(part[column] for part in parts)]) for column in range(4))
-        return FoundItems(query, rank, entry, Tied(*columns))
+        parts = [(nothing, nothing, nothing), *((found.query, found.rank, found.entry) for found in every)]
+        query, rank, entry = map(np.concatenate, zip(*parts, strict=True))
+        groups = [(found.tied.before, found.tied.size, *found.tied.with_copies) for found in every if found.tied]
+        return FoundItems(query, rank, entry, Tied(*map(np.concatenate, zip(*groups, strict=True))) if groups else None)
 
 
 def _match_part(
@@ -429,9 +424,9 @@ class Membership:
         if plain_spelling(lists.items) is not lists.items or solution.plain_items is not solution.items:
             ids = take(lists.items, _items(lists, length, every))
             members.alike = _spelled_alike(ids, solution.items, solution.plain_items)
-        if solution.candidate_set is not None:
+        if solution.candidates is not None:
             item = _items(lists, length, every)
-            stranger = np.sort(item[solution.candidate_set.without(lists.items)[item]])
+            stranger = np.sort(item[solution.are_strangers(lists.items)[item]])
             members.strangers.note_each(
                 lists.line_of(stranger),
                 "stranger",

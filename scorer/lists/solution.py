@@ -53,40 +53,6 @@ UNKNOWN = -1
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class IdSet:
-    """A set of ids, held as 64-bit fingerprints. pyarrow's `is_in` builds its table again at every call."""
-
-    fingerprints: NDArray[np.uint64]
-    """Ascending, each once."""
-    shift: np.uint64
-    """A fingerprint without this many low bits is its bucket."""
-    start: Ints
-    """[bucket + 1]: where in `fingerprints` each bucket begins, and the end of the last one."""
-
-    @classmethod
-    def of(cls, ids: pa.StringArray) -> IdSet:
-        sorted_ids = np.unique(fingerprints(ids))
-        bits = max(1, sorted_ids.size.bit_length())
-        shift = np.uint64(64 - bits)
-        sizes = np.bincount((sorted_ids >> shift).astype(np.int64), minlength=1 << bits)
-        return cls(sorted_ids, shift, np.append(0, np.cumsum(sizes)))
-
-    def without(self, ids: pa.StringArray) -> Bools:
-        """Which of the ids are not in the set. An id with the fingerprint of another one in the set is missed."""
-        wanted = fingerprints(ids)
-        bucket = (wanted >> self.shift).astype(np.int64)
-        at, end = self.start[bucket], self.start[bucket + 1]
-        absent = np.ones(wanted.size, dtype=bool)
-        left = np.flatnonzero(at < end)
-        while left.size:
-            found = self.fingerprints[at[left]]
-            absent[left[found == wanted[left]]] = False
-            at[left] += 1
-            left = left[(found < wanted[left]) & (at[left] < end[left])]
-        return absent
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Ids:
     """The ids of a solution's items, in Arrow. Items are numbered from 0 in order of first appearance."""
 
@@ -386,8 +352,8 @@ class Solution:
     """[query + 1]: the index in `ideal` at which each query's entries begin, and the end of the last one."""
     candidates: pa.StringArray | None = None
     """The public list of candidate items; None where the track has none."""
-    candidate_set: IdSet | None = None
-    """The same as a set."""
+    candidate_fingerprints: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+    """Those of the candidates, ascending."""
     iterations: Iterations = NO_ITERATIONS
     """Where the subtopics are from, if that is a column called iteration."""
     excluded: Excluded | None = None
@@ -629,7 +595,16 @@ class Solution:
     def with_candidates(self, items: pa.StringArray | Iterable[str]) -> Solution:
         """The same solution with a public list of candidate items."""
         candidates = items if isinstance(items, pa.StringArray) else texts(items)
-        return self.with_parts(candidates=candidates, candidate_set=IdSet.of(candidates))
+        return self.with_parts(candidates=candidates, candidate_fingerprints=np.unique(fingerprints(candidates)))
+
+    def are_strangers(self, items: pa.StringArray) -> Bools:
+        """Which items are no candidates, where there is a list. An id with the fingerprint of a candidate is missed."""
+        known, wanted, absent = self.candidate_fingerprints, fingerprints(items), np.ones(len(items), dtype=bool)
+        order = np.argsort(wanted)  # values in order are found more quickly
+        at = np.searchsorted(known, wanted[order])
+        inside = order[at < known.size]
+        absent[inside] = known[at[: inside.size]] != wanted[inside]
+        return absent
 
     def example_item(self) -> str | None:
         """The id of one item, to show to the organiser only; None if there are no items."""

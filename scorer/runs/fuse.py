@@ -20,9 +20,9 @@ import pyarrow as pa
 
 from scorer.errors import Findings, FusionError, ScorerError
 from scorer.files.writing import temporary_folder
-from scorer.lists.conversion import format_by_suffix
+from scorer.lists.conversion import format_by_suffix, submission_content
 from scorer.lists.detection import DetectedFormat, format_named
-from scorer.lists.formats import SubmissionContent, UnwritableError, fitting, parquet, trec
+from scorer.lists.formats import UnwritableError, fitting, parquet, trec
 from scorer.lists.reading.arrow import from_numpy, pc, take, text_buffers, texts
 from scorer.lists.reading.blocks import Ranked, UnreadableError
 from scorer.lists.reading.memory import PyarrowTable
@@ -73,7 +73,7 @@ class Sink:
     def finish(self) -> None:
         """Write what is still to be written."""
         # Equal scores are in the order of their ids already.
-        content = SubmissionContent.of(self._batches, "order", Findings())
+        content = submission_content(self._batches, "order", Findings())
         self._stream.write(self._form.format.write_submission(content, self._form.options))
 
 

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scorer.errors import Findings, ScorerError
-from scorer.lists.conversion import FileKind, compressed, convert, format_by_suffix
+from scorer.lists.conversion import FileKind, compressed, convert, format_by_suffix, submission_content
 from scorer.lists.detection import FORMATS, format_named, opened
 from scorer.lists.formats import SolutionContent, SubmissionContent, UnwritableError
 from scorer.lists.reading.blocks import UnreadableError
@@ -37,7 +37,7 @@ def read(content: bytes, path: Path, kind: FileKind, name: str | None) -> Whole:
             whole: Whole = SolutionContent.of([read_graded(block, findings) for block in blocks], findings)
         else:
             read_ranked = detected.ranked(head)
-            whole = SubmissionContent.of([read_ranked(block, findings) for block in blocks], None, findings)
+            whole = submission_content([read_ranked(block, findings) for block in blocks], None, findings)
     if findings:
         raise UnreadableError("; ".join(findings.lines()))
     return whole

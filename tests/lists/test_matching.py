@@ -19,7 +19,7 @@ from scorer.lists.match import ScatteredError, by_query, match, whole_lists
 from scorer.lists.reading import memory
 from scorer.lists.reading.arrow import fingerprints
 from scorer.lists.reading.blocks import Graded, Ranked
-from scorer.lists.solution import IdSet, Solution
+from scorer.lists.solution import Solution
 from scorer.measures.matched import JudgedItems, Matched
 from tests import strategies
 
@@ -461,7 +461,7 @@ def test_few_of_many_items_that_are_not_candidates_are_named() -> None:
 @given(st.lists(st.text(max_size=3)), st.lists(st.text(max_size=3)))
 def test_an_id_set_holds_its_ids(ids: list[str], others: list[str]) -> None:
     """Of any number, with repeated ids."""
-    absent = IdSet.of(pa.array(ids, pa.string())).without(pa.array(others + ids, pa.string()))
+    absent = Solution.of_queries([]).with_candidates(ids).are_strangers(pa.array(others + ids, pa.string()))
 
     assert absent.tolist() == [text not in ids for text in others + ids]
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import Any
 
 from scorer.errors import Findings
-from scorer.lists.reading.blocks import ITERATION_HINT, Graded, Ranked, subtopics
+from scorer.lists.reading.blocks import ITERATION_HINT, Graded, subtopics
 from scorer.options import TieRule
 from scorer.wording import quoted
 
@@ -107,30 +106,6 @@ class SubmissionContent:
     ties: TieRule | None = None
     """The order of items with equal scores; None where there is no rule."""
 
-    @classmethod
-    def of(cls, batches: Iterable[Ranked], ties: TieRule | None, findings: Findings) -> SubmissionContent:
-        """Return the content of the batches; equal ranks in a list become findings."""
-        lists: dict[str, list[tuple[float, str, int]]] = {}
-        scored = ranked = False
-        for batch in batches:
-            queries, lines = batch.query.to_pylist(), batch.line.tolist()
-            values = batch.run_score if batch.rank is None else -batch.rank.astype(float)
-            scored |= batch.run_score is not None
-            ranked |= batch.rank is not None
-            for query in queries:
-                lists.setdefault(query, [])
-            numbers = [0.0] * len(batch.item) if values is None else values.tolist()
-            for row, item, value in zip(batch.row_of_item.tolist(), batch.item.to_pylist(), numbers, strict=True):
-                lists[queries[row]].append((-value, item, lines[row]))
-        for listed in lists.values():
-            # A stable sort keeps the order of equal scores.
-            listed.sort(key=lambda entry: entry[0])
-        if ranked:
-            _report_equal_ranks(lists, findings)
-        items = {query: [item for _, item, _ in listed] for query, listed in lists.items()}
-        scores = {query: [0.0 - value for value, _, _ in listed] for query, listed in lists.items()}
-        return cls(items, scores if scored else None, ties)
-
     def best_of(self, mark: str) -> SubmissionContent:
         """Return lists of what is before the mark in items, as documents of passages, each at its best item."""
         first = {
@@ -187,15 +162,6 @@ class SubmissionContent:
         rows = self.rows(form)
         by, place = ("rank", 3) if self.scores is None else ("score", 2)
         return {"query": [row[0] for row in rows], "item": [row[1] for row in rows], by: [row[place] for row in rows]}
-
-
-def _report_equal_ranks(lists: Mapping[str, Sequence[tuple[float, str, int]]], findings: Findings) -> None:
-    for query, listed in lists.items():
-        for (before, _, _), (rank, _, line) in pairwise(listed):
-            if rank == before:
-                findings.add(
-                    line, f"rank {rank:.0f} occurs twice for query {quoted(query)}; give each item its own rank"
-                )
 
 
 def fitting(ids: Iterable[str], unfit: re.Pattern[str], what: str, form: str) -> None:

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import zip_longest
@@ -21,7 +21,7 @@ from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, floats, text_lengths, texts
 from scorer.lists.reading.blocks import LINE_END, Block, Graded, LimitError, Lines, Ranked
-from scorer.measures.matched import Bools, Ints
+from scorer.measures.matched import Bools, Floats, Ints
 from scorer.wording import printable, quoted
 
 
@@ -362,14 +362,21 @@ def graded_objects(rows: Iterable[JsonRow], findings: Findings) -> Graded:
     flagged = any(row.flag is not None for row in sound)
     divided = any(row.subtopic is not None for row in sound)
     return Graded(
-        query=texts(row.query for row in sound),
-        line=np.array([row.line for row in sound], dtype=np.int64),
-        flag=np.array([bool(row.flag) for row in sound], dtype=bool) if flagged else None,
-        lengths=np.array([len(row.items) for row in sound], dtype=np.int64),
-        item=texts(item for row in sound for item in row.items),
-        grade=np.array([number for row in sound for number in row.numbers], dtype=np.float64),
+        *_columns(sound),
         subtopic=texts(row.subtopic or "" for row in sound for _ in row.items) if divided else None,
         is_iteration=all(row.is_iteration for row in sound),
+        flag=np.array([bool(row.flag) for row in sound], dtype=bool) if flagged else None,
+    )
+
+
+def _columns(rows: Sequence[JsonRow]) -> tuple[pa.StringArray, Ints, Ints, pa.StringArray, Floats]:
+    """Return the query, the line and the number of items of each row; and each item and its number."""
+    return (
+        texts(row.query for row in rows),
+        np.array([row.line for row in rows], dtype=np.int64),
+        np.array([len(row.items) for row in rows], dtype=np.int64),
+        texts(item for row in rows for item in row.items),
+        np.array([number for row in rows for number in row.numbers], dtype=np.float64),
     )
 
 
@@ -386,15 +393,9 @@ def ranked_objects(rows: Iterable[JsonRow], by: str, findings: Findings) -> Rank
             findings.add(row.line, f"found items by their {row.by}; expected them by their {by}, as in the lines above")
         else:
             sound.append(row)
-    numbers = np.array([number for row in sound for number in row.numbers], dtype=np.float64)
-    return Ranked(
-        query=texts(row.query for row in sound),
-        line=np.array([row.line for row in sound], dtype=np.int64),
-        lengths=np.array([len(row.items) for row in sound], dtype=np.int64),
-        item=texts(item for row in sound for item in row.items),
-        run_score=numbers if by == "score" else None,
-        rank=numbers.astype(np.int64) if by == "rank" else None,
-    )
+    query, line, lengths, item, number = _columns(sound)
+    rank = number.astype(np.int64) if by == "rank" else None
+    return Ranked(query, line, lengths, item, number if by == "score" else None, rank)
 
 
 NAME = "jsonl"

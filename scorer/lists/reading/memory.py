@@ -21,7 +21,7 @@ from scorer.errors import Findings
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import from_numpy, texts
 from scorer.lists.reading.blocks import Graded, Ranked, UnreadableError
-from scorer.measures.matched import Floats
+from scorer.measures.matched import Floats, Ints
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
@@ -82,14 +82,8 @@ def graded_of(source: MemorySource, findings: Findings) -> Graded:
         pairs = ((query, *item) for query, items in source.items() for item in items.items())
         rows = ((query, item, grade, name) for query, item, grades in pairs for name, grade in grades.items())
         return tables.graded_table(_table(rows, tables.SOLUTION_COLUMNS), {}, findings)
-    return Graded(
-        query=_ids(source, "query"),
-        line=np.arange(1, len(lists) + 1, dtype=np.int64),
-        flag=None,
-        lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
-        item=_ids(chain.from_iterable(lists), "item"),
-        grade=_finite(chain.from_iterable(listed.values() for listed in lists), "grade", findings),
-    )
+    grades = chain.from_iterable(listed.values() for listed in lists)
+    return Graded(*_columns(source, lists), _finite(grades, "grade", findings))
 
 
 def ranked_of(source: MemorySource, findings: Findings) -> Ranked:
@@ -109,13 +103,14 @@ def ranked_of(source: MemorySource, findings: Findings) -> Ranked:
             "expected run scores (query -> item -> score) or lists (query -> items), for all queries alike"
         )
     values = chain.from_iterable(listed.values() for listed in lists) if any(scored) else None
-    return Ranked(
-        query=_ids(source, "query"),
-        line=np.arange(1, len(lists) + 1, dtype=np.int64),
-        lengths=np.array([len(listed) for listed in lists], dtype=np.int64),
-        item=_ids(chain.from_iterable(lists), "item"),
-        run_score=None if values is None else _finite(values, "score", findings),
-    )
+    return Ranked(*_columns(source, lists), None if values is None else _finite(values, "score", findings))
+
+
+def _columns(source: ListsByQuery, lists: Sequence[Any]) -> tuple[pa.StringArray, Ints, Ints, pa.StringArray]:
+    """Return the query, the line and the number of items of each list; and each item."""
+    lengths = np.array([len(listed) for listed in lists], dtype=np.int64)
+    items = _ids(chain.from_iterable(lists), "item")
+    return _ids(source, "query"), np.arange(1, len(lists) + 1), lengths, items
 
 
 def _by_query(source: Any) -> Any:
