@@ -127,17 +127,15 @@ class RankedLists:
             ),
         )
 
-    def tie_groups(self, position: Ints, known: tuple[Ints, Ints] | None = None) -> Tied:
-        """The tie groups of the items at these positions; `known` is what `groups_at` has returned for them."""
-        starts, group = known or self.groups_at(position)
+    def tie_groups(self, position: Ints) -> Tied:
+        """The tie groups of the items at these positions."""
+        starts, group = self._groups_at(position)
         return Tied(starts[group] - self.start[self.query[self.order[position]]], np.diff(starts)[group])
 
-    def rank_of(self, item: Ints, position: Ints, ties: Ties, known: tuple[Ints, Ints] | None) -> Ints:
-        """The ranks of items at these positions, none of which is listed again; `known` is as for `tie_groups`."""
-        rank = position - self.start[self.query[item]] + 1
-        if ties != "trec" or self.run_score is None:
-            return rank
-        starts, group = known or self.groups_at(position)
+    def ranks_by_id(self, position: Ints) -> Ints:
+        """The ranks of the items at these positions, none of which is listed again; tied ones by id, descending."""
+        rank = position - self.start[self.query[self.order[position]]] + 1
+        starts, group = self._groups_at(position)
         tied = np.flatnonzero(np.diff(starts)[group] > 1)
         if not tied.size:
             return rank
@@ -152,7 +150,7 @@ class RankedLists:
         rank[tied] += moved_to[first_of_group[which] + position[tied] - starts[groups][which]] - position[tied]
         return rank
 
-    def groups_at(self, position: Ints) -> tuple[Ints, Ints]:
+    def _groups_at(self, position: Ints) -> tuple[Ints, Ints]:
         """Where all tie groups begin, with the end of the last one; and the group of each position."""
         starts = np.append(self._group_starts(), self.order.size)
         return starts, np.searchsorted(starts, position, side="right") - 1
@@ -328,9 +326,10 @@ def _by_fingerprint(
     ids = take(solution.items, solution.ids.item_of_entry[entry])
     if not booleans(pc.equal(take(lists.items, item), ids)).all():
         return None
-    groups = lists.groups_at(position) if with_groups else None
-    tied = None if groups is None else lists.tie_groups(position, groups)
-    return FoundItems(solution.ideal.query[entry], lists.rank_of(item, position, ties, groups), entry, tied)
+    tied = lists.tie_groups(position) if with_groups else None
+    by_id = ties == "trec" and lists.run_score is not None
+    rank = lists.ranks_by_id(position) if by_id else position - lists.start[lists.query[item]] + 1
+    return FoundItems(solution.ideal.query[entry], rank, entry, tied)
 
 
 def _keys(lists: RankedLists, of_list: Ints, fingerprint: NDArray[np.uint64]) -> NDArray[np.uint64]:

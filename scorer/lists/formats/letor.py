@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -16,7 +15,6 @@ from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, integers, keep, numbers, one_array, pc, take, text_lengths, texts
 from scorer.lists.reading.blocks import Batch, Block, Graded, Lines, Ranked, UnreadableError, Words
-from scorer.measures.matched import Bools, Floats
 from scorer.wording import quoted
 
 NAME = "letor"
@@ -125,41 +123,8 @@ def _feature(options: Mapping[str, str]) -> int | None:
     return int(options["feature"])
 
 
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class _Vectors:
-    """The parts of the lines of a block."""
-
-    lines: Lines
-    query: pa.StringArray
-    item: pa.StringArray
-    label: pa.StringArray
-    values: pa.ListArray
-    """[line]: its features."""
-    numbered: bool
-    """Whether features have numbers, as in 3:0.5; then those that are 0 may be left out."""
-
-    def feature(self, wanted: int | None, findings: Findings) -> tuple[Floats, Bools]:
-        """Return the label or the feature, and a mask of the lines where it is a number; other lines are reported."""
-        if wanted is None:
-            text = self.label
-        else:
-            text = self._numbered(wanted) if self.numbered else Words(self.values).column_or_empty(wanted - 1)
-        value = numbers(text)
-        what = "the label" if wanted is None else f"feature {wanted}"
-        wrong = np.isnan(value)
-        tables.report_wrong(text, wrong, self.lines.number, findings, f"{what}; expected a finite number")
-        return value, ~wrong
-
-    def _numbered(self, wanted: int) -> pa.StringArray:
-        words = pc.list_flatten(self.values)
-        prefix = f"{wanted}:"
-        here = np.flatnonzero(booleans(pc.starts_with(words, prefix)))
-        row = integers(pc.list_parent_indices(self.values))[here]
-        value = pc.utf8_slice_codeunits(take(words, here), len(prefix))
-        # A feature that is left out is 0, the first of the values below.
-        at = np.zeros(len(self.lines), dtype=np.int64)
-        at[row] = np.arange(1, row.size + 1)
-        return take(one_array([texts(["0"]), value]), at)
+_Parts = tuple[Lines, pa.StringArray, pa.StringArray, pa.StringArray, pa.ListArray]
+"""The lines of a block; and the query, the item, the label and the features of each."""
 
 
 def _is_table(head: Block) -> bool:
@@ -169,12 +134,28 @@ def _is_table(head: Block) -> bool:
 
 
 def _read(kind: type[Batch], is_table: bool, feature: int | None, block: Block, findings: Findings) -> Batch:
-    rows = _table(block, findings) if is_table else _vectors(block, findings)
-    value, sound = rows.feature(feature, findings)
-    return kind(rows.query, rows.lines.number, None, rows.item, value).where(sound)
+    lines, query, item, text, values = (_table if is_table else _vectors)(block, findings)
+    if feature is not None:
+        text = Words(values).column_or_empty(feature - 1) if is_table else _numbered(values, feature)
+    value = numbers(text)
+    wrong = np.isnan(value)
+    what = "the label" if feature is None else f"feature {feature}"
+    tables.report_wrong(text, wrong, lines.number, findings, f"{what}; expected a finite number")
+    return kind(query, lines.number, None, item, value).where(~wrong)
 
 
-def _table(block: Block, findings: Findings) -> _Vectors:
+def _numbered(values: pa.ListArray, wanted: int) -> pa.StringArray:
+    """Return a feature by its number, as in 3:0.5; one that is left out is 0."""
+    words = pc.list_flatten(values)
+    prefix = f"{wanted}:"
+    here = np.flatnonzero(booleans(pc.starts_with(words, prefix)))
+    value = pc.utf8_slice_codeunits(take(words, here), len(prefix))
+    at = np.zeros(len(values), dtype=np.int64)
+    at[integers(pc.list_parent_indices(values))[here]] = np.arange(1, here.size + 1)
+    return take(one_array([texts(["0"]), value]), at)
+
+
+def _table(block: Block, findings: Findings) -> _Parts:
     """Read lines of four columns."""
     lines = Lines.of(block)
     words = Words(pc.split_pattern(lines.text, "\t"))
@@ -184,10 +165,10 @@ def _table(block: Block, findings: Findings) -> _Vectors:
     empty = (text_lengths(query) == 0) | (text_lengths(item) == 0)
     lines = lines.sound(empty, findings, "a query and an item")
     query, item, vector, label = (keep(column, ~empty) for column in (query, item, vector, label))
-    return _Vectors(lines, query, item, label, pc.ascii_split_whitespace(vector), numbered=False)
+    return lines, query, item, label, pc.ascii_split_whitespace(vector)
 
 
-def _vectors(block: Block, findings: Findings) -> _Vectors:
+def _vectors(block: Block, findings: Findings) -> _Parts:
     """Read lines of a label, a query and numbered features; an item is in the comment, or is the line's number."""
     lines = Lines.of(block, comments=True)
     halves = Words(pc.split_pattern(lines.text, "#", max_splits=1))
@@ -200,11 +181,6 @@ def _vectors(block: Block, findings: Findings) -> _Vectors:
     lines = lines.sound(wrong, findings, f'"{SOLUTION}"')
     numbered = texts(map(str, lines.number.tolist()))
     named = pc.struct_field(pc.extract_regex(keep(comment, kept), ITEM), [0])
-    return _Vectors(
-        lines=lines,
-        query=pc.utf8_slice_codeunits(keep(second, kept), len("qid:")),
-        item=pc.if_else(pc.is_valid(named), named, numbered),
-        label=words.column(0, kept),
-        values=pc.list_slice(keep(split, kept), 2),
-        numbered=True,
-    )
+    query = pc.utf8_slice_codeunits(keep(second, kept), len("qid:"))
+    values = pc.list_slice(keep(split, kept), 2)
+    return lines, query, pc.if_else(pc.is_valid(named), named, numbered), words.column(0, kept), values

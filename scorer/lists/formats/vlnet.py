@@ -13,7 +13,7 @@ from scorer.lists.formats import SolutionContent, SubmissionContent, fitting, la
 from scorer.lists.formats.layouts import Reader
 from scorer.lists.reading import tables
 from scorer.lists.reading.arrow import booleans, equal, integers, keep, list_lengths, numbers, pc, text_lengths
-from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Words
+from scorer.lists.reading.blocks import Block, Graded, Lines, Ranked, Words, trimmed
 from scorer.measures.matched import Ints
 from scorer.wording import quoted
 
@@ -90,13 +90,13 @@ def _graded(block: Block, findings: Findings) -> Graded:
     flagged = equal(flag, "1")
     kept = flagged | equal(flag, "0")
     tables.report_wrong(flag, ~kept, lines.number, findings, f"the flag; expected {tables.A_FLAG}")
-    _, tokens, row = _items(tail, plain, lines.number, findings)
+    _, tokens, row = _items(tail, block, lines.number, findings)
     pair = pc.split_pattern(tokens, "|", max_splits=1, reverse=True)
     whole = list_lengths(pair) == 2
     words = pc.list_flatten(keep(pair, whole))
-    item = _trimmed(words[0::2], plain)
+    item = trimmed(words[0::2], block)
     score = np.full(len(tokens), np.nan)
-    score[whole] = numbers(_trimmed(words[1::2], plain))
+    score[whole] = numbers(trimmed(words[1::2], block))
     named = np.zeros(len(tokens), dtype=bool)
     named[whole] = text_lengths(item) > 0
     sound = named & ~np.isnan(score)
@@ -105,7 +105,7 @@ def _graded(block: Block, findings: Findings) -> Graded:
         lines.number[row[wrong]],
         lambda at: f"found {quoted(tokens[wrong[at]].as_py())}; expected item|score, with a finite number",
     )
-    if not (plain and whole.all() and _count(block, "|") == len(tokens)):
+    if not (plain and whole.all() and block.content.count(b"|") == len(tokens)):
         _report_items(item, row[whole], lines.number, findings, SOLUTION)
     lengths = np.bincount(row[sound], minlength=len(lines))
     return Graded(query, lines.number, lengths, keep(item, sound[whole]), score[sound], flag=flagged).where(kept)
@@ -113,7 +113,7 @@ def _graded(block: Block, findings: Findings) -> Graded:
 
 def _ranked(block: Block, findings: Findings) -> Ranked:
     lines, (query, tail), plain = _parts(block, 2, findings, SUBMISSION)
-    lengths, item, row = _items(tail, plain, lines.number, findings)
+    lengths, item, row = _items(tail, block, lines.number, findings)
     if not plain or block.holds(b"|"):
         _report_items(item, row, lines.number, findings, SUBMISSION)
     return Ranked(query=query, line=lines.number, lengths=lengths, item=item, run_score=None)
@@ -122,11 +122,7 @@ def _ranked(block: Block, findings: Findings) -> Ranked:
 def _is_plain(block: Block, colons: int) -> bool:
     """Whether the block has so many colons, and no other characters that ids cannot hold, except commas and bars."""
     has_mark = block.holds(*_RARE) or (block.holds(b"_") and block.holds(b",_"))
-    return block.content.isascii() and not has_mark and _count(block, ":") == colons
-
-
-def _count(block: Block, character: str) -> int:
-    return int(np.count_nonzero(np.frombuffer(block.content, dtype=np.uint8) == ord(character)))
+    return block.content.isascii() and not has_mark and block.content.count(b":") == colons
 
 
 def _report_items(item: pa.StringArray, row: Ints, number: Ints, findings: Findings, line: str) -> None:
@@ -151,28 +147,24 @@ def _parts(block: Block, count: int, findings: Findings, expected: str) -> tuple
     lines = Lines.of(block)
     plain = _is_plain(block, (count - 1) * len(lines))
     words = Words(pc.split_pattern(lines.text, ":", max_splits=count - 1))
-    query = _trimmed(words.column(0), plain)
+    query = trimmed(words.column(0), block)
     bad = (words.lengths < count) | (text_lengths(query) == 0)
     if not plain:
         bad |= booleans(pc.match_substring_regex(query, NOT_IN_QUERY))
     sound = lines.sound(bad, findings, f'"{expected}"')
-    rest = [_trimmed(words.column(part, ~bad), plain) for part in range(1, count)]
+    rest = [trimmed(words.column(part, ~bad), block) for part in range(1, count)]
     # Where a line has too few colons, another may have too many.
     return sound, [keep(query, ~bad), *rest], plain and not bad.any()
 
 
-def _trimmed(texts: pa.StringArray, plain: bool) -> pa.StringArray:
-    return texts if plain else pc.ascii_trim_whitespace(texts)
-
-
-def _items(tails: pa.StringArray, plain: bool, number: Ints, findings: Findings) -> tuple[Ints, pa.StringArray, Ints]:
+def _items(tails: pa.StringArray, block: Block, number: Ints, findings: Findings) -> tuple[Ints, pa.StringArray, Ints]:
     """Return the number of items in each tail, the items, and the row of each.
 
     One comma at the end of a line is allowed; any other empty item is reported and left out.
     """
     split = pc.split_pattern(tails, ",")
     lengths = list_lengths(split)
-    tokens = _trimmed(pc.list_flatten(split), plain)
+    tokens = trimmed(pc.list_flatten(split), block)
     row = integers(pc.list_parent_indices(split))
     empty = text_lengths(tokens) == 0
     if not empty.any():
