@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from argparse import ArgumentTypeError
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -235,18 +235,20 @@ def leaderboard(
     track: str | None = ONE_TRACK,
     form: str = form_of("the output", "table", "json", "csv", "markdown"),
     as_of: datetime | int | None = AS_OF,
+    organiser: bool = option("--organiser", "show final scores and all else that is hidden from visitors"),
 ) -> None:
     """Print the board of each track from the stored results, without scoring."""
     from scorer.board.reports.leaderboard import board_table, to_json
     from scorer.live.now import published_log
     from scorer.organising.render import boards
+    from scorer.store.snapshot import Cache
 
     with open_store(challenge, track) as (settings, tracks, store):
 
         def read(whole: Snapshot) -> tuple[list[Board], LogLine | None]:
-            view = whole.as_of(as_of)
+            view = replace(whole.as_of(as_of), hides_nothing=organiser)
             head = published_log(view, settings.tracks).head if form == "json" else None
-            return boards(view, tracks, whole.cache(store.sidecar(settings.root))), head
+            return boards(view, tracks, Cache({}) if organiser else whole.cache(store.sidecar(settings.root))), head
 
         shown, head = store.read(read)
     if form == "json":

@@ -187,16 +187,31 @@ def collect(
     return 1 if counts["refused"] or counts["failed"] or counts["skipped"] else 0
 
 
-def render(challenge: Path = of_challenge(), as_of: datetime | int | None = AS_OF) -> None:
+def render(
+    challenge: Path = of_challenge(),
+    as_of: datetime | int | None = AS_OF,
+    organiser: Path | None = option(
+        "--organiser FOLDER", "write a private site with the final scores and all that is hidden from visitors"
+    ),
+) -> None:
     """Render the site from the stored results, without scoring.
 
     With --as-of, the site shows an earlier state of the record, and a later render replaces it.
+
+    With --organiser, the public site stays as it is. The private one shows the final scores, the true names and all
+    entries at any time. Only the own user can read its folder, and each page says that it is private.
     """
     need_libraries(*RENDERING)
     from scorer.organising.render import render as render_site
+    from scorer.organising.render import render_for_organiser
 
+    if organiser is not None and as_of is not None:
+        raise WrongCallError("--organiser shows the state of now; leave out --as-of")
     with open_store(challenge) as (settings, _, store):
-        print_rendered(render_site(settings, store, as_of=as_of))
+        if organiser is None:
+            print_rendered(render_site(settings, store, as_of=as_of))
+        else:
+            print_rendered(render_for_organiser(settings, store, organiser))
 
 
 def print_rendered(rendered: Rendered) -> None:

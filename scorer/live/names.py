@@ -117,7 +117,7 @@ def as_public(view: Snapshot, tracks: Sequence[Track]) -> Snapshot:
 
     All that is public comes from this snapshot, but for the lines of the log, which are digests of the true events.
     """
-    if names_until(view, tracks) is None:
+    if view.hides_nothing or names_until(view, tracks) is None:
         return view
     state = {each.name: getattr(view, each.name) for each in fields(view) if each.init}
     return _Pseudonymous(**state, pseudonyms=Pseudonyms(view.secret("names"), baselines_of(view, tracks)))

@@ -61,7 +61,10 @@ class Now:
             declared = track
             if is_earlier or names != track.file_names:
                 declared = track.with_fields(has_earlier_names=is_earlier, file_names=names)
-            view.derived[key] = track, cls(view, declared)
+            made = cls(view, declared)
+            if view.hides_nothing:
+                made = replace(made, hides_nothing=True, shows_end=True, viewer="organiser", is_public=True)
+            view.derived[key] = track, made
         now: Now = view.derived[key][1]
         return now
 
@@ -69,13 +72,17 @@ class Now:
         """The same moment by other rules and their basis, such as those of an erratum."""
         return replace(self, chosen=(rules, basis))
 
-    def without_hiding(self) -> Now:
-        """The same moment with the scores that a phase hides which shows nothing."""
-        return replace(self, hides_nothing=True)
+    def at_close(self) -> Now:
+        """The same moment with the scores that a phase hides which shows nothing; with final ones if it is the last."""
+        return replace(self, hides_nothing=True, shows_end=False)
 
     def seen_by(self, viewer: Viewer) -> Now:
         """The same moment for another viewer: for the own team, what it sees of its entries."""
         return replace(self, viewer=viewer)
+
+    def _for_organiser(self) -> Now:
+        """The same moment for the organiser: the final scores, and all that a phase, a freeze or a table hides."""
+        return replace(self, hides_nothing=True, shows_end=True, viewer="organiser", is_public=True)
 
     def shows(self, name: str, phase: str | None = None) -> bool:
         """Whether the table [visibility] lets the viewer see something now; of an entry, if `phase` is its phase."""
@@ -174,7 +181,8 @@ class Now:
         first = phases.all[0].name if self.viewer == "team" and phases.all else None
         hidden = frozenset(name for name in keys if not self.shows(name, first))
         if not phases.all:
-            return self.rules.with_fields(viewer=self.viewer, hidden=hidden)
+            stage = {"stage": "final"} if self.shows_end and self.rules.stage else {}
+            return self.rules.with_fields(**stage, viewer=self.viewer, hidden=hidden)
         last = self.chosen[1] if self.chosen is not None else self._recorded_basis
         is_final = self.shows_end or phases.is_over(moment) or not has_preliminary_queries(self.view, self.rules, last)
         deciding = None if self.shows_end else phases.deciding(moment)

@@ -5,11 +5,14 @@ snapshot.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from html import escape
+from pathlib import Path
 
 import numpy as np
 from pydantic import TypeAdapter
@@ -20,10 +23,10 @@ from scorer.board.build import with_changes, with_slices
 from scorer.board.overall import overall_board
 from scorer.board.reports.leaderboard import TrackEntries
 from scorer.board.site.analysis_page import AnalysisView, analysis_view
-from scorer.board.site.folder import FRONT_PAGE, write, write_first
+from scorer.board.site.folder import FRONT_PAGE, manifest_of, write, write_first
 from scorer.board.site.pages import SiteContent, site_files
 from scorer.board.statistics import ScoredRows
-from scorer.errors import MeasureError, ScorerError, StoreError
+from scorer.errors import MeasureError, ScorerError, StoreError, os_errors_as
 from scorer.files import code_digest
 from scorer.live.commitment import published_commitment
 from scorer.live.entries import entries
@@ -43,7 +46,7 @@ from scorer.rules.phases import Phase
 from scorer.scoring.analysis.compare import need_mean
 from scorer.scoring.analysis.kept import Task, TaskWords, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
-from scorer.settings.tracks import Challenge, Track
+from scorer.settings.tracks import STATIC, Challenge, Track
 from scorer.store.snapshot import Cache, Snapshot, cache_key
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
@@ -103,7 +106,7 @@ def at_close(view: Snapshot, track: Track, phase: Phase) -> Now:
     """
     present = Now.of(view, track)
     closing = Now.of(Now.of(view, track).public.view.as_of(phase.closes - RESOLUTION), track)
-    closing = closing.by(closing.rules.with_fields(measures=()), closing.basis).without_hiding()
+    closing = closing.by(closing.rules.with_fields(measures=()), closing.basis).at_close()
     return closing.seen_by("organiser") if present.shows("board") and present.shows("score", phase.name) else closing
 
 
@@ -358,6 +361,47 @@ def render(
         notes += (f"{folder}: shows a later state of the database, so nothing was written",)
     elif as_of is None and not failed:
         note_shown(challenge, store, state)
+    if failed:
+        raise ScorerError("\n".join(_failures(failed)))
+    return Rendered(folder / FRONT_PAGE, notes)
+
+
+_MARK = """\
+<p class="organisers" role="note">The organiser's view of {}, with what visitors do not see. Do not publish it.</p>"""
+
+
+def render_for_organiser(challenge: Challenge, store: Store, folder: Path) -> Rendered:
+    """Write a site with all that is hidden from visitors into a folder that only this user can read.
+
+    It has the final scores, the names, and the entries of now, each page says that it is private, and nothing of it
+    is kept for the public site. The folder is new, empty, or has an earlier such site. Raises ScorerError otherwise,
+    and as `render`.
+    """
+    check_published(challenge, store)
+    is_earlier = bool(manifest_of(folder)) and folder.stat().st_mode & 0o077 == 0
+    if folder.exists() and not is_earlier and (not folder.is_dir() or any(folder.iterdir())):
+        raise ScorerError(f"{folder}: has files that are no private site; name a new folder, or an empty one")
+    for public in (challenge.site_path, challenge.root / STATIC):
+        if folder.resolve().is_relative_to(public.resolve()) or public.resolve().is_relative_to(folder.resolve()):
+            raise ScorerError(f"{folder}: its files become public with {public}; name a folder elsewhere")
+    with os_errors_as(ScorerError, f"{folder}: cannot be made", "name another folder"):
+        folder.mkdir(0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+
+    def read(view: Snapshot) -> tuple[str, SiteContent, tuple[str, ...]]:
+        # Values that were derived for visitors are kept by what they depend on, which does not include the viewer.
+        return view.identity, *_content(replace(view, hides_nothing=True), challenge, Cache({}), pending=True)
+
+    snapshot, content, notes = store.read(read)
+    mark = _MARK.format(escape(challenge.name))
+    pages = {
+        path: re.sub("<body[^>]*>", lambda body: f"{body[0]}\n{mark}", page, count=1)
+        if path.endswith(".html") and isinstance(page, str)
+        else page
+        for path, page in site_files(content).items()
+    }
+    failed = content.failed or {}
+    write(pages, folder, snapshot, failed=failed)
     if failed:
         raise ScorerError("\n".join(_failures(failed)))
     return Rendered(folder / FRONT_PAGE, notes)

@@ -46,6 +46,8 @@ class TableRows:
     """The events, in order, that dropped outcomes which these rows still have."""
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
     """The time at which it is read, or the time that `as_of` selected; in UTC."""
+    hides_nothing: bool = False
+    """Whether it is read for the organiser, who sees what is hidden from visitors."""
     until: tuple[datetime | int, ...] = ()
     """What `as_of` and `before` selected; empty: every event."""
     only: frozenset[str] | None = None
