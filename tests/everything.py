@@ -751,6 +751,9 @@ def write_artefacts(target: Path, hidden: int = 0, *, whole: bool = True) -> Non
         with injected(lambda: live.now), live.serving():
             for name, moment in LOOKS.items():
                 live.play(moment)
+                assert live.run("render", "--organiser", Path(base) / "own", record=False).code == 0
+                if name == "second freeze":
+                    shutil.copytree(Path(base) / "own", target / name / "own")
                 live.run("render")
                 os.utime(live.site / ".manifest.json", (moment.timestamp(),) * 2)  # `status` says when it was rendered
                 shutil.copytree(live.site, target / name / "site")

@@ -348,7 +348,7 @@ _CALLS = {"list": "list", **{call.split()[0]: call for call in _DONE}}
 
 _WITHOUT_REASON = ("list", "rename", "set")
 
-_OF_TOKENS = {"token": 1, "invite": 1, "tokens": 0, "revoke": 1}
+_OF_TOKENS = {"token": 1, "invite": 1, "invite-all": 1, "tokens": 0, "revoke": 1}
 """The actions on tokens, and how many values each has."""
 
 
@@ -356,7 +356,7 @@ def teams(
     action: str = argument(
         "list (the default), rename TEAM NAME, merge TEAM INTO, unmerge TEAM, disqualify TEAM, withdraw TEAM, "
         f"reinstate TEAM, or set TEAM KEY=VALUE... with the keys {', '.join(_KEYS)}; a blank value removes a key; "
-        "for the service: token TEAM, invite TEAM, tokens (a list), or revoke TOKEN",
+        "for the service: token TEAM, invite TEAM, invite-all FILE, tokens (a list), or revoke TOKEN",
         "ACTION",
         choices=OrChallenge([*_CALLS, *_OF_TOKENS]),
         default="list",
@@ -369,7 +369,10 @@ def teams(
     ),
     label: str = option("--label TEXT", "with token and invite: what the token is for, for the list", default=""),
     expires: datetime | None = option(
-        "--expires TIME", "with token and invite: when it ends, as in 2011-04-18T10:00:00Z", type=moment
+        "--expires TIME", "with token, invite and invite-all: when it ends, as in 2011-04-18T10:00:00Z", type=moment
+    ),
+    output: Path | None = option(
+        "-o, --output FILE", "with invite-all: the CSV file to write, with a row for each new link"
     ),
     server: str = option(
         "--server URL",
@@ -386,9 +389,15 @@ def teams(
 
     `token` prints a token with which a team hands in files, and `invite` a link that the team opens once to take its
     token. Either is printed once and kept nowhere: the record has its SHA-256. The team may be new.
+
+    `invite-all` makes a link for each row of a CSV file with the columns team and address, and writes them into a file
+    for a mail merge, which only you can read. Repeated, it makes links for new rows and for those who have not used
+    theirs, which ends then. The record has no address. The list of teams says who has signed in.
     """
+    if (action == "invite-all") != (output is not None):
+        raise WrongCallError("invite-all needs -o FILE" if output is None else "--output belongs to invite-all")
     if action in _OF_TOKENS:
-        _tokens(action, values, challenge, form, label, expires, server)
+        _tokens(action, values, challenge, form, label, expires, server, output)
         return
     _check(action, values, reason)
     with open_store(challenge) as (settings, _, store):
@@ -407,13 +416,21 @@ def teams(
 
 
 def _tokens(
-    action: str, values: Sequence[str], challenge: Path, form: str, label: str, expires: datetime | None, server: str
+    action: str,
+    values: Sequence[str],
+    challenge: Path,
+    form: str,
+    label: str,
+    expires: datetime | None,
+    server: str,
+    output: Path | None,
 ) -> None:
     from scorer.organising import teams as issuing
+    from scorer.organising.invitations import invite_all
 
     if len(values) != _OF_TOKENS[action]:
         raise WrongCallError(f"expected {action}{' and one value' if _OF_TOKENS[action] else ''}")
-    with open_store(challenge, create=action in ("token", "invite")) as (settings, _, store):
+    with open_store(challenge, create=action in ("token", "invite", "invite-all")) as (settings, _, store):
         if action == "tokens":
             _print_tokens(*issuing.list_tokens(store), used=issuing.last_used(store, settings.root), form=form)
         elif action == "revoke":
@@ -424,7 +441,12 @@ def _tokens(
         else:
             address = server or settings.branding.service or settings.branding.url
             if not address:
-                raise WrongCallError("invite needs --server URL, or url in the table [site] of challenge.toml")
+                raise WrongCallError(f"{action} needs --server URL, or url in the table [site] of challenge.toml")
+            if output is not None:
+                invited = invite_all(store, Path(values[0]), output, address, expires)
+                there = f"; {invited.signed_in:,} signed in before" if invited.signed_in else ""
+                print_result(f"{output}: {counted(invited.new, 'new link')}{there}; keep the file private")
+                return
             code = issuing.issue(store, values[0], "invitation", label, expires)
             print_result(f"{address.rstrip('/')}/invite#{code}")
 
@@ -478,23 +500,30 @@ def _settings(texts: Sequence[str]) -> dict[str, Any]:
 def _print_list(store: Store, challenge: Challenge, form: str) -> None:
     from scorer.live.names import shown_names
     from scorer.rules.teams import teams as all_teams
+    from scorer.rules.teams import tokens
 
-    def read(view: Snapshot) -> list[tuple[Team, str]]:
-        shown = shown_names(view, challenge.tracks)
-        known = all_teams(view.teams, view.events())
-        return [(known[name], shown.get(name, "")) for name in view.teams]
+    def read(view: Snapshot) -> tuple[list[tuple[Team, str, str]], bool]:
+        """Teams with an entry or a token, with their pseudonyms and when they signed in; and if any can sign in."""
+        shown, issued = shown_names(view, challenge.tracks), tokens(view.events()).values()
+        first = {token.team: token.issued for token in [*issued][::-1] if token.use == "token"}
+        folders = dict.fromkeys((*view.teams, *(token.team for token in issued)))
+        known = {**all_teams(folders, view.events()), **all_teams(view.teams, view.events())}
+        signed_in = {team: utc_time(at) for team, at in first.items() if at is not None}
+        return [(known[name], shown.get(name, ""), signed_in.get(name, "")) for name in folders], bool(issued)
 
-    listed = store.read(read)
-    are_hidden = any(pseudonym for _, pseudonym in listed)
-    teams = [_document(team) | ({"shown_as": shown} if are_hidden else {}) for team, shown in listed]
+    listed, can_sign_in = store.read(read)
+    are_hidden = any(pseudonym for _, pseudonym, _ in listed)
     heads = ("team", "name", "status", "since", "reason", *(["shown as"] if are_hidden else []))
-    rows = []
-    for team, shown in listed:
+    heads += ("signed in",) if can_sign_in else ()
+    documents, rows = [], []
+    for team, shown, signed_in in listed:
         status = team.status if team.merged_into is None else f"merged into {printable_name(team.merged_into)}"
         since = "" if team.since is None else utc_time(team.since)
-        texts = team.folder, team.name, status, since, team.reason, shown
-        rows.append(texts[: len(heads)])
-    _print(form, "teams", teams, heads, rows)
+        more = {"shown_as": shown} if are_hidden else {}
+        more |= {"signed_in": signed_in} if can_sign_in else {}
+        documents.append(_document(team) | more)
+        rows.append((team.folder, team.name, status, since, team.reason, *more.values()))
+    _print(form, "teams", documents, heads, rows)
 
 
 def _print(

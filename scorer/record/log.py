@@ -49,9 +49,9 @@ def unescaped(name: str) -> str:
     return _ESCAPE.sub(character, name)
 
 
-Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment", "names", "deliveries"]
+Purpose = Literal["solutions", "snapshots", "log", "receipts", "commitment", "names", "deliveries", "invitations"]
 """What a secret is for: salted digests of solutions, names of snapshots, nonces of the log, the private key of
-receipts, the salt of a commitment, pseudonyms, and what the record has in place of ids of deliveries."""
+receipts, the salt of a commitment, pseudonyms, and what the record has in place of ids of deliveries and addresses."""
 
 _PREFIX = "scorer-commitment-v1\n"
 

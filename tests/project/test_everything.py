@@ -134,6 +134,19 @@ class TestOrganiser:
         assert preview == applied
         assert "quota: zone UTC, per_phase 5 before, zone UTC, per_phase 6 after" in preview
 
+    def test_the_own_view_shows_what_the_end_shows(self, artefacts: Path) -> None:
+        """While a track is frozen and names are hidden; each page is marked, and the folder is private."""
+        own, over = artefacts / "second freeze" / "own", artefacts / "over" / "site"
+        for track in TRACKS:
+            now, end = (json.loads((site / track / "leaderboard.json").read_bytes()) for site in (own, over))
+            names = ["team", "last entry", *(each for each in ("nDCG@5", "AP", "RR", "P@5") if each in end["columns"])]
+            rows = [[[row[name] for name in names] for row in board["rows"]] for board in (now, end)]
+            assert len([row for row in rows[0] if row in rows[1] and None not in row]) >= 4, rows
+        assert own.stat().st_mode & 0o777 == 0o700
+        pages = {path: path.read_text(encoding="utf-8").count('<p class="organisers"') for path in own.rglob("*.html")}
+        assert set(pages.values()) == {1}
+        assert not any(b'class="organisers"' in text for text in tree(artefacts / "second freeze" / "site").values())
+
     def test_a_bundle_makes_the_same_site(self, artefacts: Path) -> None:
         """Every byte, also with unjudged items dropped and with a database in another folder."""
         imported = {name: text for name, text in tree(artefacts / "end" / "imported").items() if name not in WRITTEN}
