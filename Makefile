@@ -76,7 +76,7 @@ package: $(VENV)/installed-packaging
 	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --mc-type library --output-reproducible --output-file build/sbom.cdx.json build/installed
 
 clean:
-	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.submissions scores.db.reported scores.db.sessions scores.db.shown scores.db.statistics scores.db.*.backup build dist
+	rm -rf $(VENV) site scores.db scores.db-shm scores.db-wal scores.db.solutions scores.db.submissions scores.db.reported scores.db.exported scores.db.sessions scores.db.shown scores.db.statistics scores.db.*.backup build dist
 	rm -rf docs/_build docs/api docs/fusion docs/measures studies/figures .pytest_cache .mypy_cache .ruff_cache .hypothesis .fuzz .import_linter_cache
 
 # Install again whenever the dependencies change. Groups need pip 25.1, which is newer than that of some versions of Python.

@@ -221,7 +221,11 @@ def print_rendered(rendered: Rendered) -> None:
 
 
 def status(challenge: Path = of_challenge()) -> None:
-    """Print the state of a challenge: entries of each track, and the last run and render."""
+    """Print the state of a challenge: entries of each track, the last run and render, and the commands that make sense.
+
+    Such commands are on the last lines, each with its reason: for an open erratum, entries without a score, a phase
+    that closes within a day, or a bundle that is older than a week.
+    """
     from scorer.organising.doctor import status as status_lines
 
     with open_store(challenge, checked=False) as (settings, _, store):
@@ -292,6 +296,7 @@ def export(
     every event that decides a board. The key `licence` of challenge.toml allows that.
     """
     from scorer.organising.bundles import export as write_bundle
+    from scorer.organising.doctor import note_export
     from scorer.settings.loading import settings_file
 
     if public and (solutions or files):
@@ -303,6 +308,7 @@ def export(
             exported = export_public(opened, store, settings_file(challenge), bundle)
         else:
             exported = write_bundle(opened, store, settings_file(challenge), bundle, solutions=solutions, files=files)
+            note_export(opened, store)
             content = "has the solutions and the secrets" if solutions else "has the secrets"
             private = f"{bundle}: {content} of the challenge, and the key that signs receipts; keep it private"
             print_message(*exported.notes, private)

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import zip_longest
 from pathlib import Path
@@ -16,24 +16,25 @@ from pathlib import Path
 from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ChallengeError, ScorerError, os_errors_as
 from scorer.files import digest
+from scorer.files.writing import replace_content
 from scorer.live.entries import entries
 from scorer.live.entry import SERVICE, STATE_WORDS, UNRANKED, State, SubmissionState, stays
 from scorer.live.now import Now
 from scorer.live.phases import recorded_key
-from scorer.live.rules import changes_in_words
+from scorer.live.rules import changes_in_words, is_committed
 from scorer.organising.files import safe_digest, submission_files
 from scorer.organising.rules import RuleSet
 from scorer.record.events import bodies, log_lines
 from scorer.record.log import LOG, LogLine
 from scorer.rules.phases import Phases, closing
 from scorer.settings.tracks import Challenge, Track, split_of
-from scorer.store.events import RecordedBasis
+from scorer.store.events import RecordedBasis, RevealBody
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from scorer.store.transfer import derived_problems, file_problems, record_problems, repair
 from scorer.verification.log import break_of, disorder, events_between, gap, read_log
-from scorer.wording import counted, printable_name, utc_moment
+from scorer.wording import counted, iso_time, printable_name, utc_moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +156,81 @@ ALWAYS_SHOWN: tuple[State, ...] = ("scored", "rejected", "failed", "waiting")
 
 
 def status(challenge: Challenge, store: Store) -> list[str]:
-    """A few lines on the state of a challenge."""
+    """A few lines on the state of a challenge; then the commands that make sense now, each with its reason."""
     lines = [f"challenge: {challenge.name}", f"database: {store.where}", f"site: {_last_render(challenge)}"]
-    return lines + store.read(
-        lambda view: [line for each in challenge.tracks for line in _track_lines(view, each, store)]
-    )
+    exported = _last_export(challenge, store)
+
+    def read(view: Snapshot) -> list[str]:
+        of_tracks: list[str] = []
+        advised: list[str] = []
+        for track in challenge.tracks:
+            now = Now.of(view, track)
+            new = _new_files(now)
+            of_tracks += _track_lines(now, track, store, new)
+            advised += _advice(now, track.name, new)
+        return [*of_tracks, *(f"next: {line}" for line in dict.fromkeys([*advised, *_backup(view, exported)]))]
+
+    return lines + store.read(read)
+
+
+SOON = timedelta(days=1)
+"""Before its close, `status` names a phase."""
+
+OLD = timedelta(days=7)
+"""After it, a bundle is old."""
+
+_EXPORTED = ".exported"
+"""Ends the name of the file, next to the database, with the time of the last bundle."""
+
+
+def note_export(challenge: Challenge, store: Store) -> None:
+    """Keep the time at which a bundle was written."""
+    with suppress(OSError):
+        replace_content(store.beside(challenge.root, _EXPORTED), iso_time(store.now()).encode(), is_private=True)
+
+
+def _last_export(challenge: Challenge, store: Store) -> datetime | None:
+    with suppress(OSError, ValueError):
+        return datetime.fromisoformat(store.beside(challenge.root, _EXPORTED).read_text("ascii"))
+    return None
+
+
+def _backup(view: Snapshot, exported: datetime | None) -> Iterator[str]:
+    times = [event.at for event in view.all_events if event.at is not None]
+    since = exported or (times[0] if times else None)
+    if since is not None and view.now - since > OLD and times[-1] > since:
+        when = f"of {utc_moment(since)}" if exported else "missing"
+        yield f"`scorer export FILE --solutions --files`: the last bundle is {when}, and events have followed"
+
+
+def _new_files(now: Now) -> int:
+    """How many files of the folder are not recorded."""
+    folder = submission_files(now.declared)
+    recorded = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
+    return len(folder.files) - len(recorded)
+
+
+def _advice(now: Now, name: str, new: int) -> Iterator[str]:
+    """The commands that make sense now for a track."""
+    view, phase = now.view, now.phases.current(now.view.now)
+    states = Counter(entry.state for entry in entries(now).all if entry.presence == "present")
+    if (erratum := now.errata.open) is not None:
+        yield f"`scorer erratum apply --track {name} --reason TEXT`, or `cancel`: erratum {erratum.number} is open"
+    if waiting := states["waiting"] + new:
+        yield f"`scorer run`: {counted(waiting, 'entry', 'entries')} of {name} without an outcome"
+    if states["failed"]:
+        yield f"`scorer retry`: {counted(states['failed'], 'entry', 'entries')} of {name} could not be scored"
+    if phase is not None and phase.closes - view.now <= SOON:
+        at = utc_moment(phase.closes)
+        extend = f"`scorer phases extend {phase.name} --track {name} --end TIME --reason TEXT`"
+        yield f"`scorer run` after {at}, or {extend} before: the phase {phase.name} of {name} closes then"
+    is_over = bool(now.phases.all) and now.phases.is_over(view.now)
+    is_committed_to = is_committed(view.events(), name)
+    if now.phases.all and not now.phases.has_started(view.now) and not is_committed_to:
+        yield f"`scorer commit`: {name} can be committed to until its first phase starts"
+    reveals = [body for _, body in bodies(view.events(name), RevealBody)]
+    if is_over and (is_committed_to or split_of(now.rules)) and not reveals:
+        yield "`scorer reveal`: the last phase has closed, and no key and no commitment is revealed"
 
 
 def _last_render(challenge: Challenge) -> str:
@@ -176,13 +247,10 @@ def number_in_state(states: Mapping[State, int], state: State) -> str:
     return f"{states[state]:,} {words.of_organiser or words.label}"
 
 
-def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
-    now = Now.of(view, track)
+def _track_lines(now: Now, track: Track, store: Store, new: int) -> Iterator[str]:
+    view = now.view
     present = [entry for entry in entries(now).all if entry.presence == "present"]
     states = Counter(entry.state for entry in present)
-    folder = submission_files(now.declared)
-    recorded = {file.file for state in now.submissions.values() if state.present and (file := folder.recorded(state))}
-    new = len(folder.files) - len(recorded)
     teams = len({entry.team for entry in present})
     listed_states = [*ALWAYS_SHOWN, *(state for state in UNRANKED if states[state])]
     parts = ", ".join(number_in_state(states, state) for state in listed_states)
@@ -201,7 +269,7 @@ def _track_lines(view: Snapshot, track: Track, store: Store) -> Iterator[str]:
     yield f"{track.name}: last run {utc_moment(last_run) if last_run else 'never'}; {stage}"
     erratum = now.errata.open
     if erratum is not None:
-        yield f"{track.name}: erratum {erratum.number} is open; `scorer erratum apply` or `cancel` ends it"
+        yield f"{track.name}: erratum {erratum.number} is open"
     with suppress(ScorerError):  # a run says why files cannot be read
         rules = RuleSet.of_now(now, store)
         changed = rules.recorded if erratum is None else erratum.basis

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from scorer.errors import ChallengeError, os_errors_as
-from scorer.files.writing import is_readable_by_others, replace_content
+from scorer.files.writing import replace_content
 from scorer.organising.teams import folder_called
 from scorer.record.events import EVERY_TRACK
 from scorer.record.log import EventKind
@@ -21,13 +21,13 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, csv_table, printable_name, quoted, table_of, utc_time
 
-COLUMNS: Mapping[str, tuple[str, ...]] = {"team": ("team",), "address": ("mail", "address")}
+_COLUMNS: Mapping[str, tuple[str, ...]] = {"team": ("team",), "address": ("mail", "address")}
 """The columns of the table, and what their heads contain."""
 
 HEADS = ("team", "address", "link", "valid_until")
 """Of the file for the mail merge."""
 
-MOST_BYTES = 10_000_000
+_MOST_BYTES = 10_000_000
 """Of the table."""
 
 _DIGITS = 16
@@ -56,7 +56,7 @@ def invite_all(store: Store, table: Path, output: Path, address: str, expires: d
     if expires is not None and expires <= store.now():
         raise ChallengeError("the time at which the invitations expire has passed; give a later one")
     rows = read_people(table)
-    if is_readable_by_others(output):
+    if output.exists() and output.stat().st_mode & 0o077:
         raise ChallengeError(f"{output}: other users can read it; name a new file, or run `chmod 600 {output}`")
 
     def changed(view: Snapshot) -> tuple[Added, int]:
@@ -101,8 +101,8 @@ def read_people(table: Path) -> dict[int, tuple[str, str]]:
     """
     with os_errors_as(ChallengeError, f"{table}: cannot be read", "name a CSV file with the columns team and address"):
         content = table.read_bytes()
-    if len(content) > MOST_BYTES:
-        raise ChallengeError(f"{table}: has {len(content):,} bytes; expected at most {MOST_BYTES:,}")
+    if len(content) > _MOST_BYTES:
+        raise ChallengeError(f"{table}: has {len(content):,} bytes; expected at most {_MOST_BYTES:,}")
     try:
         text = content.decode("utf-8-sig")
         first = text.partition("\n")[0]
@@ -129,7 +129,7 @@ def read_people(table: Path) -> dict[int, tuple[str, str]]:
 def _places(table: Path, heads: Sequence[str]) -> list[int]:
     """Where the columns are."""
     places = []
-    for name, parts in COLUMNS.items():
+    for name, parts in _COLUMNS.items():
         exact = [place for place, head in enumerate(heads) if head.casefold() == name]
         like = [place for place, head in enumerate(heads) if any(part in head.casefold() for part in parts)]
         if len(exact or like) != 1:

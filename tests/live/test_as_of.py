@@ -203,7 +203,7 @@ def test_what_a_process_keeps_is_what_a_new_one_computes(tmp_path: Path, monkeyp
 
 
 def test_entries_of_a_past_state_are_computed_once(over: Live) -> None:
-    """Whatever it is: as of an event, from before a moment, or of some events only."""
+    """Of any kind: as of an event, from before a moment, or of some events only."""
 
     def read(view: Snapshot) -> list[bool]:
         some = view.with_events(over.track.name, view.events(over.track.name))

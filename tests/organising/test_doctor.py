@@ -80,7 +80,7 @@ def test_damage_is_found(folder: Path, terminal: Terminal, statement: str, check
 
 
 def test_status_shows_the_state_of_a_challenge(folder: Path, terminal: Terminal) -> None:
-    """Entries, waiting and rejected ones, new files, the last run and the last render, in at most ten lines."""
+    """Entries, waiting and rejected ones, new files, the last run and the last render, and what to do, in ten lines."""
     send(folder, "cedar")
     (folder / "submissions" / "main" / "20110418T100000Z-birch.txt").write_text("q1;x\n")
     assert terminal.run("score", folder).code == 1

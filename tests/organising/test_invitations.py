@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 
 import pytest
 
-from scorer.organising.teams import redeem
+from scorer.organising.teams import InvalidTokenError, redeem
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
 from tests.commands import Answer, here
@@ -67,7 +68,7 @@ def test_a_second_call_makes_links_for_who_has_not_signed_in(folder: Path) -> No
     assert again.out.endswith("merge.csv: 3 new links; 1 signed in before; keep the file private\n")
     second = links(folder)
     assert list(second) == [("birch", "bob@example.org"), ("amber", "cem@example.org"), ("cedar", "ann@example.org")]
-    with pytest.raises(Exception, match="^$"):
+    with pytest.raises(InvalidTokenError):
         use(folder, first["birch", "bob@example.org"])
     assert use(folder, second["birch", "bob@example.org"]) == "birch"
     teams = json.loads(here("teams", "list", "--format", "json", "-C", folder).out)["teams"]
@@ -99,8 +100,6 @@ def test_no_address_is_in_the_record_or_on_the_site(folder: Path) -> None:
 )
 def test_a_table_that_is_wrong_records_nothing(folder: Path, table: str | bytes, message: str) -> None:
     """Each wrong row has a line of the message, and no file is written."""
-    import re
-
     answer = invite(folder, table)
     assert answer.code == 1
     assert re.search(message, answer.err), answer.err

@@ -134,6 +134,22 @@ class TestOrganiser:
         assert preview == applied
         assert "quota: zone UTC, per_phase 5 before, zone UTC, per_phase 6 after" in preview
 
+    def test_the_status_ends_with_the_commands_that_make_sense(self, artefacts: Path) -> None:
+        """An open erratum, a phase that closes within a day, a bundle that is missing, and what is not revealed."""
+        advised = {
+            look: [line for line in printed(artefacts / look)["status"].splitlines() if line.startswith("next: ")]
+            for look in LOOKS
+        }
+        for part, looks in {
+            "`scorer erratum apply --track songs --reason TEXT`, or `cancel`: erratum 1": {"open erratum"},
+            "`scorer run` after 2027-01-21 01:00:00 UTC, or `scorer phases extend one --track songs": {"freeze"},
+            "`scorer run` after 2027-01-30 00:30:00 UTC, or `scorer phases extend two --track runs": {"second freeze"},
+            "`scorer export FILE --solutions --files`: the last bundle is missing": LOOKS.keys() - {"announced"},
+            "`scorer reveal`: the last phase has closed": {"over"},
+            "`scorer commit`": set(),
+        }.items():
+            assert {look for look, lines in advised.items() if any(part in line for line in lines)} == looks, part
+
     def test_the_own_view_shows_what_the_end_shows(self, artefacts: Path) -> None:
         """While a track is frozen and names are hidden; each page is marked, and the folder is private."""
         own, over = artefacts / "second freeze" / "own", artefacts / "over" / "site"
