@@ -21,7 +21,7 @@ from scorer.organising.watch import RunLoop
 from scorer.settings.loading import read_challenge
 from tests.commands import Terminal
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, Live, day
-from tests.service.test_service_loops import until
+from tests.service.test_service_processes import until
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
