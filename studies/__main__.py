@@ -44,7 +44,7 @@ STUDIES: dict[str, Callable[[], Study]] = {
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Write each study's figure and numbers into a folder, and print its verdicts."""
+    """Write each study's figure and numbers into a folder, and print its verdicts; of those of coverage all cells."""
     options = _parser().parse_args(arguments)
     options.output.mkdir(parents=True, exist_ok=True)
     for name in options.studies or STUDIES:
@@ -56,7 +56,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         figure = options.output / f"{name}.svg"
         figure.write_text(study.figure, encoding="utf-8")
         figure.with_suffix(".csv").write_text(study.table(), encoding="utf-8")
-        print(f"{study.report()}\n  {figure}\n", flush=True)
+        grid = f"{study.grid()}\n" if name.startswith("coverage") else ""
+        print(f"{study.report()}\n{grid}  {figure}\n", flush=True)
 
 
 def _parser() -> argparse.ArgumentParser:

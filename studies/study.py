@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from scorer.wording import aligned
+
 Verdict = Literal["holds", "holds in part", "does not hold"]
 
 
@@ -48,6 +50,11 @@ class Study:
     def report(self) -> str:
         """Return the title and the verdicts, for a terminal."""
         return "\n".join([self.title, *map(_printed, self.claims)])
+
+    def grid(self) -> str:
+        """Return the numbers in columns, for a terminal."""
+        rows = [[f"{each:.4g}" if isinstance(each, float) else str(each) for each in row] for row in self.rows]
+        return aligned([self.columns, *rows])
 
 
 def verdict(holds: bool, in_part: bool = False) -> Verdict:

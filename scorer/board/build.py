@@ -428,7 +428,7 @@ def _board(
     separates = None
     queries = np.flatnonzero(part.inside & ~np.isnan(scores).all(axis=0))
     if way == "mean" and len(queries):
-        kept = replace(kept.within(measure.full, number_of(queries)), of_all=True)
+        kept = kept.within(measure.full, number_of(queries))
         task = measured(scores[:, queries], means, is_ranked, kept, bounded=measure.bounded)
         for row, (low, high) in enumerate(task.intervals.tolist()):
             intervals[row] = (rounded(low, decimals) or 0.0, rounded(high, decimals) or 0.0) if low < high else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,10 +24,10 @@ from scorer.scoring.analysis.kept import Kept, number_of
 from scorer.scoring.analysis.scores import TaskScores
 from scorer.scoring.statistics.rankings import (
     correlations,
-    memberships,
     rank_ranges,
     ranks_of,
     separable_from_leaders,
+    sums_of_ranks,
     tiers,
     units_of,
     values_of_track,
@@ -42,7 +42,7 @@ from scorer.wording import CellValue, csv_table, letters, table_of
 _VERSION = 2
 """The version of the structure of the JSON document."""
 
-ROUNDED = 9
+_ROUNDED = 9
 """Sums that are equal at so many decimals differ by rounding only."""
 
 SWAPS = 50
@@ -138,12 +138,12 @@ class _Ranking:
         ]
         return np.array(found, dtype=np.float64)
 
-    def totals(self, scores: Sequence[Floats], *, shown: bool = True) -> Floats:
-        """The overall scores, [..., team], given those by track; high is better: mean ranks are negative."""
+    def totals(self, scores: Floats) -> Floats:
+        """The overall scores, [team], given those by track, [track, team]; high is better: mean ranks are negative."""
         rule, weights = self.rules.rule, self.rules.shares
         values = (weight * values_of_track(each, rule) for weight, each in zip(weights, scores, strict=True))
         total = np.asarray(sum(values)) / (1 if rule == "borda" else sum(weights))
-        return np.round(-total if rule == "rank" else total, self.decimals if shown else ROUNDED)
+        return np.round(-total if rule == "rank" else total, self.decimals)
 
     @property
     def decimals(self) -> int:
@@ -158,7 +158,7 @@ class _Ranking:
             return OverallBoard(self.rules, self.boards, hiding=tuple(hiding))
         scores = self.scores(self.rules.measure)
         values = [values_of_track(each, self.rules.rule) for each in scores[:, : self.ranked]]
-        totals = self.totals(list(scores[:, : self.ranked]))
+        totals = self.totals(scores[:, : self.ranked])
         keys = list(zip((-totals).tolist(), *self._tie_breaks(), strict=True))
         rows, sign = [], -1 if self.rules.rule == "rank" else 1
         for team, of_tracks in enumerate(self.teams):
@@ -186,7 +186,7 @@ class _Ranking:
         """What equal teams are ordered by, low first."""
         if self.rules.tie_break and None not in self.columns(self.rules.tie_break):
             scores = np.nan_to_num(self.scores(self.rules.tie_break)[:, : self.ranked])
-            yield (-np.round(np.average(scores, axis=0, weights=self.rules.shares), ROUNDED)).tolist()
+            yield (-np.round(np.average(scores, axis=0, weights=self.rules.shares), _ROUNDED)).tolist()
         if self.rules.equal_ranks == "earlier":
             yield [self._arrival(team) for team in range(self.ranked)]
 
@@ -198,7 +198,7 @@ class _Ranking:
         """[swap, 3]: a team that is left out, the one that is above then, and the one that is below then."""
         for out in range(len(before) if self.rules.rule != "mean" else 0):
             others = np.delete(np.arange(len(before)), out)
-            then, after = before[others], self.totals(list(scores[:, others]))
+            then, after = before[others], self.totals(scores[:, others])
             pairs = others[np.argwhere((then[:, None] < then) & (after[:, None] > after))]
             yield np.insert(pairs, 0, out, axis=1)
 
@@ -211,17 +211,14 @@ class _Ranking:
             if now.basis is not None
         ]
 
-    def _task(
-        self, number: int, scored: ScoredRows, kept: Kept, queries: Ints | None = None
-    ) -> tuple[TaskScores, Ints]:
-        """What the scores of the ranked teams in a track show on some of its queries or on all that have scores, and
-        these queries; kept as for the board of the track.
+    def _task(self, number: int, scored: ScoredRows, kept: Kept) -> tuple[TaskScores, Ints]:
+        """What the scores of the ranked teams in a track show, and the queries that have scores; kept as for the board
+        of the track.
         """
         column = self.columns(self.rules.measure)[number] or 0
         measure = scored.board.track.all_measures[column]
         scores = scored.kept_scores(measure, kept)
-        if queries is None:
-            queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
+        queries = np.flatnonzero(scored.mask.inside & ~np.isnan(scores).all(axis=0))
         kept = kept.within(measure.full, number_of(queries))
         every = [True] * len(scores)
         return measured(scores[:, queries], scored.means(column), every, kept, bounded=measure.bounded), queries
@@ -234,70 +231,40 @@ class _Ranking:
 
     def certain(self, scored: Sequence[ScoredRows], cache: Cache) -> str:
         """As JSON, of each ranked team: the interval of its overall score, the range of its rank, and its tier."""
-        kept = [of.kept(cache) for of in scored]
-        tasks, queries = zip(*map(self._task, range(len(scored)), scored, kept), strict=True)
-        ids = [of.view.queries(of.basis.solution).ids for of in scored]
-        units = units_of([[names[query] for query in own.tolist()] for names, own in zip(ids, queries, strict=True)])
-        scores = [self._placed(number, task.scores) for number, task in enumerate(tasks)]
-        shown = self.scores(self.rules.measure)[:, : self.ranked]
-        totals = self.totals(list(shown))
+        tasks, queries = zip(*(self._task(number, of, of.kept(cache)) for number, of in enumerate(scored)), strict=True)
+        totals = self.totals(self.scores(self.rules.measure)[:, : self.ranked])
         if self.rules.rule == "mean":
+            ids = [of.view.queries(of.basis.solution).ids for of in scored]
+            units = units_of([[own[query] for query in of.tolist()] for own, of in zip(ids, queries, strict=True)])
+            scores = [self._placed(number, task.scores) for number, task in enumerate(tasks)]
             shares = np.array(self.rules.shares) / sum(self.rules.shares)
             intervals = np.stack([self._placed(number, task.intervals) for number, task in enumerate(tasks)])
             means = np.stack([means_of(each) for each in scores])
-            ends = intervals_of_sum(means, intervals, shares, correlations(scores, units)).T
+            ends = intervals_of_sum(means, intervals, shares, correlations(scores, units))
             basis = [task.kept and task.kept.ranking for task in tasks]
             rows = tuple(json.dumps([row and row.entry and row.entry.digest for row in rows]) for rows in self.teams)
             of_all = Kept(cache.arrays, ("overall", self.rules.recorded(), basis), rows[: self.ranked])
             sums = weighted_sums(scores, units, shares)
             better = TaskScores(sums, totals, np.arange(self.ranked), FLIPS, kept=of_all).better
         else:
-            drawn = self.totals(self._resampled(scored, kept, queries, memberships(units), tasks), shown=False)
-            ends = np.quantile(-drawn if self.rules.rule == "rank" else drawn, (LEVEL / 2, 1 - LEVEL / 2), axis=0)
-            better = self._ahead(tasks)
+            above = [self._above(number, task) for number, task in enumerate(tasks)]
+            ends, better = sums_of_ranks(above, self.rules.shares)
+            if self.rules.rule == "rank":
+                ends /= sum(self.rules.shares)
+            else:
+                ends = sum(self.rules.shares) * self.ranked - ends[:, ::-1]
         tier, groups = np.empty(self.ranked), tiers(ranks_of(totals), better)
         for number, tied in enumerate(groups):
             tier[tied] = number
         apart = separable_from_leaders(groups, better)
-        return json.dumps(np.stack([*np.round(ends, self.decimals), *rank_ranges(better).T, tier, apart]).T.tolist())
+        return json.dumps(np.column_stack([np.round(ends, self.decimals), rank_ranges(better), tier, apart]).tolist())
 
-    def _resampled(
-        self,
-        scored: Sequence[ScoredRows],
-        kept: Sequence[Kept],
-        queries: Sequence[Ints],
-        sets: Sequence[Mapping[int, Ints]],
-        tasks: Sequence[TaskScores],
-    ) -> list[Floats]:
-        """[track][resample, team]: the means over resamples, in which queries with the same id are drawn together.
-
-        The queries of each set are drawn among themselves. All sets have the same draws, each in another order: so
-        those with equally many queries are independent, too, and what is kept for the board of a track is used.
-        """
-        found = [np.zeros((self.ranked, RESAMPLES)) for _ in scored]
-        defined = [(~np.isnan(task.scores)).sum(axis=1) for task in tasks]
-        for order, of_set in enumerate(sets):
-            for number, own in of_set.items():
-                task, _ = self._task(number, scored[number], kept[number], queries[number][own])
-                share = ((~np.isnan(task.scores)).sum(axis=1) / defined[number])[:, None]
-                found[number] += self._placed(number, share * np.nan_to_num(np.roll(task.resampled, order, axis=1)))
-        return [of_track.T for of_track in found]
-
-    def _ahead(self, tasks: Sequence[TaskScores]) -> Bools:
-        """[team, team]: whether a team is above another one by ranks or points, all pairs decided at once.
-
-        It follows from decisions on the scores of each track at its part of the level, which leave each team some ranks
-        there: with resampled ranks, equal teams would differ too often.
-        """
-        least = np.zeros((self.ranked, self.ranked))
-        for number, (weight, task) in enumerate(zip(self.rules.shares, tasks, strict=True)):
-            present = np.array([rows[number] is not None for rows in self.teams[: self.ranked]])
-            above = present[:, None] & ~present
-            above[np.ix_(present, present)] = (task.tests.simultaneous <= LEVEL / len(tasks)) & task.above
-            first, last = rank_ranges(above).T
-            ahead = first - last[:, None]
-            least += weight * np.where(above, np.maximum(ahead, 1), ahead)
-        return np.asarray(least > 0)
+    def _above(self, number: int, task: TaskScores) -> Bools:
+        """[team, team]: whether a team is above another one in a track, decided at the track's part of the level."""
+        present = np.array([rows[number] is not None for rows in self.teams[: self.ranked]])
+        above: Bools = present[:, None] & ~present
+        above[np.ix_(present, present)] = (task.tests.simultaneous <= LEVEL / len(self.boards)) & task.above
+        return above
 
 
 def overall_board(

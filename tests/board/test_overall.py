@@ -1,4 +1,4 @@
-"""The overall ranking over several tracks, against plain loops over teams, tracks and resamples."""
+"""The overall ranking over several tracks, against plain loops over teams and tracks."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from scorer.options import RESAMPLES, SEED
 from scorer.scoring.statistics.rankings import values_of_track
 from scorer.scoring.statistics.resampling import sign_flips
 from tests import challenger
@@ -131,16 +130,36 @@ def decided(
         return {(teams[one], teams[other]) for one, other in found if own[teams[one]] > own[teams[other]]}
     ahead = dict.fromkeys(((one, other) for one in teams for other in teams), 0.0)
     for track, weight in enumerate(weights):
-        known = {team: of for team in teams if (of := of_queries[team][track]) is not None}
-        better = sign_flips(np.array(list(known.values())), level=0.05 / len(weights)).better()
-        above = {(list(known)[one], list(known)[other]) for one, other in np.argwhere(better).tolist()}
-        above |= {(one, other) for one in known for other in teams if other not in known}
+        above = above_in_track(of_queries, track, len(weights))
         first = {team: 1 + sum((other, team) in above for other in teams) for team in teams}
         last = {team: len(teams) - sum((team, other) in above for other in teams) for team in teams}
         for one, other in ahead:
             places = first[other] - last[one]
             ahead[one, other] += weight * (max(places, 1) if (one, other) in above else places)
     return {pair for pair, places in ahead.items() if places > 0}
+
+
+def above_in_track(of_queries: Mapping[str, list[list[float] | None]], track: int, tracks: int) -> set[tuple[str, str]]:
+    """The pairs of teams whose first one is above the other in a track, at its part of the level."""
+    known = {team: of for team, of_tracks in of_queries.items() if (of := of_tracks[track]) is not None}
+    better = sign_flips(np.array(list(known.values())), level=0.05 / tracks).better()
+    above = {(list(known)[one], list(known)[other]) for one, other in np.argwhere(better).tolist()}
+    return above | {(one, other) for one in known for other in of_queries if other not in known}
+
+
+def ends_of_ranks(
+    rule: str, team: str, of_queries: Mapping[str, list[list[float] | None]], weights: Sequence[float]
+) -> tuple[float, float]:
+    """The least and the largest mean rank or sum of points that the decisions in the tracks leave a team."""
+    ends = [0.0, 0.0]
+    for track, weight in enumerate(weights):
+        above = above_in_track(of_queries, track, len(weights))
+        higher = sum((other, team) in above for other in of_queries)
+        lower = sum((team, other) in above for other in of_queries)
+        for end, places in enumerate((higher, len(of_queries) - 1 - lower)):
+            ends[end] += weight * (places + 1 if rule == "rank" else len(of_queries) - 1 - places)
+    low, high = sorted(each / sum(weights) if rule == "rank" else each for each in ends)
+    return low, high
 
 
 def tiers(order: Sequence[str], better: set[tuple[str, str]]) -> dict[str, str]:
@@ -195,18 +214,16 @@ def test_scores_ranks_and_contributions_are_those_of_the_loops(site: Site, rule:
     ],
 )
 def test_ranges_are_those_of_loops(site: Site, rule: str, more: str, *, shares: bool) -> None:
-    """Queries with the same id in several tracks are one unit, whose scores are added and whose draws are the same.
+    """Queries with the same id in several tracks are one unit, whose scores are added.
 
-    Those in the same tracks are drawn among themselves, and such sets are shifted against each other. A mean of tracks
-    has its interval from theirs: the products of the distances to the ends and of their correlations add up.
+    A mean of tracks has its interval from theirs: the products of the distances to the ends and of their correlations
+    add up. Mean ranks and points have theirs from the ranks that a team may have in each track.
     """
     folder = site(f'{TRACKS}rule = "{rule}"\n{more}', shares=shares)
     found = document(folder)
     weights = found["settings"]["weights"] or (1, 1, 1)
     of_queries = query_scores(folder.parent.parent)
     ids = [[f"{'q' if shares else track}{query}" for query in range(count)] for track, count in SOLUTIONS.items()]
-    member = {name: tuple(name in names for names in ids) for names in ids for name in names}
-    resampled = resampled_totals(rule, of_queries, ids, member, weights) if rule != "mean" else {}
 
     better = decided(rule, found["rows"], of_queries, ids, weights)
     letter = tiers([row["id"] for row in sorted(found["rows"], key=lambda row: row["rank"])], better)
@@ -214,7 +231,8 @@ def test_ranges_are_those_of_loops(site: Site, rule: str, more: str, *, shares: 
         if rule == "mean":
             low, high = interval_of_mean(of_queries[row["id"]], ids, weights)
         else:
-            low, high = np.quantile(resampled[row["id"]], (0.025, 0.975))
+            low, high = ends_of_ranks(rule, row["id"], of_queries, weights)
+            assert low - 0.006 < row["score"] < high + 0.006
         assert (row["low"], row["high"]) == pytest.approx((low, high), abs=0.0051 if rule != "mean" else 0.000051)
         above = sum((other, row["id"]) in better for other in of_queries)
         below = sum((row["id"], other) in better for other in of_queries)
@@ -223,41 +241,6 @@ def test_ranges_are_those_of_loops(site: Site, rule: str, more: str, *, shares: 
         leader = next(team for team in letter if letter[team] == row["tier"])
         assert row["separable_from_leader"] == ((leader, row["id"]) in better)
     assert better or rule != "mean"
-
-
-def resampled_totals(
-    rule: str,
-    of_queries: Mapping[str, list[list[float] | None]],
-    ids: list[list[str]],
-    member: Mapping[str, tuple[bool, ...]],
-    weights: Sequence[float],
-) -> dict[str, list[float]]:
-    """By team: its overall score in each resample."""
-    sets = [sorted(name for name in member if member[name] == which) for which in sorted(set(member.values()))[::-1]]
-    if all(sum(which) == 1 for which in member.values()):
-        sets = ids
-    draws = [
-        np.random.default_rng(SEED).integers(0, len(names), size=(RESAMPLES, len(names)), dtype=np.int32)
-        for names in sets
-    ]
-    found: dict[str, list[float]] = {team: [] for team in of_queries}
-    for resample in range(RESAMPLES):
-        drawn = [
-            names[at]
-            for order, (names, draw) in enumerate(zip(sets, draws, strict=True))
-            for at in draw[resample - order].tolist()
-        ]
-        chosen = [[names.index(name) for name in drawn if name in names] for names in ids]
-        means = {
-            team: [
-                None if each is None else round(sum(each[query] for query in queries) / len(queries), 12)
-                for each, queries in zip(tracks, chosen, strict=True)
-            ]
-            for team, tracks in of_queries.items()
-        }
-        for team, total in totals(rule, means, weights).items():
-            found[team].append(round(total, 9))
-    return found
 
 
 def interval_of_mean(

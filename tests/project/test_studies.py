@@ -473,3 +473,4 @@ def test_a_report_has_claims_and_numbers() -> None:
         ["Ish."],
     ]
     assert study.table() == "n\n0.1\n"
+    assert study.grid() == "n\n0.1"

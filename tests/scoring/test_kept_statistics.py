@@ -23,7 +23,7 @@ from scorer.scoring.analysis import kept
 from scorer.scoring.analysis.kept import Kept, MemoryArrays
 from scorer.scoring.analysis.scores import TaskScores
 from scorer.scoring.statistics import all_pairs
-from scorer.scoring.statistics.all_pairs import Change, LargestOfAll, LargestOfEach, inverse_of
+from scorer.scoring.statistics.all_pairs import AllPairs, Change
 from scorer.scoring.statistics.resampling import Sums
 from scorer.store.sidecar import KEPT_STATISTICS, Sidecar
 from tests.commands import here
@@ -39,10 +39,9 @@ VALUES = st.sampled_from([0.0, 0.1, 0.2, 1 / 3, 0.5, 1.0])
 
 @pytest.fixture(autouse=True, scope="module")
 def few_at_once() -> Iterator[None]:
-    """Arrays are computed in parts, also of small rankings, and four rows are many."""
+    """Arrays are computed in parts, also of small rankings."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(kept, "_COMPUTED_AT_ONCE", 2)
-        patch.setattr(kept, "_MANY_ROWS", 4)
         yield
 
 
@@ -68,7 +67,7 @@ def assert_equal(found: TaskScores, wanted: TaskScores) -> None:
     first, second = np.triu_indices(len(wanted.scores), 1)
     assert np.array_equal(found.resampled, wanted.resampled, equal_nan=True)
     assert np.array_equal(found.p_values(first, second), wanted.p_values(first, second), equal_nan=True)
-    assert np.array_equal(found.tests.of_each(), wanted.tests.of_each())
+    assert np.array_equal(found.tests.of_each, wanted.tests.of_each)
     for name in ("statistic", "reached", "size", "simultaneous", "marginal", "queries"):
         assert np.array_equal(getattr(found.tests, name), getattr(wanted.tests, name)), name
     assert found.tests.critical == wanted.tests.critical
@@ -121,7 +120,6 @@ def test_changed_rankings_equal_those_that_are_computed_from_nothing(
     with pytest.MonkeyPatch.context() as patch:
         if changes_many:
             patch.setattr(all_pairs, "_FEW", 1)
-            patch.setattr(all_pairs, "_FEW_DRAWS", 1)
         follow(scores, rankings, stored, flips)
 
 
@@ -145,28 +143,19 @@ def changes(draw: st.DrawFn) -> tuple[Floats, Ints, Ints]:
 @given(changes())
 @examples(200)
 def test_the_largest_statistics_follow_a_change(change: tuple[Floats, Ints, Ints]) -> None:
-    """To the last bit; and each pair that is kept has the largest statistic."""
+    """To the last bit."""
     scores, before, after = change
     sums = Sums.of(scores, 50).flipped
     turned = Change(np.array([(*before, row).index(row) for row in after]), np.flatnonzero(~np.isin(before, after)))
     turned.stay[turned.stay == len(before)] = -1
-    each = LargestOfEach.of(scores[before], sums[before])
-    wanted = LargestOfEach.of(scores[after], sums[after])
+    wanted = AllPairs.of(scores[after], sums[after])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(all_pairs, "_FEW", 0)
-        patch.setattr(all_pairs, "_FEW_DRAWS", 1)
-        found = each.changed(turned, sums[before][turned.gone], scores[after], sums[after])
-        of_all = LargestOfAll.of(each, sums[before]).changed(turned, scores[after], sums[after])
+        kept = AllPairs.of(scores[before], sums[before])
+        found = kept.changed(turned, sums[before][turned.gone], scores[after], sums[after])
 
-    assert np.array_equal(found.values, wanted.values)
+    assert np.array_equal(found.of_each, wanted.of_each)
     assert np.array_equal(found.size, wanted.size)
-    assert of_all is not None
-    assert np.array_equal(of_all.size, wanted.size)
-    largest, *positions = of_all.values
-    assert np.array_equal(largest, wanted.values.max(axis=0))
-    one, other = np.array(positions, dtype=np.int64)
-    differences = np.abs(sums[after][one, np.arange(50)] - sums[after][other, np.arange(50)])
-    assert np.array_equal(differences * inverse_of(wanted.size)[one, other], largest)
 
 
 # A challenge
@@ -316,8 +305,8 @@ def test_the_sidecar_has_what_the_present_board_needs(folder: Path) -> None:
     here("run", folder)
     added = {path.name for path in kept.iterdir()}
 
-    # Of each row means and sums, and of a team the moves; seven tables; the largest statistics of each row and of all.
-    assert len(before) == 6 * 2 + 5 + 7 + 2
+    # Of each row means and sums, and of a team the moves; seven tables; the largest statistics of each row.
+    assert len(before) == 6 * 2 + 5 + 7 + 1
     assert all(path.stat().st_mode & 0o077 == 0 for path in kept.iterdir())
     assert withdrawn < before
     assert len(added - withdrawn) == 3

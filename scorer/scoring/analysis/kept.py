@@ -9,9 +9,8 @@ import json
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
 from itertools import chain
-from typing import Literal, NamedTuple, Protocol, TypeVar
+from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from scorer.errors import ScorerError
 from scorer.files import code_digest
 from scorer.measures.matched import Floats, Ints
 from scorer.scoring.statistics import blocks, in_threads
-from scorer.scoring.statistics.all_pairs import AllPairs, Change, Largest, LargestOfAll, LargestOfEach
+from scorer.scoring.statistics.all_pairs import AllPairs, Change
 from scorer.wording import counted, quoted
 
 _KEY_FLOATS = 4
@@ -34,16 +33,8 @@ _COMPUTED_AT_ONCE = 256
 _TOGETHER = 512
 """Arrays with at most so many values are kept together in a table: one file is read faster than many."""
 
-_MANY_ROWS = 1500
-"""With so many rows, the largest statistics of each row are changed when they are read, not for the board, which needs
-those of all pairs only: they would take longer than all else. Those of fewer rows are changed for the board, while
-little else is in memory."""
-
 _OTHERS = 3
 """How many times as many rows of a table are kept that another ranking or an earlier one had."""
-
-
-_Largest = TypeVar("_Largest", bound=Largest)
 
 
 class Arrays(Protocol):
@@ -82,8 +73,6 @@ class Kept:
     """What the arrays of all rows depend on: text and numbers."""
     rows: tuple[str, ...]
     """What the arrays of each row depend on besides: rows with the same text have the same scores."""
-    of_all: bool = False
-    """Whether only the largest statistics of all pairs are read, so that those of each row need not be changed."""
 
     def within(self, *parts: object) -> Kept:
         """The same rows, whose arrays also depend on these parts."""
@@ -164,55 +153,20 @@ class Kept:
         have this width.
         """
         own, flips = self._keys(what, width), sums.shape[1]
-        each_key = self._key("largest of each", flips)
-
-        def changed_each(before: LargestOfEach, rows: Sequence[str]) -> LargestOfEach | None:
-            """None if the sums of a row that is gone are absent."""
-            change = _change(own, rows)
-            found = [self.arrays.load(rows[row]) for row in change.gone.tolist()]
-            of_gone = [stored[:flips] for stored in found if stored is not None and stored.size >= flips]
-            if len(of_gone) < len(found):
-                return None
-            return before.changed(change, np.array(of_gone).reshape(-1, flips), scores, sums)
-
-        @cache
-        def each() -> LargestOfEach:
-            return self._followed(each_key, own, LargestOfEach, changed_each, lambda: LargestOfEach.of(scores, sums))
-
-        if len(own) < _MANY_ROWS and not self.of_all:
-            return AllPairs.with_each(each())
-        of_all = self._followed(
-            self._key("largest of all pairs", flips),
-            own,
-            LargestOfAll,
-            lambda before, rows: before.changed(_change(own, rows), scores, sums),
-            lambda: LargestOfAll.of(each(), sums),
-        )
-        self.arrays.used.add(each_key)  # for the next ranking
-        return AllPairs(of_all.size, of_all.values[0], lambda: each().values)
-
-    def _followed(
-        self,
-        key: str,
-        own: Sequence[str],
-        kind: type[_Largest],
-        changed: Callable[[_Largest, Sequence[str]], _Largest | None],
-        computed: Callable[[], _Largest],
-    ) -> _Largest:
-        """The largest statistics of the rows with these keys, kept by `key`: those of the last ranking, if it is the
-        same, or `changed`, given them and the keys of their rows; otherwise those `computed` from nothing.
-        """
+        key = self._key("pairs", flips)
         last, found = _unpacked(self.arrays.load(key)), None
         if last is not None:
-            rows, size, values = last
-            before = kind(size, values)
+            rows, before = last
             if rows == own:
                 return before
-            found = changed(before, rows)
-        found = found or computed()
+            change = _change(own, rows)
+            gone = [self.arrays.load(rows[row]) for row in change.gone.tolist()]
+            of_gone = [stored[:flips] for stored in gone if stored is not None and stored.size >= flips]
+            if len(of_gone) == len(gone):
+                found = before.changed(change, np.array(of_gone).reshape(-1, flips), scores, sums)
+        found = found or AllPairs.of(scores, sums)
         keys = np.frombuffer(bytes.fromhex("".join(own)), dtype=np.float64)
-        lengths = np.array([len(own), found.values.shape[1]], dtype=np.float64)
-        self.arrays.save(key, lengths, keys, found.size.ravel(), found.values.ravel())
+        self.arrays.save(key, np.array([len(own), flips]), keys, found.size.ravel(), found.of_each.ravel())
         return found
 
     def _keys(self, what: str, width: int) -> list[str]:
@@ -238,16 +192,16 @@ def _change(keys: Sequence[str], before: Sequence[str]) -> Change:
     return Change(np.array(stay, dtype=np.int64), np.array(gone, dtype=np.int64))
 
 
-def _unpacked(array: Floats | None) -> tuple[list[str], Floats, Floats] | None:
-    """The keys of the rows, the sizes and the values that `Kept._followed` has saved; None without them."""
+def _unpacked(array: Floats | None) -> tuple[list[str], AllPairs] | None:
+    """The keys of the rows and their pairs, which `Kept.all_pairs` has saved; None without them."""
     if array is None or not array.size:
         return None
     count, flips = (int(length) for length in array[:2])
     ends = np.cumsum([2, count * _KEY_FLOATS, count * count]).tolist()
     keys = array[ends[0] : ends[1]].tobytes().hex()
     rows = [keys[start : start + 64] for start in range(0, len(keys), 64)]
-    size = array[ends[1] : ends[2]].copy()  # it is needed for longer than the values, which are most of the file
-    return rows, size.reshape(count, count), array[ends[2] :].reshape(-1, flips)
+    size = array[ends[1] : ends[2]].copy()  # it is needed for longer than the statistics, which are most of the file
+    return rows, AllPairs(size.reshape(count, count), array[ends[2] :].reshape(-1, flips))
 
 
 Na = float | Literal["drop"] | None

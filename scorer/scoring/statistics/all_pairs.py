@@ -8,7 +8,6 @@ exact before they are rounded once.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -100,10 +99,6 @@ _FEW = 4
 """Pairs are changed if fewer than one in so many submissions is new or gone; otherwise it is faster to begin again from
 nothing."""
 
-_FEW_DRAWS = 64
-"""The largest statistic of all pairs is changed if at most one draw in so many has lost its pair; otherwise it is
-faster to take it from those of each submission."""
-
 
 class Change(NamedTuple):
     """How a ranking differs from an earlier one."""
@@ -142,40 +137,14 @@ class AllPairs:
 
     size: Floats
     """[i, j]: sqrt(sum d^2), where d are the scores of i minus those of j; 0 where they differ by rounding only."""
-    largest: Floats
-    """[flip]: the largest absolute statistic of all pairs; 0 without a pair."""
-    of_each: Callable[[], Floats]
-    """Returns [submission, flip]: the largest absolute statistic of the pairs with it; 0 without a pair."""
+    of_each: Floats
+    """[submission, flip]: the largest absolute statistic of the pairs with it; 0 without a pair."""
 
     @classmethod
     def of(cls, scores: Floats, sums: Floats) -> AllPairs:
         """The pairs of all submissions, from `scores`, [submission, query], and their sums with signs,
         [submission, flip].
         """
-        return cls.with_each(LargestOfEach.of(scores, sums))
-
-    @classmethod
-    def with_each(cls, each: LargestOfEach) -> AllPairs:
-        """The pairs of submissions whose largest statistics are known."""
-        return cls(each.size, each.values.max(axis=0, initial=0.0), lambda: each.values)
-
-
-@dataclass(frozen=True, eq=False)
-class Largest:
-    """What is kept of the largest statistics of a ranking for the next one."""
-
-    size: Floats
-    """As of `AllPairs`."""
-    values: Floats
-    """[line, flip]"""
-
-
-class LargestOfEach(Largest):
-    """The largest statistics of the pairs with each submission; 0 without a pair. It has a line for each."""
-
-    @classmethod
-    def of(cls, scores: Floats, sums: Floats) -> LargestOfEach:
-        """Those of all submissions, as `AllPairs.of`."""
         size = sizes(scores)
         inverse, largest = inverse_of(size), np.zeros(sums.shape)
 
@@ -192,10 +161,10 @@ class LargestOfEach(Largest):
         in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
         return cls(size, largest)
 
-    def changed(self, change: Change, sums_of_gone: Floats, scores: Floats, sums: Floats) -> LargestOfEach:
+    def changed(self, change: Change, sums_of_gone: Floats, scores: Floats, sums: Floats) -> AllPairs:
         """Those of other submissions, given their scores and sums, and the sums of those that are gone."""
         if change.is_large:
-            return LargestOfEach.of(scores, sums)
+            return AllPairs.of(scores, sums)
         old, new, size = change.old, change.new, change.sizes(self.size, scores)
         largest, inverse, stayed = np.zeros(sums.shape), inverse_of(size), change.stay[old]
         inverse_of_gone, inverse_of_old = inverse_of(self.size[np.ix_(change.gone, stayed)]), inverse[np.ix_(old, old)]
@@ -204,7 +173,7 @@ class LargestOfEach(Largest):
             own = np.ascontiguousarray(sums[:, block])
             found = np.zeros(own.shape)
             found[old] = _without(
-                self.values[stayed, block],
+                self.of_each[stayed, block],
                 sums_of_gone[:, block],
                 inverse_of_gone,
                 own[old],
@@ -219,7 +188,7 @@ class LargestOfEach(Largest):
             largest[:, block] = found
 
         in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
-        return LargestOfEach(size, largest)
+        return AllPairs(size, largest)
 
 
 def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Floats, inverse: Floats) -> Floats:
@@ -231,53 +200,6 @@ def _without(largest: Floats, gone: Floats, inverse_of_gone: Floats, sums: Float
         if len(draws):
             largest[i, draws] = _statistics(sums[i, draws], sums[:, draws], inverse[i]).max(axis=0)
     return largest
-
-
-class LargestOfAll(Largest):
-    """The largest statistics of all pairs, and pairs that have them: a new submission is compared with the others only.
-
-    The lines are the statistics, 0 without a pair, and the positions of both submissions, in any order.
-    """
-
-    @classmethod
-    def of(cls, each: LargestOfEach, sums: Floats) -> LargestOfAll:
-        """That of all submissions, two at least, from those of each and their sums with signs."""
-        inverse, values = inverse_of(each.size), np.zeros((3, sums.shape[1]))
-        holders = each.values.argmax(axis=0)
-        for i in np.unique(holders).tolist():
-            draws = np.flatnonzero(holders == i)
-            values[:, draws] = _compared(values[:, draws], i, 0, sums[:, draws], inverse)
-        return cls(each.size, values)
-
-    def changed(self, change: Change, scores: Floats, sums: Floats) -> LargestOfAll | None:
-        """That of other submissions, given their scores and sums; None if those of each have to be changed first."""
-        position = np.full(len(self.size), -1)
-        position[change.stay[change.old]] = change.old
-        values = np.vstack([self.values[:1], position[self.values[1:].astype(np.int64)]])
-        lost = np.flatnonzero((values[1:] < 0).any(axis=0))
-        if change.is_large or len(lost) * _FEW_DRAWS > sums.shape[1]:
-            return None
-        size = change.sizes(self.size, scores)
-        inverse, again, sums_of_lost = inverse_of(size), np.zeros((3, len(lost))), sums[:, lost]
-        for i in range(len(sums) - 1 if len(lost) else 0):
-            again = _compared(again, i, i + 1, sums_of_lost, inverse)
-        values[:, lost] = again
-
-        def fill(block: slice) -> None:
-            for i in change.new.tolist():
-                values[:, block] = _compared(values[:, block], i, 0, sums[:, block], inverse)
-
-        in_threads(fill, blocks(sums.shape[1], _AT_ONCE))
-        return LargestOfAll(size, values)
-
-
-def _compared(largest: Floats, i: int, first: int, sums: Floats, inverse: Floats) -> Floats:
-    """[3, flip]: `LargestOfAll.values`, given those so far, with the pairs of a submission and all from `first` on."""
-    statistics = _statistics(sums[i], sums[first:], inverse[i, first:])
-    best = statistics.argmax(axis=0)
-    found = np.take_along_axis(statistics, best[None], axis=0)
-    positions = np.full(len(best), i), best + first
-    return np.where(found > largest[:1], np.vstack([found, *positions]), largest)
 
 
 def sizes(scores: Floats) -> Floats:

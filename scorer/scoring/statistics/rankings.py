@@ -329,21 +329,20 @@ def _count(units: Sequence[Ints]) -> int:
     return 1 + max((int(own.max()) for own in units if own.size), default=-1)
 
 
-def memberships(units: Sequence[Ints]) -> list[dict[int, Ints]]:
-    """Return the sets of units that are in the same tracks: by track, the positions of their queries.
+def sums_of_ranks(above: Sequence[Bools], weights: Sequence[float]) -> tuple[Floats, Bools]:
+    """Return the least and the largest weighted sum of ranks that each team may have, [team, 2], and whether a team is
+    ahead of another one, [team, team], from the decisions in each track, [track][team, team].
 
-    Tracks of one set have its units in the same order. The sets with one track come in the order of tracks.
+    Decisions in each track at its part of the level leave each team some ranks there, and all hold at once. Ranks that
+    are resampled would not do: equal teams would differ too often, and the quantiles cover too little.
     """
-    member = np.array([np.isin(np.arange(_count(units)), own) for own in units])
-    sets: dict[tuple[bool, ...], dict[int, Ints]] = {}
-    for which in sorted(map(tuple, np.unique(member, axis=1).T.tolist()), reverse=True):
-        tracks = np.flatnonzero(which).tolist()
-        inside = (member == np.array(which)[:, None]).all(axis=0)
-        own = {track: np.flatnonzero(inside[units[track]]) for track in tracks}
-        if len(tracks) > 1:
-            own = {track: places[np.argsort(units[track][places])] for track, places in own.items()}
-        sets[which] = own
-    return list(sets.values())
+    sums, least = np.zeros((len(above[0]), 2)), np.zeros(above[0].shape)
+    for of_track, weight in zip(above, weights, strict=True):
+        ranges = rank_ranges(of_track)
+        ahead = ranges[:, 0] - ranges[:, 1:]
+        sums += weight * ranges
+        least += weight * np.where(of_track, np.maximum(ahead, 1), ahead)
+    return sums, least > 0
 
 
 def weighted_sums(scores: Sequence[Floats], units: Sequence[Ints], shares: Floats) -> Floats:

@@ -9,7 +9,7 @@ Three Test Statistics for a Nonparametric One-Sided Hypothesis on the Mean of a 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -24,7 +24,6 @@ from scorer.scoring.statistics.all_pairs import (
     EQUAL_WITHIN,
     AllPairs,
     ExactSums,
-    LargestOfEach,
     inverse_of,
     magnitude,
     sizes,
@@ -343,8 +342,8 @@ class SignFlips:
     """[i, j]: the absolute statistic without what may be rounding: a flip that has it counts as equal."""
     size: Floats
     """[i, j]: sqrt(sum d^2)."""
-    of_each: Callable[[], Floats]
-    """Returns [submission, flip]: the largest absolute statistic of all pairs with the submission."""
+    of_each: Floats
+    """[submission, flip]: the largest absolute statistic of all pairs with the submission."""
     of_all: Floats
     """[flip]: the largest absolute statistic of all pairs, ascending."""
     critical: float
@@ -362,13 +361,13 @@ class SignFlips:
     @cached_property
     def marginal(self) -> Floats:
         """[i, j]: p-values adjusted for all pairs with i; 1 on the diagonal."""
-        rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.of_each(), self.reached, strict=True)]
+        rows = [_p_values(np.sort(largest), row) for largest, row in zip(self.of_each, self.reached, strict=True)]
         return np.array(rows).reshape(self.size.shape)
 
     def without_draws(self) -> SignFlips:
         """The same without `of_each`, which takes the most memory, and `reached`: only p-values need them."""
         nothing = np.zeros((0, 0))
-        return replace(self, of_each=lambda: nothing, reached=nothing)
+        return replace(self, of_each=nothing, reached=nothing)
 
     def better(self) -> Bools:
         """[i, j]: whether i is significantly better than j, with all pairs tested at once.
@@ -450,7 +449,7 @@ def sign_flips(
         of_pairs, size = PairSums(scores), sizes(scores)
         inverse, queries = inverse_of(size), of_pairs.queries()
         differences, rounding = of_pairs.observed(), of_pairs.rounding()
-        pairs = AllPairs.with_each(LargestOfEach(size, _largest(of_pairs, inverse, scores.shape, flips, seed)))
+        pairs = AllPairs(size, _largest(of_pairs, inverse, scores.shape, flips, seed))
     else:
         of_scores = Sums.of(scores, flips, seed) if sums is None else sums / unit
         pairs = pairs or AllPairs.of(scores, of_scores.flipped)
@@ -462,7 +461,7 @@ def sign_flips(
     reached = np.abs(statistic)
     reached -= np.multiply(rounding, inverse, out=rounding)
     del inverse, differences, rounding
-    of_all = np.sort(pairs.largest)
+    of_all = np.sort(pairs.of_each.max(axis=0, initial=0.0))
     critical = _critical(of_all, level) if size.any() else float("inf")
     return SignFlips(
         statistic,
