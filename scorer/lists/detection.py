@@ -125,15 +125,11 @@ class DetectedFormat:
         return self.format is letor
 
     def graded(self, head: Block) -> Reader[Graded]:
-        with self._choosing():
-            return self._checked(head, self.format.graded(head, self.options))
+        return self._checked(head, self.format.graded)
 
     def ranked(self, head: Block, solution: Sequence[Graded] | None = ()) -> Reader[Ranked]:
         """Return the reader of a submission; `solution` has the rows of one in LETOR's format; None: it is unknown."""
-        if self.is_predicted:
-            return letor.predicted(solution)
-        with self._choosing():
-            return self._checked(head, self.format.ranked(head, self.options))
+        return letor.predicted(solution) if self.is_predicted else self._checked(head, self.format.ranked)
 
     def solution_layout(self, read: Reader[Graded]) -> str:
         """Return the layout of a solution without a header, for people; empty for any other one."""
@@ -151,11 +147,13 @@ class DetectedFormat:
             error.advice = f", or {_hint(self.setting, printable(f'{self.format.NAME}:{chosen}'))}"
             raise
 
-    def _checked(self, head: Block, read: Reader[Batch]) -> Reader[Batch]:
-        """Like `read`, but raises LimitError for an id that is too long, before anything compares it.
+    def _checked(self, head: Block, reader: Callable[[Block, Mapping[str, str]], Reader[Batch]]) -> Reader[Batch]:
+        """Return the reader, which raises LimitError for an id that is too long, before anything compares it.
 
         Where half of the lines were enough to detect the format and none of the first block can be read, report that.
         """
+        with self._choosing():
+            read = reader(head, self.options)
 
         def checked(block: Block, findings: Findings) -> Batch:
             before, most = findings.count, block.limits.id_bytes

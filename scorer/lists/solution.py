@@ -568,15 +568,13 @@ class Solution:
     @classmethod
     def of_queries(cls, queries: Iterable[str]) -> Solution:
         """A solution with queries and no items, to check a submission against."""
-        ids = texts(dict.fromkeys(queries))
-        none = np.zeros(0, dtype=np.int64)
-        nothing = JudgedItems(query=none, rank=none, grade=none.astype(float), tie_rank=none)
+        names = tuple(dict.fromkeys(queries))
+        nothing = JudgedItems.ideal(np.zeros(0, dtype=np.int64), np.zeros(0))
         return cls(
-            queries=ids,
-            ids=Ids(texts([]), none, none, none, none.astype(np.uint64)),
-            flagged=np.zeros(len(ids), dtype=bool),
+            flagged=np.zeros(len(names), dtype=bool),
             ideal=nothing,
-            first_entry=np.zeros(len(ids) + 1, dtype=np.int64),
+            first_entry=np.zeros(len(names) + 1, dtype=np.int64),
+            lookup=Lookup.of(names, [{}] * len(names), nothing),
             rows=None,
         )
 

@@ -27,8 +27,12 @@ TABLE = "query<tab>item<tab>value value ...<tab>label"
 
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
 VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
-ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
-"""The item at the beginning of a comment; in LETOR 4.0, more follows."""
+VECTOR_ROW = (
+    r"^(?P<label>[^\s\v#]+)[\s\v]+qid:(?P<query>[^\s\v#]+)(?P<values>[^#]*)"
+    r"(?:#[\s\v]*(?:docid ?= ?)?(?P<item>\S+))?"
+)
+"""The item is at the beginning of the comment; in LETOR 4.0, more follows."""
+TABLE_ROW = r"^(?P<query>[^\t]*)\t(?P<item>[^\t]*)\t(?P<values>[^\t]*)\t(?P<label>[^\t]*)$"
 
 UNFIT_QUERY = re.compile(r"^$|[# \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|^docid=|[ \t\n\v\f\r\0]")
@@ -123,10 +127,6 @@ def _feature(options: Mapping[str, str]) -> int | None:
     return int(options["feature"])
 
 
-_Parts = tuple[Lines, pa.StringArray, pa.StringArray, pa.StringArray, pa.ListArray]
-"""The lines of a block; and the query, the item, the label and the features of each."""
-
-
 def _is_table(head: Block) -> bool:
     """Whether a file that begins with `head` has the form of LETOR's first collections."""
     lines = Lines.of(head, comments=True)
@@ -134,14 +134,16 @@ def _is_table(head: Block) -> bool:
 
 
 def _read(kind: type[Batch], is_table: bool, feature: int | None, block: Block, findings: Findings) -> Batch:
-    lines, query, item, text, values = (_table if is_table else _vectors)(block, findings)
+    lines, held = _rows(is_table, block, findings)
+    text = held["label"]
     if feature is not None:
+        values = pc.ascii_split_whitespace(held["values"])
         text = Words(values).column_or_empty(feature - 1) if is_table else _numbered(values, feature)
     value = numbers(text)
     wrong = np.isnan(value)
     what = "the label" if feature is None else f"feature {feature}"
     tables.report_wrong(text, wrong, lines.number, findings, f"{what}; expected a finite number")
-    return kind(query, lines.number, None, item, value).where(~wrong)
+    return kind(held["query"], lines.number, None, held["item"], value).where(~wrong)
 
 
 def _numbered(values: pa.ListArray, wanted: int) -> pa.StringArray:
@@ -155,32 +157,22 @@ def _numbered(values: pa.ListArray, wanted: int) -> pa.StringArray:
     return take(one_array([texts(["0"]), value]), at)
 
 
-def _table(block: Block, findings: Findings) -> _Parts:
-    """Read lines of four columns."""
-    lines = Lines.of(block)
-    words = Words(pc.split_pattern(lines.text, "\t"))
-    wrong = words.lengths != 4
-    lines = lines.sound(wrong, findings, f'four columns, "{TABLE}"')
-    query, item, vector, label = (pc.ascii_trim_whitespace(words.column(at, ~wrong)) for at in range(4))
-    empty = (text_lengths(query) == 0) | (text_lengths(item) == 0)
-    lines = lines.sound(empty, findings, "a query and an item")
-    query, item, vector, label = (keep(column, ~empty) for column in (query, item, vector, label))
-    return lines, query, item, label, pc.ascii_split_whitespace(vector)
+def _rows(is_table: bool, block: Block, findings: Findings) -> tuple[Lines, dict[str, pa.StringArray]]:
+    """Return the sound lines, and the query, the item, the label and the values of each.
 
-
-def _vectors(block: Block, findings: Findings) -> _Parts:
-    """Read lines of a label, a query and numbered features; an item is in the comment, or is the line's number."""
-    lines = Lines.of(block, comments=True)
-    halves = Words(pc.split_pattern(lines.text, "#", max_splits=1))
-    comment = pc.ascii_trim_whitespace(halves.column_or_empty(1))
-    split = pc.ascii_split_whitespace(pc.ascii_trim_whitespace(halves.column(0)))
-    words = Words(split)
-    second = words.column_or_empty(1)
-    wrong = ~booleans(pc.match_substring_regex(second, "^qid:."))
-    kept = ~wrong
-    lines = lines.sound(wrong, findings, f'"{SOLUTION}"')
-    numbered = texts(map(str, lines.number.tolist()))
-    named = pc.struct_field(pc.extract_regex(keep(comment, kept), ITEM), [0])
-    query = pc.utf8_slice_codeunits(keep(second, kept), len("qid:"))
-    values = pc.list_slice(keep(split, kept), 2)
-    return lines, query, pc.if_else(pc.is_valid(named), named, numbered), words.column(0, kept), values
+    The item of a line that names none is the line's number.
+    """
+    lines = Lines.of(block, comments=not is_table)
+    parts = pc.extract_regex(lines.text, TABLE_ROW if is_table else VECTOR_ROW)
+    wrong = ~booleans(pc.is_valid(parts))
+    lines = lines.sound(wrong, findings, f'four columns, "{TABLE}"' if is_table else f'"{SOLUTION}"')
+    parts = keep(parts, ~wrong)
+    names = ("query", "item", "values", "label")
+    held = {name: pc.ascii_trim_whitespace(pc.struct_field(parts, name)) for name in names}
+    if is_table:
+        empty = (text_lengths(held["query"]) == 0) | (text_lengths(held["item"]) == 0)
+        lines = lines.sound(empty, findings, "a query and an item")
+        return lines, {name: keep(column, ~empty) for name, column in held.items()}
+    either, place = one_array([held["item"], texts(map(str, lines.number.tolist()))]), np.arange(len(lines))
+    held["item"] = take(either, np.where(text_lengths(held["item"]) > 0, place, place + len(lines)))
+    return lines, held
