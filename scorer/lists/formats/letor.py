@@ -27,12 +27,8 @@ TABLE = "query<tab>item<tab>value value ...<tab>label"
 
 _NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?|[-+]?(nan|inf)", re.ASCII | re.IGNORECASE)
 VECTOR = re.compile(r"\S+\s+qid:\S+(\s|$)", re.ASCII)
-VECTOR_ROW = (
-    r"^(?P<label>[^\s\v#]+)[\s\v]+qid:(?P<query>[^\s\v#]+)(?P<values>[^#]*)"
-    r"(?:#[\s\v]*(?:docid ?= ?)?(?P<item>\S+))?"
-)
-"""The item is at the beginning of the comment; in LETOR 4.0, more follows."""
-TABLE_ROW = r"^(?P<query>[^\t]*)\t(?P<item>[^\t]*)\t(?P<values>[^\t]*)\t(?P<label>[^\t]*)$"
+ITEM = r"^(?:docid ?= ?)?(?P<item>\S+)"
+"""The item at the beginning of a comment; in LETOR 4.0, more follows."""
 
 UNFIT_QUERY = re.compile(r"^$|[# \t\n\v\f\r\0]")
 UNFIT_ITEM = re.compile(r"^$|^docid=|[ \t\n\v\f\r\0]")
@@ -134,16 +130,15 @@ def _is_table(head: Block) -> bool:
 
 
 def _read(kind: type[Batch], is_table: bool, feature: int | None, block: Block, findings: Findings) -> Batch:
-    lines, held = _rows(is_table, block, findings)
-    text = held["label"]
+    lines, (query, item, listed, text) = _rows(is_table, block, findings)
     if feature is not None:
-        values = pc.ascii_split_whitespace(held["values"])
+        values = pc.ascii_split_whitespace(listed)
         text = Words(values).column_or_empty(feature - 1) if is_table else _numbered(values, feature)
     value = numbers(text)
     wrong = np.isnan(value)
     what = "the label" if feature is None else f"feature {feature}"
     tables.report_wrong(text, wrong, lines.number, findings, f"{what}; expected a finite number")
-    return kind(held["query"], lines.number, None, held["item"], value).where(~wrong)
+    return kind(query, lines.number, None, item, value).where(~wrong)
 
 
 def _numbered(values: pa.ListArray, wanted: int) -> pa.StringArray:
@@ -157,22 +152,25 @@ def _numbered(values: pa.ListArray, wanted: int) -> pa.StringArray:
     return take(one_array([texts(["0"]), value]), at)
 
 
-def _rows(is_table: bool, block: Block, findings: Findings) -> tuple[Lines, dict[str, pa.StringArray]]:
-    """Return the sound lines, and the query, the item, the label and the values of each.
+def _rows(is_table: bool, block: Block, findings: Findings) -> tuple[Lines, list[pa.StringArray]]:
+    """Return the sound lines, and the query, the item, the values and the label of each.
 
-    The item of a line that names none is the line's number.
+    The item of a vector is in its comment, or is the number of its line.
     """
     lines = Lines.of(block, comments=not is_table)
-    parts = pc.extract_regex(lines.text, TABLE_ROW if is_table else VECTOR_ROW)
-    wrong = ~booleans(pc.is_valid(parts))
-    lines = lines.sound(wrong, findings, f'four columns, "{TABLE}"' if is_table else f'"{SOLUTION}"')
-    parts = keep(parts, ~wrong)
-    names = ("query", "item", "values", "label")
-    held = {name: pc.ascii_trim_whitespace(pc.struct_field(parts, name)) for name in names}
     if is_table:
-        empty = (text_lengths(held["query"]) == 0) | (text_lengths(held["item"]) == 0)
-        lines = lines.sound(empty, findings, "a query and an item")
-        return lines, {name: keep(column, ~empty) for name, column in held.items()}
-    either, place = one_array([held["item"], texts(map(str, lines.number.tolist()))]), np.arange(len(lines))
-    held["item"] = take(either, np.where(text_lengths(held["item"]) > 0, place, place + len(lines)))
-    return lines, held
+        words = Words(pc.split_pattern(lines.text, "\t"))
+        columns = [words.column_or_empty(at) for at in range(4)]
+        wrong, expected = words.lengths != 4, f'four columns, "{TABLE}"'
+    else:
+        halves = Words(pc.split_pattern(lines.text, "#", max_splits=1))
+        words = Words(pc.ascii_split_whitespace(pc.ascii_trim_whitespace(halves.column(0)), max_splits=2))
+        label, query, values = (words.column_or_empty(at) for at in range(3))
+        wrong, expected = ~booleans(pc.match_substring_regex(query, "^qid:.")), f'"{SOLUTION}"'
+        named = pc.struct_field(pc.extract_regex(pc.ascii_trim_whitespace(halves.column_or_empty(1)), ITEM), [0])
+        item = pc.if_else(pc.is_valid(named), named, texts(map(str, lines.number.tolist())))
+        columns = [pc.utf8_slice_codeunits(query, len("qid:")), item, values, label]
+    lines = lines.sound(wrong, findings, expected)
+    columns = [pc.ascii_trim_whitespace(keep(column, ~wrong)) for column in columns]
+    empty = (text_lengths(columns[0]) == 0) | (text_lengths(columns[1]) == 0)
+    return lines.sound(empty, findings, "a query and an item"), [keep(column, ~empty) for column in columns]
