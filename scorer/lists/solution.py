@@ -604,10 +604,6 @@ class Solution:
         absent[inside] = known[at[: inside.size]] != wanted[inside]
         return absent
 
-    def example_item(self) -> str | None:
-        """The id of one item, to show to the organiser only; None if there are no items."""
-        return self.items[0].as_py() if len(self.items) else None
-
 
 def read_ids(path: str | os.PathLike[str], limits: Limits = OWN_FILES) -> pa.StringArray:
     """The ids in a file with one id a line, each once, in the order of the file. Raises SolutionError."""

@@ -284,8 +284,9 @@ def _notes(rules: RuleSet, by_files: RuleSet, doubts: Sequence[str], *, has_star
 
 def hint(work: Work, counts: Counts) -> str | None:
     """For the organiser only: an item of the solution, if hardly any item of a submission is in it."""
-    example = work.solution.example_item() if work.solution is not None and counts.few_known else None
-    return None if example is None else f"the items of the solution look like {quoted(example)}"
+    if work.solution is None or not counts.few_known or not len(work.solution.items):
+        return None
+    return f"the items of the solution look like {quoted(work.solution.items[0].as_py())}"
 
 
 def carry_out(

@@ -169,68 +169,6 @@ def test_the_first_errors_of_a_file_are_shown(tmp_path: Path) -> None:
     assert [problem.partition(":")[0] for problem in problems] == [*map(str, range(1, MOST_SHOWN + 1)), "and 25 more"]
 
 
-ODD_BLOCKS = {
-    "a comment": "q Q0 a 1 2 t\n#c Q0 b 2 1 t\n",
-    "a tab among spaces": "q Q0 a 1 2 t\nq\tQ0 b 2 1 t\n",
-    "two spaces": "q Q0 a 1 2 t\nq  Q0 b 2 1 t\n",
-    "a blank line": "q Q0 a 1 2 t\n\nq Q0 b 2 1 t\n",
-    "a seventh column": "q Q0 a 1 2 t\nq Q0 b 2 1 t u\n",
-    "spaces before and after": " q Q0 a 1 2 t \nq Q0 b 2 1 t\n",
-    "a form feed": "q Q0 a\f1 2 t u\nq Q0 b 2 1 t\n",
-    "a quote": 'q Q0 a" 1 2 t\nq Q0 b 2 1 t\n',
-    "words for nothing": "null Q0 NaN 1 2 t\nNA Q0 null 2 1 t\n",
-}
-
-
-@pytest.mark.parametrize("content", ODD_BLOCKS.values(), ids=ODD_BLOCKS.keys())
-def test_nearly_regular_columns_are_read_the_same(
-    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The fast reader refuses a block that it would read differently."""
-    found = rows(content, tmp_path, name="trec")
-    monkeypatch.setattr("scorer.lists.reading.tables.split_columns", lambda *_, **__: None)
-    monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
-
-    assert rows(content, tmp_path, name="trec") == found
-
-
-FIRST = '{"query": "q", "item": "a", "score": 1}\n'
-ODD_LINES = {
-    "whole numbers as ids": FIRST.replace('"q"', "7") + '{"query": 8, "item": "a", "score": 2}\n',
-    "ids of both kinds": FIRST + '{"query": 7, "item": "a", "score": 2}\n',
-    "a blank line": FIRST + "\n" + FIRST.replace("a", "b"),
-    "another order": FIRST + '{"score": 2, "item": "b", "query": "q"}\n',
-    "another name": FIRST + '{"qid": "r", "docno": "b", "score": 2}\n',
-    "another member": FIRST + '{"query": "q", "item": "b", "score": 2, "note": [1, {"score": 3}]}\n',
-    "a member twice": FIRST + '{"query": "q", "item": "b", "score": 2, "score": 3}\n',
-    "two on a line": FIRST + FIRST.strip() * 2 + "\n",
-    "one on two lines": FIRST + '{"query": "q", "item": "b",\n "score": 2}\n',
-    "a list among them": FIRST + '{"query": "q", "items": ["b"]}\n',
-    "an object among them": FIRST + '{"query": "q", "items": {"b": 2}, "item": "c", "score": 3}\n',
-    "nothing for a score": FIRST + '{"query": "q", "item": "b", "score": null}\n',
-    "no score": FIRST + '{"query": "q", "item": "b"}\n',
-    "a score in quotes": FIRST + '{"query": "q", "item": "b", "score": "2"}\n',
-    "infinite": FIRST + '{"query": "q", "item": "b", "score": 1e999}\n',
-    "no id": FIRST + '{"query": "q", "item": "", "score": 2}\n',
-    "escapes": FIRST + '{"query": "\\u0071", "item": "\\ud83d\\ude00\\n", "score": 0.1}\n',
-    "half a character": FIRST + '{"query": "q", "item": "\\ud83d", "score": 2}\n',
-    "no object": FIRST + "3\n",
-    "digits": FIRST + '{"query": "q", "item": "b", "score": 0.10000000000000002}\n',
-}
-
-
-@pytest.mark.parametrize("content", ODD_LINES.values(), ids=ODD_LINES.keys())
-def test_nearly_regular_objects_are_read_the_same(
-    content: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """In JSON Lines, the fast reader gives the same rows and the same findings."""
-    found = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
-    monkeypatch.setattr("scorer.lists.reading.tables.members", lambda *_: None)
-
-    again = rows(content, tmp_path, name="jsonl"), rows(content.replace("score", "grade"), tmp_path, solution=True)
-    assert again == found
-
-
 def test_fast_readers_number_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows have the numbers of their lines below a header and in blocks of any size."""
     monkeypatch.setattr("scorer.lists.reading.blocks.BLOCK", 64)
@@ -438,15 +376,6 @@ def test_an_invalid_line_is_reported_by_number(content: str, message: str, solut
     _, problems = rows(content, tmp_path, solution=solution)
 
     assert problems[0].startswith(message)
-
-
-def test_all_errors_are_counted(tmp_path: Path) -> None:
-    """A thousand errors give twenty lines, and one with the number of the others."""
-    _, problems = rows("q0:a\n" * 1500 + "q1;\n" * 1000, tmp_path)
-
-    assert len(problems) == MOST_SHOWN + 1
-    assert problems[0].startswith("1501: ")
-    assert problems[-1] == "and 980 more"
 
 
 UNREADABLE = {

@@ -68,18 +68,13 @@ def test_an_invalid_solution_is_an_error(text: str, message: str, tmp_path: Path
     assert message in str(caught.value)
 
 
-def test_queries_can_be_read_from_a_list(tmp_path: Path) -> None:
-    """One id a line; blank lines are ignored."""
-    assert Solution.read_queries(written(tmp_path, "q1\n\n q2 \r\n")).queries.to_pylist() == ["q1", "q2"]
-    with pytest.raises(SolutionError, match="the file is empty"):
-        Solution.read_queries(written(tmp_path, ""))
-
-
 def test_ids_can_be_read_from_a_list(tmp_path: Path) -> None:
-    """Each once, in the order of the file."""
-    assert read_ids(written(tmp_path, "b\n a \n\nb\né\n")).to_pylist() == ["b", "a", "é"]
-    with pytest.raises(SolutionError, match=r"none\.txt: no such file"):
-        read_ids(tmp_path / "none.txt")
+    """One a line, each once, in the order of the file; blank lines are ignored. So are the ids of queries."""
+    file = written(tmp_path, "b\n a \r\n\nb\né\n")
+    assert read_ids(file).to_pylist() == Solution.read_queries(file).queries.to_pylist() == ["b", "a", "é"]
+    for path, reason in ((tmp_path / "none.txt", r"none\.txt: no such file"), (written(tmp_path, ""), "is empty")):
+        with pytest.raises(SolutionError, match=reason):
+            read_ids(path)
 
 
 def test_a_solution_with_candidates_is_otherwise_the_same(tmp_path: Path) -> None:
@@ -93,9 +88,3 @@ def test_a_solution_with_candidates_is_otherwise_the_same(tmp_path: Path) -> Non
         assert changed.candidates.to_pylist() == ["a", "b", "c"]
         assert changed.ideal is solution.ideal
     assert solution.candidates is None
-
-
-def test_an_example_item_is_one_of_the_solution(tmp_path: Path) -> None:
-    """None where the solution has no items."""
-    assert Solution.read(written(tmp_path, "q:1:a|5,b|9\n")).example_item() == "a"
-    assert Solution.of_queries(["q"]).example_item() is None
