@@ -167,7 +167,7 @@ def keyboard(folder: Path) -> Iterator[int]:
         yield keyboard
 
 
-def read_until(terminal: int, expected: str, seconds: float = 20) -> str:
+def read_until(terminal: int, expected: str, seconds: float = 60) -> str:
     """Read from a terminal until it has shown a text. Fails if that takes too long."""
     shown, end = "", time.monotonic() + seconds
     while expected not in shown:

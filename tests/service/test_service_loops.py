@@ -90,17 +90,21 @@ class TestTurns:
             done.append(answer)
         assert 5 <= len(done) <= 8
 
-    def test_a_new_team_is_scored_before_the_queue_of_another(self, found: Served) -> None:
-        """While the loop runs: the queue has 60 files, and the next slice begins with each team's first one."""
-        for number in range(60):
+    def test_a_new_team_is_scored_before_the_queue_of_another(
+        self, found: Served, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """While the loop runs: the next slice begins with each team's first one."""
+        monkeypatch.setattr("scorer.organising.watch.SLICE", 0.02)
+        for number in range(20):
             found.accept("amber", different(number))
-        slow = Slow()
+        slow = Slow(pause_after=3)
         with looping(found, slow):
-            until(lambda: len(slow.scored) > 2)
+            until(lambda: len(slow.scored) == 3)
             found.accept("brass", POOR)
+            slow.going_on.set()
             until(lambda: any(path.parent.name == "brass" for path in slow.scored))
         teams = [path.parent.name for path in slow.scored]
-        assert teams.index("brass") < 50
+        assert teams.index("brass") < 6
 
     def test_what_failed_before_comes_last(self, found: Served) -> None:
         """It may have taken all the time that a file may take."""
@@ -165,9 +169,11 @@ def _twice(shared: int, job: int) -> int:
 
 @dataclass
 class Slow:
-    """Scores files one after the other, each after a pause."""
+    """Scores files one after the other, each after a pause; after some files, until it may go on."""
 
+    pause_after: int = -1
     scored: list[Path] = field(default_factory=list)
+    going_on: threading.Event = field(default_factory=threading.Event)
 
     def results(
         self, solution: Solution, rules: Rules, files: Sequence[FileToScore], limits: Limits, go_on: GoOn = always
@@ -176,6 +182,7 @@ class Slow:
             if not go_on():
                 return
             time.sleep(0.02)
+            assert len(self.scored) != self.pause_after or self.going_on.wait(60)
             self.scored.append(Path(str(file.path)))
             for _, outcome in Serial().results(solution, rules, [file], limits):
                 yield index, outcome
