@@ -119,7 +119,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "run.txt").write_text("q1 Q0 a 1 3 r\nq1 Q0 b 2 2 r\nq2 Q0 a 1 3 r\nq2 Q0 c 2 1 r\n")
     (folder / "other.txt").write_text("q1 Q0 b 1 3 o\nq1 Q0 a 2 2 o\nq2 Q0 c 1 3 o\n")
     (folder / "values.csv").write_text("task,algorithm,case,value\nt,a,1,0.5\nt,b,1,0.6\nt,a,2,0.4\nt,b,2,0.7\n")
-    (folder / "inbox").mkdir()
+    (folder / "inbox" / "amber").mkdir(parents=True)
+    (folder / "inbox" / "amber" / "one.txt").write_text("q1:apple\n")
     made = str(folder / "made")
     for line in (["init", made], ["run", made], ["export", str(folder / "e.zip"), "-C", made]):
         assert here(*line).code == 0

@@ -385,15 +385,6 @@ def test_a_challenge_with_several_tracks_needs_the_track(tmp_path: Path, termina
     assert [event.track for event in live.events("arrival")] == ["other"]
 
 
-def test_a_folder_needs_neither_the_service_nor_fsspec(inbox: Inbox) -> None:
-    """Their packages are extras."""
-    inbox.put("amber/one.txt")
-    blocked = "import sys\nfor name in ('starlette', 'anyio', 'uvicorn', 'fsspec'): sys.modules[name] = None\n"
-    program = f"{blocked}from scorer.cli import main; main()"
-    answer = process("collect", inbox.source, "-C", inbox.live.folder, program=program)
-    assert (answer.code, "1 received" in answer.out) == (0, True), answer.err
-
-
 def test_two_collectors_at_once_accept_each_file_once(inbox: Inbox) -> None:
     """The second one waits for the first."""
     for number in range(5):

@@ -430,14 +430,6 @@ def test_a_help_and_a_check_load_nothing_of_the_service_and_no_database(tmp_path
         assert process(*call, program=program).out.splitlines()[-1] == "[]"
 
 
-def test_without_the_packages_the_command_says_what_to_install(tmp_path: Path) -> None:
-    """They are an extra."""
-    program = "import sys\nsys.modules['starlette'] = None\nfrom scorer.cli import main\nmain()"
-    answer = process("serve", challenge(tmp_path / "live"), program=program)
-    assert answer.code == 1
-    assert "pip install 'challenge-scorer[serve]'" in answer.err
-
-
 def test_an_address_in_use_is_one_message(tmp_path: Path) -> None:
     """Another server listens there."""
     folder = challenge(tmp_path / "live")
