@@ -22,7 +22,7 @@ from scorer.lists import NO_QUERY_KNOWN, SCORES_NOTHING, Counts
 from scorer.lists.ranked_lists import BY_GRADE, FoundItems, RankedDicts, RankedLists, find
 from scorer.lists.reading.arrow import coded, fingerprints, plain_spelling, run_starts, take, texts
 from scorer.lists.reading.blocks import Block, LimitError, Ranked
-from scorer.lists.solution import UNKNOWN, Solution, codes, first_rows, is_excluded, report_repeated
+from scorer.lists.solution import UNKNOWN, Solution, codes, first_rows, is_excluded, is_plain, report_repeated
 from scorer.measures.matched import Bools, Floats, Ints, JudgedItems, Matched, Tied, ranges
 from scorer.options import Missing, Ties
 from scorer.wording import counted, quoted
@@ -421,7 +421,7 @@ class Membership:
 
         members.hold(items, number, found, length)
         every = np.ones(length.size, dtype=bool)
-        if plain_spelling(lists.items) is not lists.items or solution.plain_items is not solution.items:
+        if plain_spelling(lists.items) is not lists.items or not solution.has_plain_items:
             ids = take(lists.items, _items(lists, length, every))
             members.alike = _spelled_alike(ids, solution.items, solution.plain_items)
         if solution.candidates is not None:
@@ -562,7 +562,8 @@ def check_queries(
         return
     lacking = np.flatnonzero(~answered)
     known = solution.queries
-    count = _spelled_alike(texts(unknown), known, plain_spelling(known)) if unknown else 0
+    are_plain = solution.plain_queries is known and is_plain(unknown)
+    count = 0 if are_plain else _spelled_alike(texts(unknown), known, solution.plain_queries)
     decimals = {} if count else _written_as_decimals(unknown, known)
     if lacking.size == answered.size:
         facts: dict[str, Fact] = {"variant": "alike", "count": count} if count else decimals

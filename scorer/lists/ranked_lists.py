@@ -231,7 +231,9 @@ class Order:
             self.items, self.lists = score.size, lists
 
     def _count_tied(self, batch: Ranked, score: Floats) -> None:
-        query = batch.query if batch.lengths is None else take(batch.query, batch.row_of_item)
+        query = batch.query
+        if batch.lengths is not None:  # whole lists, whose items may be in any order
+            query, score = take(query, batch.row_of_item), score[_order(batch.row_of_item, score)]
         same = score[1:] == score[:-1]
         if same.any():
             same[run_starts(query)[1:] - 1] = False
@@ -466,9 +468,11 @@ class RankedDicts:
         """Return the lists of query -> item -> run score.
 
         None for everything that the general reader has to convert or to report: lists without run scores, ids that are
-        not plain text, run scores that are not finite numbers, and solutions with subtopics.
+        not plain text, run scores that are not finite numbers, and solutions with subtopics or items that are not.
         """
         if (whole := plain_dicts(source)) is None or solution.ideal.subtopics is not None:
+            return None
+        if not solution.has_plain_items:
             return None
         names, lists = whole
         lookup = solution.lookup

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple
+from unicodedata import is_normalized
 
 import numpy as np
 import pyarrow as pa
@@ -158,6 +159,7 @@ def graded_dicts(source: object, *, copied: bool) -> dict[str, Any] | None:
         "flagged": np.zeros(length.size, dtype=bool),
         "ideal": ideal,
         "first_entry": np.append(0, np.cumsum(length)),
+        "has_plain_items": True,
         "lookup": Lookup.of(names, grades, ideal),
     }
 
@@ -184,8 +186,11 @@ def plain_numbers(listed: dict[Any, Any]) -> Floats | None:
 
 
 def is_plain(ids: Collection[Any]) -> bool:
-    """Whether all ids are of type str and of ASCII: of others, the general reader compares the spelling."""
-    return [*map(type, ids)].count(str) == len(ids) and "".join(ids).isascii()
+    """Whether all ids are of type str, and as `plain_spelling` returns them: of others, it compares the spelling."""
+    if [*map(type, ids)].count(str) < len(ids):
+        return False
+    text = "".join(ids)
+    return text.isascii() or (text.isprintable() and is_normalized("NFC", text))
 
 
 class Iterations(NamedTuple):
@@ -403,6 +408,16 @@ class Solution:
     def plain_items(self) -> pa.StringArray:
         """[item]: `items` as `plain_spelling` returns them."""
         return plain_spelling(self.items)
+
+    @cached_property
+    def has_plain_items(self) -> bool:
+        """Whether no item is spelled otherwise in `plain_items`."""
+        return self.plain_items is self.items
+
+    @cached_property
+    def plain_queries(self) -> pa.StringArray:
+        """[query]: `queries` as `plain_spelling` returns them."""
+        return plain_spelling(self.queries)
 
     def __repr__(self) -> str:
         return f"Solution(queries={self.flagged.size}, judged={len(self.ideal)})"

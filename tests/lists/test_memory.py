@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections import ChainMap, OrderedDict, defaultdict
+from collections.abc import Callable
 from decimal import Decimal
 from enum import Enum
-from itertools import chain
+from types import FrameType
 from typing import Any
 from unittest.mock import patch
 
@@ -18,8 +20,9 @@ from hypothesis import strategies as st
 
 from scorer import SubmissionError, evaluate
 from scorer.errors import Findings
+from scorer.lists import match
 from scorer.lists.ranked_lists import RankedDicts
-from scorer.lists.reading import memory
+from scorer.lists.reading import arrow, memory
 from scorer.lists.solution import Solution
 from scorer.measures import Measure, parse
 from scorer.measures.matched import JudgedItems, Matched
@@ -40,12 +43,14 @@ class Colour(str, Enum):  # noqa: UP042 (the text of a StrEnum is its value)
 PLAIN_SCORES = (0.0, -0.0, 0.5, 0.5, 1, 1.0, -3, 2**53, 2**53 + 1, np.float64(0.5), np.float32(0.1), np.int64(1), 1e308)
 BAD_SCORES = (float("nan"), float("inf"), True, None, "1.5", "x", 10**400, Decimal("0.5"), np.bool_(True), [1.0], 1j)
 PLAIN_IDS = (*strategies.ITEMS, *strategies.JUNK, "", "é", "日本", "\U0001f600", "a\0", "?")
+SPELLED_IDS = ("e\u0301", "\u0301", "a\u200b", "\u212b", "\u00a0")
+"""Not in Unicode's form NFC, with an invisible character, or with a space that is not that of ASCII."""
 BAD_IDS = (1, "1", True, np.str_("a"), Colour.RED, "\ud800", "\ud83d", "\ude00", None, 1.5, b"a", ("a",))
 
 
-def lists(ids: tuple[Any, ...], scores: tuple[Any, ...]) -> st.SearchStrategy[dict[Any, Any]]:
+def lists(ids: tuple[Any, ...], scores: tuple[Any, ...], *unknown: str) -> st.SearchStrategy[dict[Any, Any]]:
     """Dicts of dicts with these ids and run scores; queries may be unknown, and lists may be empty."""
-    queries = st.sampled_from([*strategies.QUERIES, "unknown", "é"])
+    queries = st.sampled_from([*strategies.QUERIES, "unknown", "é", *unknown])
     return st.dictionaries(queries, st.dictionaries(st.sampled_from(ids), st.sampled_from(scores), max_size=12))
 
 
@@ -57,9 +62,9 @@ def rules() -> st.SearchStrategy[Rules]:
     return st.builds(Rules, st.just(MEASURES), tie_bounds=st.booleans(), **words)
 
 
-def solution_of(grades: strategies.Solution) -> Solution:
-    """Return the solution with these grades, and with two items whose ids are not ASCII."""
-    whole = {**grades, "q1": {"c": 2.0, "é": 1.0, "?": 1.0, **grades.get("q1", {})}}
+def solution_of(grades: strategies.Solution, *ids: str) -> Solution:
+    """Return the solution with these grades, and with two items whose ids are not ASCII, and those given."""
+    whole = {**grades, "q1": {"c": 2.0, "é": 1.0, "?": 1.0, **grades.get("q1", {}), **dict.fromkeys(ids, 1.0)}}
     return Solution.of([memory.graded_of(whole, Findings())], Findings())
 
 
@@ -106,18 +111,27 @@ def test_dicts_of_plain_ids_have_the_outcome_of_the_general_reader(
     """Matches, scores, counts, notes and problems, under every rule, with ties and any order of the items."""
     solution = solution_of(grades)
 
-    are_ascii = all(each.isascii() for each in chain(source, *source.values()))
-    assert (RankedDicts.of(source, solution) is not None) == (bool(source) and are_ascii)
+    joined = ["".join(each) for each in (source, *source.values())]
+    assert (RankedDicts.of(source, solution) is not None) == (
+        bool(source) and all(each.isascii() or each.isprintable() for each in joined)
+    )
     assert described(solution, source, rules) == described_by_the_general_reader(solution, source, rules)
 
 
 @strategies.examples(100)
-@given(strategies.solutions(), lists(PLAIN_IDS + BAD_IDS, PLAIN_SCORES + BAD_SCORES), rules())
+@given(
+    strategies.solutions(),
+    st.sets(st.sampled_from(SPELLED_IDS), max_size=1),
+    lists(PLAIN_IDS + SPELLED_IDS, PLAIN_SCORES, "q1\u200b") | lists(PLAIN_IDS + BAD_IDS, PLAIN_SCORES + BAD_SCORES),
+    rules(),
+)
 def test_other_dicts_have_the_outcome_of_the_general_reader(
-    grades: strategies.Solution, source: dict[Any, Any], rules: Rules
+    grades: strategies.Solution, judged: set[str], source: dict[Any, Any], rules: Rules
 ) -> None:
-    """Ids that are not text, or not in UTF-8, or equal to others as text; scores that are not finite numbers."""
-    solution = solution_of(grades)
+    """Ids that are not text, or not in UTF-8, or equal to others as text or in another spelling; scores that are not
+    finite numbers.
+    """
+    solution = solution_of(grades, *judged)
 
     assert described(solution, source, rules) == described_by_the_general_reader(solution, source, rules)
 
@@ -171,6 +185,37 @@ def test_a_score_beyond_floating_point_numbers_is_reported() -> None:
     """It is no finite number."""
     with pytest.raises(SubmissionError, match="not every score is a number"):
         evaluate({"q1": {"a": 1}}, {"q1": {"a": 10**400}}, "RR")
+
+
+MESSAGES = {match.difference, match._spelled_alike, match.short_lists}
+"""What only messages need, besides arrays of Arrow."""
+
+
+def called(work: Callable[[], object]) -> set[str]:
+    """The functions that a call used of those for messages and of those that make arrays of Arrow."""
+    found, codes = set(), {each.__code__ for each in MESSAGES}
+
+    def look(frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call" and (frame.f_code in codes or frame.f_code.co_filename == arrow.__file__):
+            found.add(frame.f_code.co_name)
+
+    sys.setprofile(look)
+    try:
+        work()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@pytest.mark.parametrize("name", ["q", "é"])
+def test_a_call_that_finds_nothing_to_say_costs_no_message(name: str) -> None:
+    """Neither with unknown queries, missing ones, empty lists and tied items of which none is judged."""
+    solution = Solution.read({name: {"a": 1, "é": 2}, "q2": {"a": 1}, "q3": {"b": 0}})
+    run = {name: {"a": 3.0, "é": 2.0, "x": 1.0, "y": 1.0}, "q2": {}, "other": {"a": 1.0}}
+    evaluate(solution, run, ["AP", "nDCG"])
+
+    assert called(lambda: evaluate(solution, run, ["AP", "nDCG"])) == set()
+    assert called(lambda: evaluate(solution, {"q2.0": {"a": 1.0}, **run}, "AP")) >= {"texts"}
 
 
 # Frames
