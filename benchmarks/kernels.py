@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peers import frames, timed, top
+from benchmarks.generate import DEPTH
+from benchmarks.peers import first_lines, frames, timed
 from benchmarks.tools import MEASURES
 from scorer import Solution, evaluate
 
@@ -31,19 +33,13 @@ def qrels_as_dict(path: str) -> dict[str, dict[str, int]]:
     return qrels
 
 
-def run_as_dict(path: str) -> dict[str, dict[str, float]]:
-    """Read a TREC run as query -> item -> run score."""
+def run_as_dict(path: str, depth: int = DEPTH) -> dict[str, dict[str, float]]:
+    """Read a TREC run as query -> item -> run score; the first items of each query."""
     run: dict[str, dict[str, float]] = {}
-    with Path(path).open() as lines:
-        for line in lines:
-            query, _, item, _, run_score, _ = line.split()
-            run.setdefault(query, {})[item] = float(run_score)
+    for line in first_lines(path, depth):
+        query, _, item, _, run_score, _ = line.split()
+        run.setdefault(query, {})[item] = float(run_score)
     return run
-
-
-def evaluated(solution: Any, submission: Any) -> dict[str, Any]:
-    """Return the scores, and the seconds of several evaluations."""
-    return timed(partial(scores, solution, submission))
 
 
 def scores(solution: Any, submission: Any) -> dict[str, float]:
@@ -54,14 +50,15 @@ def scores(solution: Any, submission: Any) -> dict[str, float]:
 def main(arguments: Sequence[str]) -> None:
     """Print scores and seconds as JSON."""
     qrels_path, run_path, *depth = arguments
-    run = run_as_dict(run_path)
+    run = run_as_dict(run_path, *map(int, depth))
     if depth:
-        qrels, run = qrels_as_dict(qrels_path), top(run, int(depth[0]))
-        cases = {"kept": (Solution.read(qrels), run), "not kept": (qrels, run)}
+        qrels = qrels_as_dict(qrels_path)
+        cases, clock = {"kept": (Solution.read(qrels), run), "not kept": (qrels, run)}, time.process_time
     else:
         solution = Solution.read(qrels_path)
         cases = {form: (solution, submission) for form, submission in {"dicts": run, **frames(run)}.items()}
-    print(json.dumps({name: evaluated(*case) for name, case in cases.items()}))
+        clock = time.perf_counter
+    print(json.dumps({name: timed(partial(scores, *case), clock) for name, case in cases.items()}))
 
 
 if __name__ == "__main__":

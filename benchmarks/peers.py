@@ -15,12 +15,12 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from importlib.util import find_spec
-from itertools import islice
+from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, ClassVar, Protocol
 
@@ -190,21 +190,25 @@ def kernel(peer: Peer, qrels_path: str, run_path: str) -> dict[str, Any]:
     return results
 
 
-def top(run: Run, depth: int) -> dict[str, dict[str, float]]:
-    """Return the first items of each list."""
-    return {query: dict(islice(items.items(), depth)) for query, items in run.items()}
+def first_lines(path: str, depth: int) -> Iterator[str]:
+    """Yield the first lines of each query of a TREC run, whose queries are one after the other."""
+    with Path(path).open() as lines:
+        for _, of_query in groupby(lines, key=lambda line: line.partition(" ")[0]):
+            yield from islice(of_query, depth)
 
 
 def solutions(peer: PytrecEval, qrels_path: str, run_path: str, depth: int) -> dict[str, Any]:
-    """Return the scores and the seconds of several evaluations of dicts, with one evaluator and with a new one each."""
+    """Return the scores and the seconds of the processor of evaluations of dicts, with one evaluator and with a new one
+    each.
+    """
     import pytrec_eval
 
     with Path(qrels_path).open() as lines:
         qrels = pytrec_eval.parse_qrel(lines)
-    kept, run = peer.evaluator(qrels), top(peer.run(run_path), depth)
+    kept, run = peer.evaluator(qrels), pytrec_eval.parse_run(first_lines(run_path, depth))
     return {
-        "kept": timed(lambda: peer.evaluate(kept, run)),
-        "not kept": timed(lambda: peer.evaluate(peer.evaluator(qrels), run)),
+        "kept": timed(lambda: peer.evaluate(kept, run), time.process_time),
+        "not kept": timed(lambda: peer.evaluate(peer.evaluator(qrels), run), time.process_time),
     }
 
 
@@ -213,18 +217,18 @@ def evaluated(peer: Peer, qrels: Any, convert: Callable[[Any], Run], frame: Any)
     return peer.evaluate(qrels, convert(frame))
 
 
-def timed(work: Callable[[], Mapping[str, float]]) -> dict[str, Any]:
+def timed(work: Callable[[], Mapping[str, float]], clock: Callable[[], float] = time.perf_counter) -> dict[str, Any]:
     """Return the result of a first call, and the mean seconds of several rounds of further ones."""
     scores = work()
-    started = time.perf_counter()
+    started = clock()
     work()
-    calls = 1 + int(LEAST_SECONDS / (time.perf_counter() - started))
+    calls = 1 + int(LEAST_SECONDS / max(clock() - started, 1e-6))
     seconds = []
     for _ in range(REPEATED):
-        started = time.perf_counter()
+        started = clock()
         for _ in range(calls):
             work()
-        seconds.append((time.perf_counter() - started) / calls)
+        seconds.append((clock() - started) / calls)
     return {"scores": scores, "seconds": seconds}
 
 

@@ -52,16 +52,19 @@ FASTER = (("kernels", "dicts", 1.5), ("kernels", "pandas", 4.0), ("kernels", "po
 """How many times as fast as pytrec_eval scorer must be, by part and form of the data."""
 
 
-FASTER_KEPT = 1.5
-"""The same for dicts with a kept solution, at every number of judged items, lists of 1,000 items."""
-
-ONE_QUERY = 5.0
-"""How many times as long as pytrec_eval scorer may take for one query, with a kept solution."""
-
-NOT_KEPT = 1.0
-"""The same for lists of `SHORT` items, where the solution is read for each run."""
-
-SHORT = 100
+MOST: Mapping[tuple[int, int, int], float] = {
+    (1, 50, 100): 2.5,
+    (1, 750, 1000): 1.3,
+    (50, 50, 100): 1.3,
+    (50, 750, 100): 1.7,
+    (50, 50, 1000): 0.66,
+    (50, 750, 1000): 1.0,
+    (1000, 50, 1000): 0.58,
+    (6980, 50, 10): 1.7,
+}
+"""How many times as long as pytrec_eval scorer may take for dicts with a kept solution, by the numbers of queries, of
+judged items and of the items of a list.
+"""
 
 
 class Limit(NamedTuple):
@@ -101,12 +104,10 @@ def limits(results: Results) -> list[Limit]:
             what = f"scorer from {form} of {results[part]['lines']:,} lines, as a share of pytrec_eval"
             found.append(Limit(what, share, round(1 / least, 2)))
     for point in results.get("judged", {}).get("points", ()):
-        solution, most = ("kept", ONE_QUERY) if point["queries"] == 1 else ("kept", round(1 / FASTER_KEPT, 2))
-        if point["queries"] > 1 and point["depth"] == SHORT:
-            solution, most = "not kept", NOT_KEPT
-        if share := _share(point, solution):
-            what = f"scorer from dicts, {_case(point)}, solution {solution}, as a share of pytrec_eval"
-            found.append(Limit(what, share, most))
+        case, share = (point["queries"], point["judged"], point["depth"]), _share(point, "kept")
+        if case in MOST and share:
+            what = f"scorer from dicts, {_case(point)}, solution kept, as a share of pytrec_eval"
+            found.append(Limit(what, share, MOST[case]))
     return found
 
 

@@ -420,7 +420,7 @@ def test_limits_compare_medians_of_a_full_run() -> None:
                         "pytrec-eval-terrier, not kept": {"seconds": [4.0]},
                     },
                 }
-                for queries, depth in ((50, 1000), (50, 100), (1, 100))
+                for queries, depth in ((50, 1000), (50, 100), (1, 1000), (2, 1000))
             ]
         },
     }
@@ -432,9 +432,9 @@ def test_limits_compare_medians_of_a_full_run() -> None:
         (1.6, 1.5, False),
         (0.5, 0.67, True),
         (0.5, 0.25, False),
-        (0.75, 0.67, False),
-        (2.25, 1.0, False),
-        (0.75, 5.0, True),
+        (0.75, 1.0, True),
+        (0.75, 1.7, True),
+        (0.75, 1.3, True),
     ]
     assert found[1].sentence == f"scorer on 10 lines, as a multiple of {LIBRARIES}: 1.60; not at most 1.5"
     assert report.limits({**results, "quick": True}) == []
