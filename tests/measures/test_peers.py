@@ -680,17 +680,6 @@ def test_t29_half_a_grade(ranx: Any) -> None:
     assert one(judgements, run, "AP", rel=1) == peer
 
 
-def test_t30_a_second_evaluation(ir_measures: Any, pytrec_eval: Any) -> None:
-    """T30: a second evaluation returns the same scores, in the peers and here."""
-    measures = [ir_measures.nDCG @ 20, ir_measures.AP]
-    evaluator = ir_measures.evaluator(measures, GRADED)
-    of_trec = pytrec_eval.RelevanceEvaluator(GRADED, {"ndcg_cut.20", "map"})
-
-    assert evaluator.calc_aggregate(GRADED_RUN) == evaluator.calc_aggregate(GRADED_RUN)
-    assert of_trec.evaluate(GRADED_RUN) == of_trec.evaluate(GRADED_RUN)
-    assert one(GRADED, GRADED_RUN, "nDCG@20") == one(GRADED, GRADED_RUN, "nDCG@20")
-
-
 def test_rows_of_ir_measures(ir_measures: Any) -> None:
     """Its judgements and scored items can be passed directly, with the queries in any order."""
     matched = [ir_measures.Qrel("q2", "a", 1), ir_measures.Qrel("q1", "a", 2), ir_measures.Qrel("q1", "b", 0)]

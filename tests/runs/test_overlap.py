@@ -15,7 +15,7 @@ from scipy.stats import kendalltau
 
 import scorer
 from scorer.cli.runs import DEFAULT_SIMILARITIES_TEXT as DEFAULT_IN_HELP
-from scorer.runs.overlap import DEFAULT_SIMILARITIES, SIMILARITIES, Overlaps, lower_before, similarity_registry
+from scorer.runs.overlap import DEFAULT_SIMILARITIES, SIMILARITIES, Overlaps, similarity_registry
 from tests.commands import Terminal
 from tests.oracles_overlap import ORACLES
 from tests.strategies import ITEMS, examples
@@ -90,18 +90,6 @@ def test_tau_equals_scipys(first: list[int], second: list[int]) -> None:
     tau = of_lists("tau", list(map(str, first)), list(map(str, second)))
 
     assert tau == pytest.approx(kendalltau(np.argsort(first), np.argsort(second)).statistic, abs=1e-12)
-
-
-@examples(60)
-@given(st.lists(st.permutations(range(9)).flatmap(lambda drawn: st.integers(0, 9).map(lambda n: (drawn, n)))))
-def test_lower_values_before(drawn: list[tuple[list[int], int]]) -> None:
-    """Counted for each query as in a loop."""
-    values = [[each for each in order if each < size] for order, size in drawn]
-    query = np.repeat(np.arange(len(values)), [len(each) for each in values])
-    wanted = [sum(before < value for before in each[:place]) for each in values for place, value in enumerate(each)]
-
-    flat = np.array([value for each in values for value in each], dtype=np.int64)
-    assert lower_before(query, flat).tolist() == wanted
 
 
 @pytest.mark.parametrize(
