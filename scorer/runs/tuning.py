@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -58,11 +59,7 @@ class Tuning:
     @property
     def best(self) -> Trial:
         """The trial with the highest score; the last one of equals, as in ranx."""
-        best = self.trials[0]
-        for trial in self.trials:
-            if math.isnan(best.score) or trial.score >= best.score:
-                best = trial
-        return best
+        return max(reversed(self.trials), key=lambda trial: -math.inf if math.isnan(trial.score) else trial.score)
 
     @property
     def parameters(self) -> dict[str, _Value]:
@@ -186,19 +183,11 @@ def _grid(
     if trials > MAX_TRIALS:
         raise FusionError(f"a step of {step:g} gives {trials:,} trials; the most are {MAX_TRIALS:,}: use a larger step")
     if parameter.weights:
-        return [np.array(shares) / steps for shares in _shares(steps, runs)]
+        # All ways to divide the steps among the runs, in ascending order: by the places of bars between them.
+        bars = combinations(range(steps + runs - 1), runs - 1)
+        return [(np.diff([-1, *each, steps + runs - 1]) - 1) / steps for each in bars]
     every = [round(first + step * number, 12) for number in range(steps + 1)]
     return [value for value in every if value <= last]
-
-
-def _shares(whole: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All ways to divide a whole number into parts, in ascending order."""
-    if parts == 1:
-        yield (whole,)
-        return
-    for first in range(whole + 1):
-        for rest in _shares(whole - first, parts - 1):
-            yield first, *rest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
