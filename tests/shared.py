@@ -22,12 +22,12 @@ from sqlalchemy import Engine
 from sqlalchemy.engine.default import DefaultDialect
 
 from scorer.board import statistics
-from scorer.board.charts import panel
-from scorer.board.charts.panel import Panel
+from scorer.board.charts.panel import Chart, Svg
 from scorer.board.statistics import ScoredRows
 from scorer.measures.matched import Floats
 from scorer.organising import render as organising_boards
 from scorer.scoring.analysis.kept import Kept, Task
+from scorer.wording import printable
 
 
 class Shared:
@@ -60,7 +60,7 @@ def build_once(folder: Path, *key: object, build: Callable[[Path], object]) -> N
     if not _templates:
         build(folder)
         return
-    template = _templates[-1] / key_of(panel._drawn.__name__, *key)  # with pictures, or without
+    template = _templates[-1] / key_of(Chart.svg.__name__, *key)  # with pictures, or without
     if not template.exists():
         part = template.with_suffix(f".{os.getpid()}-{get_ident()}")
         build(part)
@@ -106,17 +106,16 @@ def sharing(folder: Path) -> Iterator[None]:
 @contextmanager
 def undrawn() -> Iterator[None]:
     """Give each chart its title, its description and a digest of its picture, instead of the picture."""
-    draw = panel._drawn
+    draw = Chart.svg
 
-    def described(panel: Panel, *words: str) -> str:
-        title, description = map(escape, words)
-        digest = key_of(draw(panel, *words))
-        return (
+    def described(chart: Chart) -> Svg:
+        title, description, digest = escape(printable(chart.title)), escape(chart.description), key_of(draw(chart).text)
+        return Svg(
             f'<svg class="chart" role="img"><title>{title}</title><desc>{description}</desc><text>{digest}</text></svg>'
         )
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(panel, "_drawn", described)
+        patch.setattr(Chart, "svg", described)
         yield
 
 

@@ -5,6 +5,7 @@ snapshot.
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -22,7 +23,7 @@ from scorer.board.build import board as built_board
 from scorer.board.build import with_changes, with_slices
 from scorer.board.overall import overall_board
 from scorer.board.reports.leaderboard import TrackEntries
-from scorer.board.site.analysis_page import AnalysisView, analysis_view
+from scorer.board.site.analysis_page import Values, analysis_values
 from scorer.board.site.folder import FRONT_PAGE, manifest_of, write, write_first
 from scorer.board.site.pages import SiteContent, site_files
 from scorer.board.statistics import ScoredRows
@@ -52,7 +53,6 @@ from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
 
 _PAST_BOARD = TypeAdapter(PastBoard)
-_ANALYSIS = TypeAdapter(AnalysisView)
 
 
 def boards(
@@ -150,7 +150,7 @@ def _computed_board(now: Now, phase: Phase) -> str:
     ).decode()
 
 
-def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], AnalysisView] | None:
+def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], Values] | None:
     """Return what computes the analysis of a track, also once the snapshot is closed; None where no page shows one."""
     track, basis = board.track, now.basis
     ranked = [row for row in board.rows if row.rank is not None and row.entry is not None]
@@ -162,16 +162,16 @@ def _kept_analysis(now: Now, board: Board, cache: Cache) -> Callable[[], Analysi
     shown = [track.stage, track.final, track.shown_decimals]
     parts = ["analysis", code_digest(), results, shown, track.name, rows]
     if cache_key(parts) in cache:
-        return lambda: _ANALYSIS.validate_json(cache.value(parts, str))
+        return lambda: json.loads(cache.value(parts, str))
 
     task = track_task(now, board, cache=cache)
-    return lambda: _ANALYSIS.validate_json(cache.value(parts, partial(_computed_analysis, task)))
+    return lambda: json.loads(cache.value(parts, partial(_computed_analysis, task)))
 
 
 def _computed_analysis(task: Task) -> str:
     from scorer.scoring.analysis.analysis import analysed  # noqa: PLC0415 (SciPy is slow to load)
 
-    return _ANALYSIS.dump_json(analysis_view(analysed(task))).decode()
+    return json.dumps(analysis_values(analysed(task)))
 
 
 _WORDS = TaskWords("track", "tracks", "team", "teams", "query", "queries")

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from scorer.board.board import ShakeUp
-from scorer.board.site.analysis_page import PairMarks, analysis_view
+from scorer.board.charts.panel import Chart
+from scorer.board.site.analysis_page import analysis_values
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.scoring.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.scoring.analysis.kept import Task
@@ -79,14 +82,15 @@ def test_the_tables_show_what_the_analysis_found(teams: int) -> None:
     values[-1] = values[-2]
     names = tuple(f"team {at}" for at in range(teams))
     found = analysed(Task("main", names, tuple(map(str, range(40))), values), Settings(resamples=300))
-    view, values = analysis_view(found), found.task.values
+    view = json.loads(json.dumps(analysis_values(found)), object_hook=lambda values: SimpleNamespace(**values))
+    values = found.task.values
 
     assert [row.team for row in view.rows] == list(found.names)
     for at, row in enumerate(view.rows):
         assert row.ranks is not None
         often = found.resampling.frequencies[at]
         if teams > 60:
-            assert row.ranks.dots == ()
+            assert row.ranks.dots == []
         else:
             seen = {float(x[:-1]) / 100 * teams + 0.5: radius for x, radius in row.ranks.dots}
             expected = {rank + 1: 9 * often[rank] ** 0.5 for rank in range(teams) if often[rank] >= 0.005}
@@ -104,7 +108,7 @@ def test_the_tables_show_what_the_analysis_found(teams: int) -> None:
         _check_pairs(found, at, row.pairs)
 
 
-def _check_pairs(found: TaskAnalysis, at: int, pairs: PairMarks | None) -> None:
+def _check_pairs(found: TaskAnalysis, at: int, pairs: SimpleNamespace | None) -> None:
     shown = min(len(found.names), 60)
     assert (pairs is None) == (at >= shown)
     if pairs is None:
@@ -116,7 +120,7 @@ def _check_pairs(found: TaskAnalysis, at: int, pairs: PairMarks | None) -> None:
     assert filled.tolist() == found.better[at, :shown].tolist()
     assert pairs.wins == filled.sum()
     if len(found.names) > 20:
-        assert pairs.p_values == ()
+        assert pairs.p_values == []
         return
     for other, text in enumerate(pairs.p_values):
         p = found.tests["wilcoxon"].holm[at, other]
@@ -146,7 +150,7 @@ def test_an_analysis_needs_public_scores_of_queries_and_a_mean(settings: str, is
 def test_a_second_render_draws_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Charts and analyses come from the database, and the pages stay as they are."""
     before = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
-    monkeypatch.setattr("scorer.board.charts.panel._drawn", lambda *_: pytest.fail("drawn again"))
+    monkeypatch.setattr(Chart, "svg", lambda _: pytest.fail("drawn again"))
     monkeypatch.setattr("scorer.organising.render._computed_analysis", lambda *_: pytest.fail("computed again"))
 
     assert here("render", folder).code == 0

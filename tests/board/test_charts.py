@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from datetime import timedelta
 from itertools import pairwise
 from math import pi
@@ -14,7 +13,6 @@ import numpy as np
 import pytest
 
 from scorer.board.build import RECALLS
-from scorer.board.charts import panel as charts_panel
 from scorer.board.charts.over_time import (
     STEPS,
     History,
@@ -24,7 +22,7 @@ from scorer.board.charts.over_time import (
     precision_recall,
     preliminary_against_final,
 )
-from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, REPORT_WIDTH, Svg, text_width
+from scorer.board.charts.panel import ACCENT, INK, INTERVAL, LINE, REFERENCE, REPORT_WIDTH, Svg, drawn, text_width
 from scorer.board.charts.rankings import (
     blob_plot,
     query_boxes,
@@ -35,7 +33,7 @@ from scorer.board.charts.rankings import (
 from tests.accessibility import has_axe, violations
 from tests.browser import Page, chromium
 from tests.commands import process
-from tests.drawings import CHARTS, OPENED, TEAMS, digest, drawings, histories
+from tests.drawings import CHARTS, FINDING, OPENED, digest, drawings, histories
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 
@@ -84,7 +82,7 @@ def parsed(svg: Svg) -> ET.Element:
 @pytest.fixture(scope="module")
 def charts() -> dict[str, Svg]:
     """Every chart of the small challenge."""
-    return {name: draw(None) for name, draw in drawings().items()}
+    return {name: draw().svg() for name, draw in drawings().items()}
 
 
 def marks(svg: Svg, tag: str, **paint: str) -> list[ET.Element]:
@@ -143,12 +141,12 @@ def proportional(drawn: list[float], values: list[float]) -> bool:
 @pytest.mark.parametrize("name", CHARTS)
 def test_a_chart_is_an_image_with_a_text_alternative(charts: dict[str, Svg], name: str) -> None:
     """The first children of an SVG image are its name and its description for assistive technology."""
-    root = parsed(charts[name])
+    root, chart = parsed(charts[name]), drawings()[name]()
     assert (root.tag, root.get("role"), root.get("class")) == ("svg", "img", "chart")
     assert [child.tag for child in root[:2]] == ["title", "desc"]
-    assert root[0].text
-    assert root[1].text == charts[name].description
-    assert charts[name].description.endswith(".")
+    assert root[0].text == chart.title
+    assert root[1].text == chart.description
+    assert chart.description.endswith(".")
 
 
 @pytest.mark.parametrize("name", CHARTS)
@@ -209,63 +207,55 @@ def test_charts_are_the_same_in_another_process() -> None:
 def test_text_in_charts_is_hostile() -> None:
     """Markup, expressions and controls are text; long names are shortened, and complete in a tooltip."""
     for name, draw in drawings(HOSTILE).items():
-        svg = draw(None)
+        svg = draw().svg()
         root = parsed(svg)
         assert {element.tag for element in root.iter()} <= ELEMENTS, name
         assert not re.search("[\x00-\x08\u202a-\u202e]", svg.text)
         assert "".join(root.itertext()).isprintable() or "\u2068" in svg.text
         assert max(map(len, shown_texts(svg))) < 120
         svg.text.encode()
-    root = parsed(drawings(HOSTILE)["scores_with_intervals"](None))
+    root = parsed(drawings(HOSTILE)["scores_with_intervals"]().svg())
     texts = {"".join(element.itertext()) for element in root.iter("text")}
     assert {"<script>alert(1)</script>", "datum.x[0]['y']", "\u2068שלום\u2069"} <= {
         element.findtext("title") or "".join(element.itertext()) for element in root.iter("text")
     }
     assert any("x" * 300 in text for text in texts)
     assert "\\u202eevil\\u2066" in texts
-    assert "\u2068שלום\u2069 with" in scores_with_intervals(["שלום"], [0.5], [(np.nan, np.nan)], "MARp").description
 
 
 @pytest.mark.parametrize("names", [(), ("tea-kettle",), ("tea-kettle", "tea-kettle")], ids=["none", "one", "equal"])
 def test_few_teams_have_charts(names: tuple[str, ...]) -> None:
-    """An empty chart says so in its description."""
+    """An empty chart says so in its description, which those of a report get from its text."""
     for draw in drawings(names).values():
-        svg = draw(None)
+        chart = draw()
+        svg = chart.svg()
         assert parsed(svg).get("role") == "img"
         assert not re.search("(?i)nan|none,|inf", svg.text.replace("font", ""))
         if not names:
-            assert re.search(r"^(No |There are no )", svg.description)
-
-
-def test_a_challenge_without_queries_has_charts() -> None:
-    """The chart of all scores says so."""
-    assert query_boxes(TEAMS, np.empty((5, 0)), "MARp").description == "No query has a score."
-    assert query_boxes(TEAMS, np.full((5, 3), np.nan), "MARp").description == "No query has a score."
+            assert chart.description == FINDING or chart.description.startswith("No ")
 
 
 def test_charts_of_300_teams_are_small() -> None:
     """And say how many teams they show."""
     names = [f"team-{number}" for number in range(300)]
     for name, draw in drawings(names, 5704).items():
-        svg = draw(None)
+        svg = draw().svg()
         assert len(svg.text) < 60_000, name
         if name != "preliminary_against_final":
-            assert re.search(r"The first \d+ of 300 (teams|rows)\.", svg.description), name
             assert re.search(r"The first \d+ of (300|301) (teams|rows)\.", " ".join(shown_texts(svg))), name
 
 
-def test_a_chart_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_chart_is_drawn_once() -> None:
     """The cache has it by its content; other values and other words have other keys."""
     cache: dict[str, str] = {}
-    draw = drawings()["blob_plot"]
-    first = draw(cache)
-    with monkeypatch.context() as patch:
-        patch.setattr(charts_panel, "_drawn", None)
-        assert draw(cache) == first
-    assert list(cache.values()) == [first.text]
-    blob_plot(TEAMS, np.eye(5).tolist(), [(1, 1, 1)] * 5, range(1, 6)).svg(cache)
-    blob = blob_plot(TEAMS, np.eye(5).tolist(), [(1, 1, 1)] * 5, range(1, 6))
-    replace(blob, title="Other words").svg(cache)
+    teams = histories(["a", "b"], [0.5, 0.3])
+    first = drawn(cache, leaders_over_time, teams, "MARp")
+    (key,) = cache
+    cache[key] = "taken from the cache"
+    assert drawn(cache, leaders_over_time, teams, "MARp").text == "taken from the cache"
+    assert drawn(None, leaders_over_time, teams, "MARp") == first
+    drawn(cache, leaders_over_time, histories(["a", "b"], [0.5, 0.4]), "MARp")
+    drawn(cache, leaders_over_time, teams, "AP")
     assert len(cache) == 3
 
 
@@ -275,17 +265,13 @@ def test_a_chart_is_drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_means_and_intervals_are_on_one_axis() -> None:
     """In the order of the rows, the first at the top; an undefined interval has no mark."""
     means, intervals = [0.5, 0.3, 0.2, 0.25], [(0.4, 0.55), (0.2, 0.35), (0.1, 0.25), (np.nan, np.nan)]
-    svg = scores_with_intervals(["t0", "t1", "t2", "t3"], means, intervals, "MARp", 2).svg()
+    svg = scores_with_intervals(["t0", "t1", "t2", "t3"], means, intervals, "MARp", FINDING, 2).svg()
     dots, bars = marks(svg, "circle", fill=ACCENT), marks(svg, "line", stroke=INTERVAL)
     assert numbers(dots, "cy") == [9, 27, 45, 63]
     assert numbers(bars, "y1") == [9, 27, 45]
     ends = [*numbers(dots, "cx"), *numbers(bars, "x1"), *numbers(bars, "x2")]
     assert proportional(ends, [0.5, 0.3, 0.2, 0.25, 0.4, 0.2, 0.1, 0.55, 0.35, 0.25])
     assert {"0.50", "0.30", "0.20", "0.25", "t3"} <= set(shown_texts(svg))
-    assert svg.description == (
-        "First in the order of the board: t0 with 0.50 (0.40 to 0.55); then t1 with 0.30 (0.20 to 0.35); "
-        "last: t3 with 0.25. In brackets: 95 % intervals."
-    )
 
 
 def test_the_area_of_a_blob_is_its_share() -> None:
@@ -295,6 +281,7 @@ def test_the_area_of_a_blob_is_its_share() -> None:
         [[0.64, 0.36, 0], [0.36, 0.48, 0.16], [0, 0.16, 0.84]],
         [(1, 1, 2), (1, 2, 3), (2, 3, 3)],
         [1, 2, 3],
+        FINDING,
     ).svg()
     blobs = marks(svg, "circle", fill=INTERVAL)
     assert proportional(numbers(blobs, "cx"), [1, 2, 1, 2, 3, 2, 3])
@@ -314,37 +301,33 @@ def test_the_area_of_a_blob_is_its_share() -> None:
         for x1, x2, y1, y2 in zip(*(numbers(crosses, name) for name in ("x1", "x2", "y1", "y2")), strict=True)
     }
     assert middles == {(round(centre[rank]), y) for rank, y in ((1, 11), (2, 33), (3, 55))}
-    assert svg.description == (
-        "Of the resamples, a is first in 64 %, b is first in 36 %. "
-        "The rank of b varies most, from 1 to 3 in 95 % of them."
-    )
 
 
 def test_cells_are_filled_where_the_row_is_better() -> None:
     """Neighbours in a row are one rectangle."""
-    svg = significance_map(["a", "b", "c"], [[False, True, True], [False, False, False], [False, True, False]]).svg()
+    svg = significance_map(
+        ["a", "b", "c"], [[False, True, True], [False, False, False], [False, True, False]], FINDING
+    ).svg()
     cell = 22.0
     assert [corners(box) for box in marks(svg, "path", fill=INTERVAL)] == [
         (cell, 0, 3 * cell, cell),
         (cell, 2 * cell, 2 * cell, 3 * cell),
     ]
-    assert svg.description == "3 of 3 pairs are significantly different. a is better than 2 of 2 others."
 
 
 def test_the_map_says_what_its_names_are() -> None:
     """Teams of a challenge, or algorithms of a table."""
     better = [[False] * 21 for _ in range(21)]
     for what in ("team", "algorithm"):
-        svg = significance_map([f"n{at}" for at in range(21)], better, what=what).svg()
+        svg = significance_map([f"n{at}" for at in range(21)], better, FINDING, what=what).svg()
         assert f"Which {what} is significantly better" in svg.text
         assert f"Filled: the {what} of the row is better." in shown_texts(svg)
-        assert significance_map(["n"], [[False]], what=what).description == f"There are no two {what}s to compare."
 
 
 def test_boxes_are_quartiles() -> None:
     """Dots are at all scores, the mean has a larger dot, whiskers end within 1.5 interquartile ranges."""
     scores = np.array([[0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 2.0], [0.5, np.nan, 0.5, 0.5, 0.5, 0.5, 0.5]])
-    svg = query_boxes(["a", "b"], scores, "RR").svg()
+    svg = query_boxes(["a", "b"], scores, "RR", FINDING).svg()
     dots = marks(svg, "circle", fill=INTERVAL)
     assert len(dots) == 13
     assert proportional(numbers(dots[:7], "cx"), scores[0].tolist())
@@ -361,17 +344,13 @@ def test_boxes_are_quartiles() -> None:
 def test_rank_1_is_at_the_top_of_the_rules() -> None:
     """Lines of teams whose rank changes are darker, and names are in the order of the first rule."""
     ranks = {"mean": [1, 2, 3], "median": [1, 3, 2]}
-    svg = ranking_rules(["a", "b", "c"], ranks).svg()
+    svg = ranking_rules(["a", "b", "c"], ranks, FINDING).svg()
     dots = marks(svg, "circle")
     assert numbers(dots, "cy") == [10, 10, 30, 50, 50, 30]
     assert numbers(dots, "cx") == numbers(dots, "cx")[:2] * 3
     (dark,) = marks(svg, "path", stroke=INK)
     assert dark.get("d", "").count("M") == 2
     assert at(svg, "a")[1] < at(svg, "b")[1] < at(svg, "c")[1]
-    assert svg.description == (
-        "1 of 3 teams has the same rank under all of the 2 rules. First under all rules: a. "
-        "The rank of b changes most, from 2 to 3."
-    )
 
 
 def test_steps_end_at_the_best_score() -> None:
@@ -383,7 +362,8 @@ def test_steps_end_at_the_best_score() -> None:
         History("b", b, entries=(*b, (OPENED + 3 * day, 0.1))),
         History("base", ((OPENED, 0.3),), is_baseline=True, entries=((OPENED + 10 * day, 0.3),)),
     ]
-    svg = leaders_over_time(teams, "MARp").svg()
+    chart = leaders_over_time(teams, "MARp")
+    svg = chart.svg()
     (best,) = marks(svg, "path", stroke=ACCENT)
     points = [tuple(map(float, each.split(","))) for each in re.findall(r"[\d.]+,[\d.]+", best.get("d", ""))]
     assert proportional([x for x, _ in points], [0, 2, 2, 4, 4, 10, 10])
@@ -392,7 +372,7 @@ def test_steps_end_at_the_best_score() -> None:
     assert {"a 0.600, 22 Apr", "b 0.400, 20 Apr", "a 0.200, 18 Apr", "a 0.600", "b 0.400", "base 0.300"} == {
         text for text in shown_texts(svg) if text[0].isalpha() and " 0." in text
     }
-    assert svg.description == "b led for 2 days; a passed it on 22 April. The best MARp is 0.600."
+    assert chart.description == "b led for 2 days; a passed it on 22 April. The best MARp is 0.600."
 
 
 def test_a_line_ends_where_no_score_counts() -> None:
@@ -448,7 +428,8 @@ def middle(corners: list[tuple[float, ...]]) -> tuple[float, float]:
 def test_triangles_point_to_where_a_team_moved() -> None:
     """Both axes have the same scale."""
     teams = [Moved("a", 0.2, 0.5, 3, 1), Moved("b", 0.4, 0.4, 2, 2), Moved("c", 0.5, 0.3, 1, 3)]
-    svg = preliminary_against_final(teams, "MARp").svg()
+    chart = preliminary_against_final(teams, "MARp")
+    svg = chart.svg()
     (up,), (down,) = ([triangle(path) for path in marks(svg, "path", fill=fill)] for fill in (ACCENT, INK))
     assert up[0][1] < up[1][1] == up[2][1], "the first corner is the point, above the base"
     assert down[0][1] > down[1][1] == down[2][1]
@@ -459,20 +440,22 @@ def test_triangles_point_to_where_a_team_moved() -> None:
     assert middle(up)[1] == min(y for _, y in points)
     assert {"a ▲ 2", "b", "c ▼ 2"} <= set(shown_texts(svg))
     assert (
-        svg.description == "1 of 3 teams kept their rank. a rose most, from rank 3 to 1. c fell most, from rank 1 to 3."
+        chart.description
+        == "1 of 3 teams kept their rank. a rose most, from rank 3 to 1. c fell most, from rank 1 to 3."
     )
 
 
 def test_curves_have_their_values() -> None:
     """The first one is emphasised; undefined values are left out."""
     curves = [TeamLine("a", tuple(1 - level for level in RECALLS)), TeamLine("b", (None, *(0.5,) * 10))]
-    svg = precision_recall(curves).svg()
+    chart = precision_recall(curves)
+    svg = chart.svg()
     dots = marks(svg, "circle", fill=ACCENT)
     assert proportional(numbers(dots, "cx"), list(RECALLS))
     assert proportional(numbers(dots, "cy"), [1 - level for level in RECALLS])
     assert len(marks(svg, "circle")) == 21
     assert at(svg, "a")[1] < at(svg, "b")[1]
-    assert svg.description == (
+    assert chart.description == (
         "a goes from 1.000 at recall 0 to 0.000 at recall 1. a is highest at the start, b at the end."
     )
 

@@ -179,7 +179,7 @@ def test_many_algorithms_are_tested_in_part() -> None:
 
 @pytest.mark.parametrize(
     ("value", "shown"),
-    [(0, "0 %"), (0.001, "less than 1 %"), (0.83, "83 %"), (0.999, "more than 99 %"), (1, "100 %")],
+    [(0, "0 %"), (0.005, "less than 1 %"), (0.0051, "1 %"), (0.83, "83 %"), (0.995, "more than 99 %"), (1, "100 %")],
 )
 def test_a_share_is_certain_only_if_it_is(value: float, shown: str) -> None:
     """0 % and 100 % are exact."""

@@ -106,7 +106,7 @@ def test_the_figure_ends_with_the_scores_and_the_leader_of_the_table() -> None:
     assert [score_at(counting_scores(shown, each), each.entries[0].received) for each in (MIXED, other)] == [0.3, 0.35]
     assert figure.caption.startswith("mixed led for")
     assert "; other has led since " in figure.caption
-    assert figure.svg.description.endswith("The best MARp@5,10,15,20,25,30 is 0.3500.")
+    assert "The best MARp@5,10,15,20,25,30 is 0.3500.</desc>" in figure.svg.text
     assert "0.3500" in figure.svg.text
     assert not {"0.9000", "0.8000", "0.7000"} & set(figure.svg.text.replace("<", ">").split(">"))
 

@@ -8,7 +8,6 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from functools import partial
 from itertools import groupby
 from operator import itemgetter
 
@@ -123,22 +122,17 @@ class TeamLine:
 def precision_recall(curves: Sequence[TeamLine]) -> Chart:
     """Draw the mean interpolated precision at each of `RECALLS`; the names are on the left, where lines differ most."""
     ticks = [(level, f"{level:g}") for level in RECALLS[::2]]
-    return Chart(
-        partial(_curves_panel, curves, RECALLS, ticks, "recall", labels_left=True),
-        "Interpolated precision at eleven levels of recall",
-        _curves_description(curves, RECALLS, "recall"),
-    )
+    panel = _curves_panel(curves, RECALLS, ticks, "recall", labels_left=True)
+    description = _curves_description(curves, RECALLS, "recall")
+    return Chart(panel, "Interpolated precision at eleven levels of recall", description)
 
 
 def r_precision_by_cutoff(curves: Sequence[TeamLine], cutoffs: Sequence[int]) -> Chart:
     """Draw the mean R-precision Rp@z at each cut-off z, ascending."""
     step = -(-len(cutoffs) // TICKS)
     ticks = [(float(cutoff), str(cutoff)) for cutoff in cutoffs[::step]]
-    return Chart(
-        partial(_curves_panel, curves, tuple(cutoffs), ticks, "cut-off z"),
-        "R-precision Rp@z at each cut-off z",
-        _curves_description(curves, cutoffs, "z ="),
-    )
+    panel = _curves_panel(curves, cutoffs, ticks, "cut-off z")
+    return Chart(panel, "R-precision Rp@z at each cut-off z", _curves_description(curves, cutoffs, "z ="))
 
 
 def _curves_panel(
@@ -238,13 +232,7 @@ def front(teams: Sequence[Spent]) -> list[Spent]:
 
 def score_by_amount(teams: Sequence[Spent], resource: str, measure: str) -> Chart:
     """Draw the scores of at most `_MOST_LINES` teams against what they state of a resource, and the Pareto front."""
-    names = ", ".join(spoken(team.name) for team in front(teams[:_MOST_LINES]))
-    draw = partial(_amounts_panel, teams[:_MOST_LINES], len(teams), resource)
-    words = f"No team scores higher for less than these, from the least to the most: {names}."
-    return Chart(draw, f"{measure} against {resource}", words)
-
-
-def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
+    count, teams = len(teams), teams[:_MOST_LINES]
     least, *_, most = sorted(team.amount for team in teams)
     is_wide = least > 0 and most / least >= 50  # then powers of ten are at equal distances
     place = math.log10 if is_wide else float
@@ -268,7 +256,9 @@ def _amounts_panel(teams: Sequence[Spent], count: int, resource: str) -> Panel:
         side = -7 if left > panel.width / 3 else 7
         label = panel.x_at(left + side), panel.y_at(high - 10), fitted(team.name, panel.width / 4, halo=True)
         panel.texts([label], INK, "end" if side < 0 else "start")
-    return panel
+    names = ", ".join(spoken(team.name) for team in best)
+    words = f"No team scores higher for less than these, from the least to the most: {names}."
+    return Chart(panel, f"{measure} against {resource}", words)
 
 
 WIDE, MEDIUM, NARROW = 1328, 880, 358
@@ -332,18 +322,11 @@ class Lead:
 Span = tuple[datetime, datetime]
 
 
-def leaders_over_time(
-    teams: Sequence[History],
-    measure: str,
-    *,
-    decimals: int = 3,
-    width: float = WIDE,
-) -> Chart:
+def leaders_over_time(teams: Sequence[History], measure: str, decimals: int = 3, width: float = WIDE) -> Chart:
     """Draw the score of each team that counted as steps, and the best of all as a thick line with its leaders' names.
 
     A line ends where no score counts any more. A ring is an entry; dotted lines are baselines. Names are at the right,
     moved apart. The teams are in the order of the board, with baselines anywhere. The time axis ends at the last entry.
-    `Chart.draw` takes another `width`, too, so that the scores are searched for leaders once.
     """
     scored = [team for team in teams if any(score is not None for _, score in team.counted)]
     ranked = [team for team in scored if not team.is_baseline]
@@ -355,21 +338,20 @@ def leaders_over_time(
         for team in shown
     )
     best = best_of_all(ranked)
-    drawing = partial(
-        _leaders_panel,
+    panel = _leaders_panel(
         lines,
         _thinned(best, STEPS),
-        tuple((scored[lead.team].name, lead) for lead in leads(scored)),
+        [(scored[lead.team].name, lead) for lead in leads(scored)],
         (min(times), max(times)) if times else None,
         len(ranked),
         decimals,
-        width=width,
+        width,
     )
     description = leaders_sentence(scored)
     if best and best[-1][1] is not None:
         description += f" The best {printable(measure)} is {number_text(best[-1][1], decimals)}."
     description = " ".join([description, *first_of(_MOST_LINES, len(ranked))])
-    return Chart(drawing, f"{measure} of each team over time", description)
+    return Chart(panel, f"{measure} of each team over time", description)
 
 
 def _thinned(steps: Steps, most: int) -> Steps:
@@ -572,11 +554,30 @@ def preliminary_against_final(teams: Sequence[Moved], measure: str) -> Chart:
 
     The teams are in the order of the final board. On the dotted line both scores are equal.
     """
-    return Chart(
-        partial(_moves_panel, tuple(teams[:MOST_MOVED]), len(teams), measure),
-        f"Final {measure} against preliminary {measure}, with changes of rank",
-        _moves_description(teams),
+    shown = teams[:MOST_MOVED]
+    scores = [score for team in shown for score in (team.preliminary, team.final)]
+    axis = ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
+    ends = (axis[0][0], axis[-1][0])
+    left, right = 40.0, 24.0
+    side = CHART_WIDTH - left - right
+    notes = first_of(MOST_MOVED, len(teams))
+    panel = Panel(ends, ends, side, min(side, 400.0), left, right, top=24, bottom=60 if notes else 44)
+    panel.grid_down(axis)
+    panel.grid_across(axis, top=False)
+    panel.rules([(ends[0], ends[0], ends[1], ends[1])], REFERENCE, 1, DOTTED)
+    panel.texts(
+        [(panel.x_at(side / 2), panel.y_at(panel.height + 32), f"preliminary {measure}")], SOFT, "middle", SMALL_TEXT
     )
+    panel.texts([(panel.x_at(-left), panel.y_at(-14), f"final {measure}")], SOFT, size=SMALL_TEXT)
+    below(panel, notes)
+    _name(panel, shown)
+    at = {team: (team.preliminary, team.final) for team in shown}
+    panel.dots([at[team] for team in shown if not team.rise], 4, PAPER, SOFT, stroke_width=1.5)
+    for is_up in (True, False):
+        moved = [at[team] for team in shown if team.rise and (team.rise > 0) == is_up]
+        panel.triangles(moved, 90, ACCENT if is_up else INK, PAPER, is_up=is_up)
+    title = f"Final {measure} against preliminary {measure}, with changes of rank"
+    return Chart(panel, title, _moves_description(teams))
 
 
 def _moves_description(teams: Sequence[Moved]) -> str:
@@ -590,31 +591,6 @@ def _moves_description(teams: Sequence[Moved]) -> str:
         if (team.rise > 0) == (verb == "rose") and team.rise:
             words += f" {spoken(team.name)} {verb} most, from rank {team.preliminary_rank} to {team.final_rank}."
     return " ".join([words, *first_of(MOST_MOVED, len(teams))])
-
-
-def _moves_panel(teams: Sequence[Moved], count: int, measure: str) -> Panel:
-    scores = [score for team in teams for score in (team.preliminary, team.final)]
-    axis = ticks(min(scores, default=0.0), max(scores, default=1.0), 5)
-    ends = (axis[0][0], axis[-1][0])
-    left, right = 40.0, 24.0
-    side = CHART_WIDTH - left - right
-    notes = first_of(len(teams), count)
-    panel = Panel(ends, ends, side, min(side, 400.0), left, right, top=24, bottom=60 if notes else 44)
-    panel.grid_down(axis)
-    panel.grid_across(axis, top=False)
-    panel.rules([(ends[0], ends[0], ends[1], ends[1])], REFERENCE, 1, DOTTED)
-    panel.texts(
-        [(panel.x_at(side / 2), panel.y_at(panel.height + 32), f"preliminary {measure}")], SOFT, "middle", SMALL_TEXT
-    )
-    panel.texts([(panel.x_at(-left), panel.y_at(-14), f"final {measure}")], SOFT, size=SMALL_TEXT)
-    below(panel, notes)
-    _name(panel, teams)
-    at = {team: (team.preliminary, team.final) for team in teams}
-    panel.dots([at[team] for team in teams if not team.rise], 4, PAPER, SOFT, stroke_width=1.5)
-    for is_up in (True, False):
-        moved = [at[team] for team in teams if team.rise and (team.rise > 0) == is_up]
-        panel.triangles(moved, 90, ACCENT if is_up else INK, PAPER, is_up=is_up)
-    return panel
 
 
 def _name(panel: Panel, teams: Sequence[Moved]) -> None:

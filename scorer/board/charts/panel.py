@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Container, Iterable, Iterator, MutableMapping, Sequence
-from dataclasses import asdict, dataclass, field, is_dataclass
+from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from functools import partial
 from hashlib import sha256
 from itertools import groupby, pairwise
 from typing import Any, Literal
@@ -28,25 +26,65 @@ def number_text(value: float, decimals: int) -> str:
     return f"{MINUS}{text}" if value < 0 and float(text) else text
 
 
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """A scale from a round number to a round number."""
+
+    step: float
+    """The difference between two ticks."""
+    first: int
+    """The first tick, in steps from 0, and `last` the last one."""
+    last: int
+
+    def position(self, value: float) -> float:
+        """A position in percent of the axis, to two decimals; values outside the axis are at its ends."""
+        share = (value / self.step - self.first) / (self.last - self.first)
+        return round(100 * min(max(share, 0.0), 1.0), 2)
+
+    def percent(self, value: float) -> str:
+        """A position as an attribute of SVG: ``41.62%``."""
+        return svg_percent(self.position(value))
+
+    @property
+    def labels(self) -> tuple[tuple[float, str], ...]:
+        """The value and the label of each tick."""
+        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
+        values = [number * self.step for number in range(self.first, self.last + 1)]
+        return tuple((value, f"{value:.{decimals}f}" if value else "0") for value in values)
+
+    @property
+    def ticks(self) -> tuple[tuple[str, str], ...]:
+        """The position and the label of each tick."""
+        return tuple((self.percent(value), label) for value, label in self.labels)
+
+
+def svg_percent(percent: float) -> str:
+    """A position or a length in percent as an attribute of SVG: ``41.62%``."""
+    return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
+
+
+def covering(low: float, high: float, most: int) -> Axis:
+    """Return the axis from `low` or below to `high` or above with the smallest step that is 1, 2 or 5 times a power of
+    ten, and `most` steps or fewer where that is possible.
+    """
+    power = 10.0 ** math.floor(math.log10((high - low) / most))
+    # 1e-9 lets a value that equals a tick, but for rounding, be an end.
+    axes = [
+        Axis(step, math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9))
+        for step in (factor * power for factor in (1, 2, 5, 10, 20))
+    ]
+    return next((axis for axis in axes if axis.last - axis.first <= most), axes[-1])
+
+
 def ticks(low: float, high: float, most: int = 6) -> list[Tick]:
     """Return round values that cover `low` to `high`, `most` or fewer where that is possible, and their texts.
 
-    The step is 1, 2 or 5 times a power of ten. Equal ends are moved apart.
+    Equal ends are moved apart.
     """
     if high - low <= 1e-9 * max(abs(low), abs(high)):
         low, high = (low - 0.5, low + 0.5) if low else (0.0, 1.0)
-    power = 10.0 ** math.floor(math.log10((high - low) / most))
-    for factor in (1, 2, 5, 10, 20):
-        step = factor * power
-        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-        if last - first < most:
-            break
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    values = (place * step for place in range(first, last + 1))
-    return [
-        (float(f"{value:.{decimals + 2}f}"), number_text(value, decimals) if float(f"{value:.{decimals}f}") else "0")
-        for value in values
-    ]
+    axis = covering(low, high, most - 1)
+    return [(round(value, 12), text.replace("-", MINUS)) for value, text in axis.labels]
 
 
 def score_ticks(low: float, high: float, most: int = 6) -> list[Tick]:
@@ -506,8 +544,6 @@ class Svg:
     """A complete SVG element, which templates insert without escaping."""
 
     text: str
-    description: str = ""
-    """Its text alternative, unescaped."""
 
     def __html__(self) -> str:
         return self.text
@@ -515,10 +551,9 @@ class Svg:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """A chart, which is drawn only if it is needed."""
+    """A chart that is drawn."""
 
-    draw: partial[Panel] = field(repr=False)
-    """A function of a module with its arguments, plain values."""
+    panel: Panel = field(repr=False)
     title: str
     """What it shows."""
     description: str
@@ -528,51 +563,43 @@ class Chart:
         """The picture that a notebook shows."""
         return self.svg().text
 
-    def svg(self, cache: ChartCache | None = None) -> Svg:
-        """Draw the chart, or take it from the cache, to which it is then added. Its `text` is the picture."""
-        title = printable(self.title)
-        key = chart_key(self.draw, title, self.description)
-        text = cache.get(key) if cache is not None else None
-        if text is None:
-            text = _drawn(self.draw(), title, self.description)
-        if cache is not None:
-            cache[key] = text
-        return Svg(text, self.description)
+    def svg(self) -> Svg:
+        """Write the picture; its `text` is the SVG."""
+        panel = self.panel
+        width, height = panel.left + panel.width + panel.right, panel.top + panel.height + panel.bottom
+        image = Element(
+            "svg",
+            {
+                "xmlns": "http://www.w3.org/2000/svg",
+                "class": "chart",
+                "viewBox": " ".join(map(coordinate, (-panel.left, -panel.top, width, height))),
+                "width": coordinate(width),
+                "role": "img",
+                "fill": "none",
+                "direction": "ltr",
+                "font-family": FONT,
+                "font-size": str(SIZE),
+            },
+        )
+        # The children of these names are the name and the description of the image. Without ids, none can occur twice.
+        SubElement(image, "title").text = printable(self.title)
+        SubElement(image, "desc").text = self.description
+        for paint, alike in groupby(panel.marks, key=lambda mark: mark[0]):
+            SubElement(image, "g", dict(paint)).extend(mark for _, mark in alike)
+        return Svg(tostring(image, encoding="unicode"))
 
 
-def chart_key(draw: partial[Any], *words: str) -> str:
-    """Return a digest of all that decides the bytes of a chart: its values, its words and the code."""
-    parts = [draw.func.__module__, draw.func.__qualname__, draw.args, draw.keywords, words, code_digest()]
-    return sha256(json.dumps(parts, default=_plain).encode()).hexdigest()
+def chart_key(draw: Callable[..., object], *values: object) -> str:
+    """Return a digest of all that decides the bytes of a picture: its function, the values for it, and the code."""
+    parts = (draw.__module__, draw.__qualname__, values, code_digest())
+    return sha256(repr(parts).encode()).hexdigest()
 
 
-def _plain(value: object) -> object:
-    if is_dataclass(value) and not isinstance(value, type):
-        return asdict(value)
-    if isinstance(value, datetime):
-        return value.isoformat()
-    raise TypeError(f"found {type(value).__name__}; expected a plain value")
-
-
-def _drawn(panel: Panel, title: str, description: str) -> str:
-    width, height = panel.left + panel.width + panel.right, panel.top + panel.height + panel.bottom
-    image = Element(
-        "svg",
-        {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "class": "chart",
-            "viewBox": " ".join(map(coordinate, (-panel.left, -panel.top, width, height))),
-            "width": coordinate(width),
-            "role": "img",
-            "fill": "none",
-            "direction": "ltr",
-            "font-family": FONT,
-            "font-size": str(SIZE),
-        },
-    )
-    # The children of these names are the name and the description of the image. Without ids, none can occur twice.
-    SubElement(image, "title").text = title
-    SubElement(image, "desc").text = description
-    for paint, alike in groupby(panel.marks, key=lambda mark: mark[0]):
-        SubElement(image, "g", dict(paint)).extend(mark for _, mark in alike)
-    return tostring(image, encoding="unicode")
+def drawn(cache: ChartCache | None, draw: Callable[..., Chart], *values: object) -> Svg:
+    """Return the picture of the chart that `draw` makes of plain values, from the cache if it is there."""
+    if cache is None:
+        return draw(*values).svg()
+    key = chart_key(draw, *values)
+    if key not in cache:
+        cache[key] = draw(*values).svg().text
+    return Svg(cache[key])

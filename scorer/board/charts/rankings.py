@@ -7,7 +7,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 
 import numpy as np
@@ -39,11 +38,8 @@ from scorer.board.charts.panel import (
     rank_ticks,
     row_panel,
     score_ticks,
-    spoken,
     wrapped,
 )
-from scorer.measures.matched import Bools
-from scorer.wording import counted
 
 BLOB_ROW = 22
 """The height of a row in pixels."""
@@ -57,6 +53,7 @@ def blob_plot(
     shares: ArrayLike,
     quantiles: Sequence[tuple[float, float, float]],
     ranks: Sequence[int],
+    finding: str,
 ) -> Chart:
     """Draw how often each team has each rank, a cross at the median and a line from the 2.5 to the 97.5 % quantile.
 
@@ -72,44 +69,8 @@ def blob_plot(
         for rank, share in enumerate(row, start=1)
         if share > 0
     ]
-    kept = sorted(sorted(blobs, key=lambda blob: (-blob[0], *blob[1:]))[:BLOBS], key=lambda blob: blob[1:])
-    drawing = partial(_blob_panel, names, kept, quantiles[:PANEL_ROWS], list(ranks[:PANEL_ROWS]))
-    return Chart(
-        drawing, "Ranks of each team in the resamples", _blob_description(names, [row[0] for row in shares], quantiles)
-    )
-
-
-def _blob_description(
-    names: Sequence[str],
-    best: Sequence[float],
-    quantiles: Sequence[tuple[float, float, float]],
-) -> str:
-    """`best` is how often each team is first, [team]."""
-    if not names:
-        return "No team has a rank."
-    firsts = sorted(((-share, place) for place, share in enumerate(best) if share > 0))[:3]
-    parts = [f"{spoken(names[place])} is first in {_percent(-share)}" for share, place in firsts]
-    spans = [high - low for low, _, high in quantiles]
-    widest = max(range(len(names)), key=spans.__getitem__)
-    low, high = (f"{rank:.1f}".removesuffix(".0") for rank in quantiles[widest][::2])
-    words = f"Of the resamples, {', '.join(parts)}."
-    if low != high:
-        words += f" The rank of {spoken(names[widest])} varies most, from {low} to {high} in 95 % of them."
-    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
-
-
-def _percent(share: float) -> str:
-    if 0.995 <= share < 1:
-        return "more than 99 %"
-    return f"{100 * share:.0f} %" if share >= 0.005 else "less than 1 %"
-
-
-def _blob_panel(
-    names: Sequence[str],
-    blobs: Sequence[tuple[float, int, int]],
-    quantiles: Sequence[tuple[float, float, float]],
-    ranks: Sequence[int],
-) -> Panel:
+    blobs = sorted(sorted(blobs, key=lambda blob: (-blob[0], *blob[1:]))[:BLOBS], key=lambda blob: blob[1:])
+    quantiles, ranks = quantiles[:PANEL_ROWS], ranks[:PANEL_ROWS]
     last = max([2, *(rank for _, _, rank in blobs), *ranks, *(math.ceil(high) for _, _, high in quantiles)])
     panel = row_panel(names, rank_ticks(last), row=BLOB_ROW, ends=(0.4, last + 0.6))
     # The largest blob fills its row, unless ranks are so close that it would cover its neighbours.
@@ -123,7 +84,7 @@ def _blob_panel(
     middles = [(median, float(place)) for place, (_, median, _) in enumerate(quantiles)]
     panel.rules([(x - across, y - down, x + across, y + down) for x, y in middles], INK, 1.5)
     panel.rules([(x - across, y + down, x + across, y - down) for x, y in middles], INK, 1.5)
-    return panel
+    return Chart(panel, "Ranks of each team in the resamples", finding)
 
 
 _DOTS = 600
@@ -150,7 +111,7 @@ class _Summary:
     """All scores, or as many of their quantiles as the chart has room for."""
 
 
-def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str) -> Chart:
+def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str, finding: str) -> Chart:
     """Draw the `scores`, [team, query], of each team as dots under a box plot with the mean as a larger dot.
 
     The box goes from the first to the third quartile with a line at the median; the whiskers end at the last score
@@ -159,9 +120,27 @@ def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str)
     room = _DOTS // max(1, min(len(names), PANEL_ROWS))
     summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:PANEL_ROWS]]
     most = max((int((~np.isnan(row)).sum()) for row in scores[:PANEL_ROWS]), default=0)
-    drawing = partial(_box_panel, names, summaries, most > room)
-    description = _box_description(names, summaries, scores)
-    return Chart(drawing, f"{measure} of each query, for each team", description)
+    boxes = [(float(place), box) for place, box in enumerate(summaries) if box is not None]
+    values = [value for _, box in boxes for value in (box.dots[0], box.low, box.high, box.dots[-1])]
+    ticks = score_ticks(min(values, default=0.0), max(values, default=1.0))
+    panel = row_panel(names, ticks, row=BOX_ROW, right=14)
+    if most > room:
+        panel.bottom += 18
+        note = "The dots of a team are quantiles of its scores."
+        at = panel.height + panel.bottom - 10
+        panel.texts([(panel.x_at(-panel.left), panel.y_at(at), note)], SOFT, size=SMALL_TEXT)
+    dots = [
+        (value, place + 0.7 * ((GOLDEN * (order + 1)) % 1 - 0.5))
+        for place, box in boxes
+        for order, value in enumerate(box.dots)
+    ]
+    panel.dots(dots, 1.6, INTERVAL, fill_opacity=0.55)
+    panel.rules([(box.low, y, box.first, y) for y, box in boxes if box.low < box.first], INK)
+    panel.rules([(box.third, y, box.high, y) for y, box in boxes if box.high > box.third], INK)
+    panel.boxes([(box.first, y - 0.26, box.third, y + 0.26) for y, box in boxes], "none", INK)
+    panel.rules([(box.median, y - 0.26, box.median, y + 0.26) for y, box in boxes], INK, 2.5)
+    panel.dots([(box.mean, y) for y, box in boxes], 4.5, ACCENT, PAPER, stroke_width=1.5)
+    return Chart(panel, f"{measure} of each query, for each team", finding)
 
 
 def _summary(scores: NDArray[np.float64], room: int) -> _Summary | None:
@@ -178,86 +157,21 @@ def _summary(scores: NDArray[np.float64], room: int) -> _Summary | None:
     return _Summary(float(inside[0]), first, median, third, float(inside[-1]), float(ordered.mean()), dots)
 
 
-def _box_description(names: Sequence[str], summaries: Sequence[_Summary | None], scores: NDArray[np.float64]) -> str:
-    summarised = [(name, summary) for name, summary in zip(names, summaries, strict=False) if summary is not None]
-    if not summarised:
-        return "No query has a score."
-    name, best = summarised[0]
-    words = (
-        f"Over {counted(scores.shape[1], 'query', 'queries')}, half of the scores of {spoken(name)} are from "
-        f"{number_text(best.first, 3)} to {number_text(best.third, 3)}, "
-        f"with the median at {number_text(best.median, 3)}."
-    )
-    zeros = np.count_nonzero(scores == 0) / np.count_nonzero(~np.isnan(scores))
-    words += f" Of all scores of all teams, {100 * zeros:.0f} % are 0."
-    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
-
-
-def _box_panel(names: Sequence[str], summaries: Sequence[_Summary | None], is_sampled: bool) -> Panel:
-    boxes = [(float(place), box) for place, box in enumerate(summaries) if box is not None]
-    values = [value for _, box in boxes for value in (box.dots[0], box.low, box.high, box.dots[-1])]
-    ticks = score_ticks(min(values, default=0.0), max(values, default=1.0))
-    panel = row_panel(names, ticks, row=BOX_ROW, right=14)
-    if is_sampled:
-        panel.bottom += 18
-        note = "The dots of a team are quantiles of its scores."
-        at = panel.height + panel.bottom - 10
-        panel.texts([(panel.x_at(-panel.left), panel.y_at(at), note)], SOFT, size=SMALL_TEXT)
-    dots = [
-        (value, place + 0.7 * ((GOLDEN * (order + 1)) % 1 - 0.5))
-        for place, box in boxes
-        for order, value in enumerate(box.dots)
-    ]
-    panel.dots(dots, 1.6, INTERVAL, fill_opacity=0.55)
-    panel.rules([(box.low, y, box.first, y) for y, box in boxes if box.low < box.first], INK)
-    panel.rules([(box.third, y, box.high, y) for y, box in boxes if box.high > box.third], INK)
-    panel.boxes([(box.first, y - 0.26, box.third, y + 0.26) for y, box in boxes], "none", INK)
-    panel.rules([(box.median, y - 0.26, box.median, y + 0.26) for y, box in boxes], INK, 2.5)
-    panel.dots([(box.mean, y) for y, box in boxes], 4.5, ACCENT, PAPER, stroke_width=1.5)
-    return panel
-
-
 RANK_ROW = 20
 """The height of a rank in pixels."""
 
 
-def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int]]) -> Chart:
+def ranking_rules(names: Sequence[str], ranks: Mapping[str, Sequence[int]], finding: str) -> Chart:
     """Draw the ranks of the teams, by the name of each rule, as one line for each team; rank 1 is at the top.
 
     Lines of teams whose rank changes are darker.
     """
+    notes, names = first_of(PANEL_ROWS, len(names)), names[:PANEL_ROWS]
     lines = [[row[place] for row in ranks.values()] for place in range(len(names))]
-    drawing = partial(_rules_panel, names, tuple(ranks), lines[:PANEL_ROWS])
-    return Chart(drawing, "Rank of each team under each ranking rule", _rules_description(names, tuple(ranks), lines))
-
-
-def _changes(line: Sequence[int]) -> int:
-    return max(line) - min(line) if line else 0
-
-
-def _rules_description(names: Sequence[str], rules: Sequence[str], lines: Sequence[Sequence[int]]) -> str:
-    if not names or not rules:
-        return "No team has a rank."
-    kept = sum(1 for line in lines if not _changes(line))
-    words = f"{kept} of {counted(len(names), 'team')} {'has' if kept == 1 else 'have'} the same rank under all of the "
-    words += f"{counted(len(rules), 'rule')}."
-    winners = sorted({place for place, line in enumerate(lines) if 1 in line})
-    first = ", ".join(spoken(names[place]) for place in winners[:5])
-    words += f" First under {'all rules' if len(winners) == 1 else 'at least one rule'}: {first}."
-    widest = max(range(len(names)), key=lambda place: _changes(lines[place]))
-    if _changes(lines[widest]):
-        ends = f"from {min(lines[widest])} to {max(lines[widest])}"
-        words += f" The rank of {spoken(names[widest])} changes most, {ends}."
-    return " ".join([words, *first_of(PANEL_ROWS, len(names))])
-
-
-def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Sequence[int]]) -> Panel:
-    names, count = names[:PANEL_ROWS], len(names)
     last = max((rank for line in lines for rank in line), default=1)
     left, right = column_width(names, REPORT_WIDTH / 3) + JOIN + 32, 30.0
-    columns = max(1, len(rules) - 1)
-    heads = [wrapped(rule, (REPORT_WIDTH - left - right) / (columns + 0.5) - 10) for rule in rules]
-    notes = first_of(len(names), count)
+    columns = max(1, len(ranks) - 1)
+    heads = [wrapped(rule, (REPORT_WIDTH - left - right) / (columns + 0.5) - 10) for rule in ranks]
     panel = Panel(
         x=(-0.25, columns + 0.25),
         y=(last + 0.5, 0.5),
@@ -268,7 +182,7 @@ def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
         top=14 + 13 * max(map(len, heads), default=1),
         bottom=8 + 18 * len(notes),
     )
-    panel.rules([(place, last + 0.5, place, 0.5) for place in range(len(rules))], HAIR)
+    panel.rules([(place, last + 0.5, place, 0.5) for place in range(len(ranks))], HAIR)
     panel.texts(
         [
             (place, panel.y_at(-10 - 13 * (len(head) - 1 - line)), text)
@@ -282,53 +196,34 @@ def _rules_panel(names: Sequence[str], rules: Sequence[str], lines: Sequence[Seq
     at = panel.x_at(-4)
     panel.texts([(at, rank, text) for rank, text in rank_ticks(last, 2 * PANEL_ROWS)], SOFT, "end", SMALL_TEXT)
     points = [[(float(x), float(rank)) for x, rank in enumerate(line)] for line in lines]
-    moved = [place for place, line in enumerate(lines) if _changes(line)]
+    moved = [place for place, line in enumerate(lines) if len(set(line)) > 1]
     for places, stroke in (([place for place in range(len(lines)) if place not in moved], REFERENCE), (moved, INK)):
         panel.lines([points[place] for place in places], stroke, 1.5 if stroke == INK else 1)
     panel.dots([point for line in points for point in line], 3.5, INK, PAPER, stroke_width=1.5)
     named = [(line[0][1], fitted(name, left - JOIN - 30)) for line, name in zip(points, names, strict=True) if line]
     end_labels(panel, named, left=True, apart=20.0)
     below(panel, notes)
-    return panel
-
-
-Intervals = Sequence[tuple[float, float]]
+    return Chart(panel, "Rank of each team under each ranking rule", finding)
 
 
 def scores_with_intervals(
     names: Sequence[str],
     means: Sequence[float],
-    intervals: Intervals,
+    intervals: Sequence[tuple[float, float]],
     measure: str,
+    finding: str,
     decimals: int = 4,
 ) -> Chart:
     """Draw each mean as a dot on the bar of its interval, one row a team, in the order of the board.
 
     The ends of an interval are NaN where it is undefined.
     """
-    return Chart(
-        partial(_intervals_panel, names, means[:PANEL_ROWS], intervals[:PANEL_ROWS], decimals),
-        f"{measure} of each team with its 95 % interval",
-        _intervals_description(names, means, intervals, decimals),
-    )
-
-
-def _intervals_description(names: Sequence[str], means: Sequence[float], intervals: Intervals, decimals: int) -> str:
-    if not names:
-        return "No team has a score."
-    scores = [
-        f"{spoken(name)} with {number_text(mean, decimals)}"
-        + ("" if math.isnan(low) else f" ({number_text(low, decimals)} to {number_text(high, decimals)})")
-        for name, mean, (low, high) in zip(names, means, intervals, strict=True)
+    means = means[:PANEL_ROWS]
+    bars = [
+        (low, float(place), high, float(place))
+        for place, (low, high) in enumerate(intervals[:PANEL_ROWS])
+        if low <= high
     ]
-    words = f"First in the order of the board: {scores[0]}"
-    words += f"; then {scores[1]}" if len(scores) > 2 else ""
-    words += f"; last: {scores[-1]}" if len(scores) > 1 else ""
-    return " ".join([f"{words}. In brackets: 95 % intervals.", *first_of(PANEL_ROWS, len(names), "rows")])
-
-
-def _intervals_panel(names: Sequence[str], means: Sequence[float], intervals: Intervals, decimals: int) -> Panel:
-    bars = [(low, float(place), high, float(place)) for place, (low, high) in enumerate(intervals) if low <= high]
     ends = [*means, *(end for low, _, high, _ in bars for end in (low, high))]
     ticks = score_ticks(min(ends, default=0.0), max(ends, default=1.0), 5)
     panel = row_panel(names, ticks, what="rows", right=14 + 7.7 * (decimals + 2))
@@ -336,50 +231,21 @@ def _intervals_panel(names: Sequence[str], means: Sequence[float], intervals: In
     panel.dots([(mean, float(place)) for place, mean in enumerate(means)], 5, ACCENT, PAPER, stroke_width=1.5)
     at = panel.x_at(panel.width + panel.right)
     panel.texts([(at, float(place), number_text(mean, decimals)) for place, mean in enumerate(means)], INK, "end")
-    return panel
+    return Chart(panel, f"{measure} of each team with its 95 % interval", finding)
 
 
 _NUMBERS = 9.0
 """The width of a cell from which each column has its number."""
 
 
-def significance_map(names: Sequence[str], better: ArrayLike, *, what: str = "team") -> Chart:
+def significance_map(names: Sequence[str], better: ArrayLike, finding: str, *, what: str = "team") -> Chart:
     """Draw a square of cells, filled where the team of the row is significantly better than the team of the column.
 
     All pairs are tested at once, at a level of 5 % together. Cells without a decision are empty, those of the diagonal
     have a line. Columns are numbered as the rows. `what` is the kind of the names: team or algorithm.
     """
-    rows = np.asarray(better, dtype=bool)
-    shown = rows[:PANEL_ROWS].tolist()
-    filled = [(place, start, end) for place, row in enumerate(shown) for start, end in filled_runs(row[:PANEL_ROWS])]
-    title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
-    drawing = partial(_significance_panel, names, filled, what)
-    return Chart(drawing, title, _significance_description(names, rows, what))
-
-
-def filled_runs(row: Sequence[bool]) -> list[tuple[int, int]]:
-    """Return the first and the last column of each run of filled cells."""
-    runs = []
-    for is_filled, places in groupby(range(len(row)), key=row.__getitem__):
-        columns = list(places)
-        if is_filled:
-            runs.append((columns[0], columns[-1]))
-    return runs
-
-
-def _significance_description(names: Sequence[str], better: Bools, what: str) -> str:
-    count = len(names)
-    if count < 2:
-        return f"There are no two {what}s to compare."
-    decided = int(better.sum())
-    pairs = count * (count - 1) // 2
-    words = f"{decided:,} of {counted(pairs, 'pair')} {'is' if decided == 1 else 'are'} significantly different."
-    wins = int(better[0].sum())
-    words += f" {spoken(names[0])} is better than {wins} of {counted(count - 1, 'other')}."
-    return " ".join([words, *first_of(PANEL_ROWS, count, f"{what}s")])
-
-
-def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, int]], what: str) -> Panel:
+    rows = np.asarray(better, dtype=bool)[:PANEL_ROWS].tolist()
+    filled = [(place, start, end) for place, row in enumerate(rows) for start, end in filled_runs(row[:PANEL_ROWS])]
     names, count = names[:PANEL_ROWS], len(names)
     shown = max(1, len(names))
     numbers = 24.0
@@ -419,4 +285,15 @@ def _significance_panel(names: Sequence[str], filled: Sequence[tuple[int, int, i
         [(at, place, fitted(name, left - numbers - 6, size)) for place, name in enumerate(names)], INK, "end", size
     )
     below(panel, [note])
-    return panel
+    title = f"Which {what} is significantly better than which other, at a level of 5 % for all pairs"
+    return Chart(panel, title, finding)
+
+
+def filled_runs(row: Sequence[bool]) -> list[tuple[int, int]]:
+    """Return the first and the last column of each run of filled cells."""
+    runs = []
+    for is_filled, places in groupby(range(len(row)), key=row.__getitem__):
+        columns = list(places)
+        if is_filled:
+            runs.append((columns[0], columns[-1]))
+    return runs

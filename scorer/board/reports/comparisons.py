@@ -36,9 +36,9 @@ def names(texts: Sequence[str], singular: str, plural: str) -> str:
 
 def percentage(value: float) -> str:
     """Return a share in percent: ``83 %``. A share that is not 0 or 1 is not printed as one."""
-    if 0 < value < 0.005:
+    if 0 < value <= 0.005:
         return "less than 1 %"
-    if 0.995 < value < 1:
+    if 0.995 <= value < 1:
         return "more than 99 %"
     return f"{100 * value:.0f} %"
 

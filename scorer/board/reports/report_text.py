@@ -45,7 +45,7 @@ class Figure:
     chart: str
     """The name of the chart."""
     caption: str
-    """States the finding."""
+    """States the finding; the text alternative of the chart, too."""
 
 
 _Block = str | Captioned | Figure

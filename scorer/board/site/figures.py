@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
 from typing import Literal
 
 from scorer.board.board import BINS, Board, Row, ShakeUp, Tier, counting_scores
@@ -27,7 +26,7 @@ from scorer.board.charts.over_time import (
     scaled,
     score_by_amount,
 )
-from scorer.board.charts.panel import ChartCache, Svg, coordinate
+from scorer.board.charts.panel import Axis, ChartCache, Svg, coordinate, covering, drawn, svg_percent
 from scorer.live.entry import ColumnScores
 from scorer.rules.metadata import MetadataField
 from scorer.wording import counted, in_words
@@ -41,46 +40,6 @@ LONG_ROWS = 100
 NEARLY = 0.01
 """Values that differ by a smaller share of the highest one are nearly equal."""
 
-_STEPS = (1, 2, 5, 10)
-"""Steps between the ticks of an axis, times a power of ten."""
-
-
-def svg_percent(percent: float) -> str:
-    """A position or a length in percent as an attribute of SVG: ``41.62%``."""
-    return f"{percent:.2f}".rstrip("0").rstrip(".") + "%"
-
-
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """A scale from a round number to a round number."""
-
-    step: float
-    """The difference between two ticks."""
-    first: int
-    """The first tick, in steps from 0, and `last` the last one."""
-    last: int
-
-    def position(self, value: float) -> float:
-        """A position in percent of the axis, to two decimals; values outside the axis are at its ends."""
-        share = (value / self.step - self.first) / (self.last - self.first)
-        return round(100 * min(max(share, 0.0), 1.0), 2)
-
-    def percent(self, value: float) -> str:
-        """A position as an attribute of SVG: ``41.62%``."""
-        return svg_percent(self.position(value))
-
-    @property
-    def labels(self) -> tuple[tuple[float, str], ...]:
-        """The value and the label of each tick."""
-        decimals = max(0, -math.floor(math.log10(self.step) + 1e-9))
-        values = [number * self.step for number in range(self.first, self.last + 1)]
-        return tuple((value, f"{value:.{decimals}f}" if value else "0") for value in values)
-
-    @property
-    def ticks(self) -> tuple[tuple[str, str], ...]:
-        """The position and the label of each tick."""
-        return tuple((self.percent(value), label) for value, label in self.labels)
-
 
 def axis_for(values: Iterable[float], *, near: bool = False) -> Axis:
     """The axis from 0 to the round number above the highest value; it begins below 0 if a value is negative.
@@ -93,15 +52,7 @@ def axis_for(values: Iterable[float], *, near: bool = False) -> Axis:
         low, high = min(low, 0.0), max(high, 0.0)
     if high <= low:
         return Axis(1.0, 0, 1)
-    rough = (high - low) / MOST_STEPS
-    power = 10.0 ** math.floor(math.log10(rough))
-    # 1e-9 lets a value that equals a tick, but for rounding, be the last one.
-    for factor in _STEPS:
-        step = factor * power
-        first, last = math.floor(low / step + 1e-9), math.ceil(high / step - 1e-9)
-        if last - first <= MOST_STEPS:
-            return Axis(step, first, last)
-    return Axis(10 * _STEPS[-1] * power, -1, 1)
+    return covering(low, high, MOST_STEPS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,9 +284,9 @@ def board_figures(board: Board, cache: ChartCache | None = None) -> tuple[Captio
     teams = [_history(board, row) for row in board.rows]
     if sum(len(team.entries) for team in teams) < 2:
         return ()
-    chart = leaders_over_time(teams, board.columns[0], decimals=board.track.shown_decimals)
     wide, medium, narrow = (
-        replace(chart, draw=partial(chart.draw, width=width)).svg(cache) for width in (WIDE, MEDIUM, NARROW)
+        drawn(cache, leaders_over_time, teams, board.columns[0], board.track.shown_decimals, width)
+        for width in (WIDE, MEDIUM, NARROW)
     )
     ring = "an improvement" if board.track.has_ladder else "an entry"
     baselines = ", dotted lines are baselines" if any(row.baseline for row in board.rows) else ""
@@ -350,17 +301,17 @@ def analysis_figures(board: Board, cache: ChartCache | None = None) -> tuple[Cap
     """The charts of a board that need more than the scores on the primary measure."""
     figures = []
     if board.shake_up is not None:
-        chart = preliminary_against_final(_moves(board), board.columns[0])
-        figures.append(CaptionedChart(chart.svg(cache), _moved(board.shake_up)))
+        moves = drawn(cache, preliminary_against_final, _moves(board), board.columns[0])
+        figures.append(CaptionedChart(moves, _moved(board.shake_up)))
     if board.curves and board.curves[0].precisions:
-        chart = precision_recall([_curve(board, curve.row, curve.precisions) for curve in board.curves])
+        lines = [_curve(board, curve.row, curve.precisions) for curve in board.curves]
         levels = in_words(len(RECALLS))
         caption = f"Interpolated precision at {levels} levels of recall, the mean over the queries."
-        figures.append(CaptionedChart(chart.svg(cache), caption))
+        figures.append(CaptionedChart(drawn(cache, precision_recall, lines), caption))
     if board.curves and board.curves[0].r_precisions:
-        curves = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
-        chart = r_precision_by_cutoff(curves, cutoffs(board.track.list_length))
-        figures.append(CaptionedChart(chart.svg(cache), "R-precision at each cut-off z, the mean over the queries."))
+        lines = [_curve(board, curve.row, curve.r_precisions) for curve in board.curves]
+        chart = drawn(cache, r_precision_by_cutoff, lines, cutoffs(board.track.list_length))
+        figures.append(CaptionedChart(chart, "R-precision at each cut-off z, the mean over the queries."))
     figures += [figure for each in board.metadata_fields if (figure := _resource(board, each, cache))]
     return tuple(figures)
 
@@ -382,7 +333,7 @@ def _resource(board: Board, field: MetadataField, cache: ChartCache | None) -> C
         f"{board.track.primary_measure.kind.name} against {field.label}, with 95 % intervals. The line joins the teams "
         f"than which none scores higher for less{others}."
     )
-    return CaptionedChart(score_by_amount(teams, field.label, board.columns[0]).svg(cache), caption)
+    return CaptionedChart(drawn(cache, score_by_amount, teams, field.label, board.columns[0]), caption)
 
 
 def _history(board: Board, row: Row) -> History:

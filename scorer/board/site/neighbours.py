@@ -11,8 +11,9 @@ from statistics import median
 import numpy as np
 
 from scorer.board.board import Board, Interval, Row, RowPair
+from scorer.board.charts.panel import Axis, svg_percent
 from scorer.board.site.captions import ranked_positions
-from scorer.board.site.figures import Axis, axis_for, svg_percent
+from scorer.board.site.figures import axis_for
 from scorer.board.statistics import SHARE_DECIMALS
 from scorer.scoring.analysis.scores import medians_of_others
 

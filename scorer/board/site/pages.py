@@ -18,7 +18,7 @@ from jinja2 import Environment, TemplateNotFound
 from markupsafe import Markup
 
 from scorer.board.board import Board, counting_rule, rules
-from scorer.board.charts.panel import ChartCache
+from scorer.board.charts.panel import ChartCache, svg_percent
 from scorer.board.overall import OverallBoard, overall_csv, overall_json
 from scorer.board.reports.leaderboard import (
     document_json,
@@ -31,8 +31,8 @@ from scorer.board.reports.leaderboard import (
     to_json,
 )
 from scorer.board.site import captions, neighbours, team_pages, templates
-from scorer.board.site.analysis_page import AnalysisView, analysis_page
-from scorer.board.site.figures import board_figures, svg_percent
+from scorer.board.site.analysis_page import Values, analysis_page
+from scorer.board.site.figures import board_figures
 from scorer.board.site.folder import FRONT_PAGE
 from scorer.board.site.measure_page import measure_page
 from scorer.board.site.preview import PREVIEW, preview
@@ -159,7 +159,7 @@ class SiteContent:
     challenge: Challenge
     boards: Sequence[Board]
     """One for each track, in the order of the navigation."""
-    analyses: Mapping[str, Callable[[], AnalysisView] | None] = field(default_factory=dict)
+    analyses: Mapping[str, Callable[[], Values] | None] = field(default_factory=dict)
     """By the names of the tracks, computed when its page is rendered; None: the track has no page with an analysis."""
     cache: ChartCache | None = None
     """Has the pictures that were drawn before."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from functools import partial
 from io import BytesIO
 from typing import Any
 from unicodedata import combining, normalize
@@ -49,10 +48,10 @@ def preview(challenge: Challenge, view: BoardView, cache: ChartCache) -> bytes:
         score = f"{row.scores[0] or 0.0:.{track.shown_decimals}f}"
         rows.append(((row.rank, _drawable(row.row.name, ""), score), [float(at.rstrip("%")) for at in places]))
     ticks = [([label], [float(at.rstrip("%"))]) for at, label in view.axis.ticks if rows]
-    draw = partial(_drawn, words, rows, ticks, (challenge.branding.accents or (ACCENT_COLOUR,))[0])
-    key = chart_key(draw)
+    shown = words, rows, ticks, (challenge.branding.accents or (ACCENT_COLOUR,))[0]
+    key = chart_key(_drawn, *shown)
     if key not in cache:
-        cache[key] = b64encode(draw()).decode()
+        cache[key] = b64encode(_drawn(*shown)).decode()
     return b64decode(cache[key])
 
 

@@ -37,7 +37,7 @@ def report_page(report: Report, templates: Path | None = None) -> str:
     environment.filters |= {
         "task_title": report_text.task_title,
         "task_sections": report_text.task_sections,
-        "drawn": lambda name, analysis: CHARTS[name](analysis).svg(),
+        "drawn": lambda figure, analysis: CHARTS[figure.chart](analysis, figure.caption).svg(),
     }
     context = {
         "title": report_text.title(report),
@@ -67,18 +67,18 @@ def _measure(analysis: TaskAnalysis) -> str:
     return analysis.task.measure or "Value"
 
 
-CHARTS: Mapping[str, Callable[[TaskAnalysis], Chart]] = {
-    "intervals": lambda of: scores_with_intervals(
-        of.names, of.means.tolist(), of.resampling.intervals.tolist(), _measure(of), decimals_of(of)
+CHARTS: Mapping[str, Callable[[TaskAnalysis, str], Chart]] = {
+    "intervals": lambda of, finding: scores_with_intervals(
+        of.names, of.means.tolist(), of.resampling.intervals.tolist(), _measure(of), finding, decimals_of(of)
     ),
-    "significance": lambda of: significance_map(of.names, of.better, what=of.task.words.algorithm),
-    "blobs": lambda of: blob_plot(
-        of.names, of.resampling.frequencies, of.resampling.quantiles.tolist(), of.ranking.ranks.tolist()
+    "significance": lambda of, finding: significance_map(of.names, of.better, finding, what=of.task.words.algorithm),
+    "blobs": lambda of, finding: blob_plot(
+        of.names, of.resampling.frequencies, of.resampling.quantiles.tolist(), of.ranking.ranks.tolist(), finding
     ),
-    "rules": lambda of: ranking_rules(
-        of.names, {rule: ranking.ranks.tolist() for rule, ranking in of.rules.items() if ranking.is_defined}
+    "rules": lambda of, finding: ranking_rules(
+        of.names, {rule: ranking.ranks.tolist() for rule, ranking in of.rules.items() if ranking.is_defined}, finding
     ),
-    "boxes": lambda of: query_boxes(of.names, of.task.values, _measure(of)),
+    "boxes": lambda of, finding: query_boxes(of.names, of.task.values, _measure(of), finding),
 }
 """The charts of a task, by the names that `board.reports.report_text` has for them."""
 
@@ -95,7 +95,7 @@ def figures(comparison: Comparison) -> dict[str, Chart]:
     -------
     dict
         Each chart by its name, as "boxes", the scores of each query. Its `svg().text` is the picture as SVG, and its
-        `description` says what it shows.
+        `description` says what it shows. With one query, there is no chart of ranks in resamples, "blobs".
 
     Examples
     --------
@@ -107,7 +107,10 @@ def figures(comparison: Comparison) -> dict[str, Chart]:
     >>> charts["boxes"].svg().text[:4]
     '<svg'
     """
-    return {name: chart(comparison.analysis) for name, chart in CHARTS.items()}
+    analysis = comparison.analysis
+    blocks = (block for section in report_text.task_sections(analysis) for block in section.blocks)
+    figures = [block for block in blocks if isinstance(block, report_text.Figure)]
+    return {figure.chart: CHARTS[figure.chart](analysis, figure.caption) for figure in figures}
 
 
 @takes_options

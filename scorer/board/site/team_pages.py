@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from scorer.board.board import Board, PastBoard
 from scorer.board.charts.over_time import OverTime, TimedScore, scores_over_time
-from scorer.board.site.figures import svg_percent
+from scorer.board.charts.panel import svg_percent
 from scorer.board.site.neighbours import Field
 from scorer.board.site.templates import Page
 from scorer.board.site.views import BoardView, RowView

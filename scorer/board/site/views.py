@@ -12,9 +12,9 @@ from itertools import count
 from typing import Literal
 
 from scorer.board.board import Board, Row
+from scorer.board.charts.panel import Axis
 from scorer.board.site.figures import (
     LONG_ROWS,
-    Axis,
     CaptionedChart,
     Mark,
     Place,
