@@ -6,14 +6,15 @@ import posixpath
 import re
 import shlex
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.charts.over_time import TimedScore, scores_over_time
 from scorer.board.site.pages import SITE_ASSETS
+from scorer.board.site.track_pages import EntryView
 from scorer.errors import ScorerError
 from scorer.files import shipped_templates
 from scorer.settings.tracks import Track
@@ -210,34 +211,28 @@ def test_an_error_in_a_template_names_file_and_line(tmp_path: Path, content: byt
 # Charts
 
 
-def points(*scores: float, label: str = "") -> list[TimedScore]:
-    """One score a month; the first one is marked."""
-    return [TimedScore(START.replace(month=4 + n), score, label, n == 0) for n, score in enumerate(scores)]
-
-
-def drawn(points: Sequence[TimedScore], title: str) -> ET.Element:
-    """The picture of scores over time."""
-    return ET.fromstring(said("pictures.html", "timeline", scores_over_time(points, 2), title, 2))
+def drawn(*scores: float, title: str = "") -> ET.Element:
+    """The picture of scores over time, one a month; the first one counts."""
+    row = scored_row("a", 0.1, 0.1, 1)
+    entries = [
+        replace(row.entries[0], received=START.replace(month=4 + n), is_counting=n == 0) for n in range(len(scores))
+    ]
+    views = [EntryView(n + 1, 1, entry, (score,)) for n, (entry, score) in enumerate(zip(entries, scores, strict=True))]
+    return ET.fromstring(said("pictures.html", "timeline", views, title, 2))
 
 
 def test_a_timeline_draws_its_scores() -> None:
-    """Higher is up and later is right, in any order of the points; equal scores are level, and texts are escaped."""
-    drawing = drawn(points(0.1, 0.3, 0.2), "Score over time")
-    assert drawing.findtext("title") == "Score over time"
+    """Higher is up and later is right; equal scores are level, and texts are escaped."""
+    drawing = drawn(0.1, 0.3, 0.2, title="<b>")
+    assert drawing.findtext("title") == "<b>"
     text = "First 0.10 on 18 April 2011, best 0.30 on 18 May 2011, last 0.20 on 18 June 2011."
     assert drawing.findtext("desc") == text
     assert [dot.get("class") for dot in drawing.iter("circle")] == ["marked", None, None]
-
-    drawing = drawn(points(0.1, 0.3, 0.2)[::-1], "")
+    assert [dot.findtext("title") for dot in drawing.iter("circle")][1] == "Entry 2: 0.30"
     across, down = ([float(dot.get(axis, "")) for dot in drawing.iter("circle")] for axis in ("cx", "cy"))
     assert across == sorted(across)
     assert down[1] < down[2] < down[0]
-    level = drawn(points(0.2, 0.2), "")
-    assert len({dot.get("cy") for dot in level.iter("circle")}) == 1
-
-    drawing = drawn(points(0.1, label="</svg><script>"), "<b>")
-    assert drawing.find(".//script") is None
-    assert drawing.findtext("title") == "<b>"
+    assert len({dot.get("cy") for dot in drawn(0.2, 0.2).iter("circle")}) == 1
 
 
 # Colours

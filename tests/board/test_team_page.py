@@ -14,7 +14,7 @@ from markupsafe import Markup
 from scorer.board.board import BINS, Board, Certainty, QueryScores, Row, RowCertainty, RowPair, Tier
 from scorer.board.site.folder import write
 from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
-from scorer.board.site.team_pages import summary
+from scorer.board.site.track_pages import summary
 from scorer.errors import LONGEST, MOST_SHOWN, Problem
 from scorer.lists import Counts
 from scorer.live.entry import State

@@ -5,7 +5,7 @@ the final ones.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -47,57 +47,6 @@ from scorer.board.charts.panel import (
     time_ticks,
 )
 from scorer.wording import counted, day_and_month, printable
-
-_RIGHT, _TOP, _BOTTOM = 616, 12, 108
-"""The edges of the plotting area of a timeline; the scores are printed on its left, the dates below it."""
-
-_DIGIT = 12
-"""Width of a digit at the largest font size of the style sheet."""
-
-
-@dataclass(frozen=True, slots=True)
-class TimedScore:
-    """A score at a time."""
-
-    when: datetime
-    score: float
-    label: str
-    """Shown as a tooltip."""
-    marked: bool
-    """Whether the dot is filled."""
-
-
-@dataclass(frozen=True, slots=True)
-class OverTime:
-    """One or more scores over time, as dots joined by steps: what `pictures.html` draws."""
-
-    points: tuple[TimedScore, ...]
-    """In order of time."""
-    dots: tuple[Point, ...]
-    """The position of each."""
-    levels: tuple[tuple[float, float], ...]
-    """The lowest and the highest score, and how far down they are."""
-    left: int
-    """The left edge."""
-
-
-def scores_over_time(points: Iterable[TimedScore], decimals: int) -> OverTime:
-    """Place one or more scores over time, which may be given in any order."""
-    points = sorted(points, key=lambda point: point.when)
-    low, high = min(point.score for point in points), max(point.score for point in points)
-    start, end = points[0].when.timestamp(), points[-1].when.timestamp()
-    left = _DIGIT * len(f"{high:.{decimals}f}")
-    across = (scaled(point.when.timestamp(), start, end, left + 8, _RIGHT - 8) for point in points)
-    down = (scaled(point.score, low, high, _BOTTOM, _TOP) for point in points)
-    levels = tuple((score, scaled(score, low, high, _BOTTOM, _TOP)) for score in sorted({low, high}))
-    return OverTime(tuple(points), tuple(zip(across, down, strict=True)), levels, left)
-
-
-def scaled(value: float, low: float, high: float, first: float, last: float, *, single: float = 0.5) -> float:
-    """Return `value` mapped from `low`..`high` to `first`..`last`; `single` is its share where `low` equals `high`."""
-    share = (value - low) / (high - low) if high > low else single
-    return first + share * (last - first)
-
 
 CURVES = 10
 """The number of teams that a chart has at most."""

@@ -23,7 +23,6 @@ from scorer.board.charts.over_time import (
     precision_recall,
     preliminary_against_final,
     r_precision_by_cutoff,
-    scaled,
     score_by_amount,
 )
 from scorer.board.charts.panel import Axis, ChartCache, Svg, coordinate, covering, drawn, svg_percent
@@ -161,22 +160,16 @@ def _band(
     low, best = reaches[tier]
     own = board.rows[position].primary_certainty
     x, width = _span(best if own and own.separable_from_leader else low, best, axis)
-    return Band(x, width, axis.percent(best), _line(certainty.tiers[tier].rows, where, position))
+    place = where[position]
+    parts: dict[tuple[bool, bool], Literal["", "from", "through", "to"]]
+    parts = {(True, True): "", (True, False): "from", (False, False): "through", (False, True): "to"}
+    return Band(x, width, axis.percent(best), parts[place.opens, place.closes])
 
 
 def _reach(tier: Tier, scores: Sequence[ColumnScores]) -> tuple[float, float]:
     """The lowest score of the band of a tier, which reaches to the lowest one of its teams at least, and the best."""
     members = [score for row in tier.rows if (score := scores[row][0]) is not None]
     return min(members + ([] if tier.reach is None else [members[0] - tier.reach])), members[0]
-
-
-def _line(rows: Sequence[int], where: Sequence[Place], position: int) -> Literal["", "from", "through", "to"]:
-    """The part of the line of a tier in one row of it."""
-    first = rows[0]
-    last = next(at for at in range(first, len(where)) if where[at].closes)
-    if first == last or not first <= position <= last:
-        return ""
-    return "from" if position == first else "to" if position == last else "through"
 
 
 HISTOGRAM_WIDTH, HISTOGRAM_HEIGHT = 60, 18
@@ -247,6 +240,12 @@ def sparklines(board: Board) -> tuple[Mark | None, ...]:
     return tuple(_sparkline(steps, ends, decimals) if steps else None for steps in records)
 
 
+def _scaled(value: float, low: float, high: float, first: float, last: float) -> float:
+    """`value` mapped from `low`..`high` to `first`..`last`; `last` where `low` equals `high`."""
+    share = (value - low) / (high - low) if high > low else 1.0
+    return first + share * (last - first)
+
+
 def _sparkline(
     records: Sequence[tuple[datetime, float]], ends: tuple[float, float, float, float], decimals: int
 ) -> Mark:
@@ -254,8 +253,8 @@ def _sparkline(
     start, end, low, high = ends
     steps = [
         (
-            scaled(when.timestamp(), start, end, _MARGIN, _RIGHT, single=1.0),
-            scaled(score, low, high, SPARK_HEIGHT - _MARGIN, _MARGIN, single=1.0),
+            _scaled(when.timestamp(), start, end, _MARGIN, _RIGHT),
+            _scaled(score, low, high, SPARK_HEIGHT - _MARGIN, _MARGIN),
         )
         for when, score in records
     ]

@@ -30,7 +30,7 @@ from scorer.board.reports.leaderboard import (
     to_csv,
     to_json,
 )
-from scorer.board.site import captions, neighbours, team_pages, templates
+from scorer.board.site import captions, neighbours, templates, track_pages
 from scorer.board.site.analysis_page import Values, analysis_page
 from scorer.board.site.figures import board_figures
 from scorer.board.site.folder import FRONT_PAGE
@@ -132,8 +132,8 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         shared_ranks,
         shortened,
         svg_percent,
-        team_pages.other_marks,
-        team_pages.over_time,
+        track_pages.other_marks,
+        track_pages.over_time,
         track_links,
         with_grace,
         xml,
@@ -144,7 +144,7 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
 
 CONSTANTS: Mapping[str, object] = {
     "attempts": ATTEMPTS,
-    "most_queries": team_pages.MOST_QUERIES,
+    "most_queries": track_pages.MOST_QUERIES,
     "resamples": RESAMPLES,
     "seed": SEED,
     "state_words": STATE_WORDS,
@@ -341,7 +341,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
     add(OVERALL_FOLDER, _overall_page(content.overall))
     missing = publish(site)
     compared = (content.each(view.board.track.name, compare_pages(view)) for view in views)
-    teams = chain(*compared, content.each("teams", team_pages.team_pages(views, missing)))
+    teams = chain(*compared, content.each("teams", track_pages.team_pages(views, missing)))
     while missing and (page := next(teams, None)) is not None:
         add("teams", [page])
         if missing <= site.keys():
@@ -352,7 +352,7 @@ def pages(content: SiteContent, publish: Publish = publish_at_the_end) -> dict[s
             site |= track_data(challenge, view.board, counting)
         add(view.board.track.name, _track_pages(content, view))
     add("teams", teams)  # after the analyses, which take the most memory: there may be many pages
-    add("teams", team_pages.merged_pages(content.boards))
+    add("teams", track_pages.merged_pages(content.boards))
     if content.overall is not None:
         site |= {f"{OVERALL_FOLDER}/leaderboard.csv": overall_csv(content.overall)}
         site |= {f"{OVERALL_FOLDER}/leaderboard.json": overall_json(content.overall, counting.head)}
