@@ -7,7 +7,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from scorer.board.site.measure_page import SYMBOL_WORDS, SYMBOLS, Symbol, definitions, displayed, inline, mathml
+from scorer.board.site.measure_page import SYMBOL_WORDS, SYMBOLS, definitions, displayed, inline, mathml
 from scorer.measures import KINDS, Kind
 
 CHILDREN = {
@@ -66,7 +66,7 @@ def test_every_measure_has_a_formula_in_both_forms(kind: Kind) -> None:
 def test_every_symbol_of_a_formula_is_defined(kind: Kind) -> None:
     """Each identifier is a symbol of the table, defined with the formula, or the name of the measure."""
     where = identifiers(inline(kind.latex))
-    shared = {symbol.name for symbol in SYMBOLS}
+    shared = set(SYMBOLS)
     own = {kind.name, f"{kind.name}@"}
     assert identifiers(displayed(kind.latex)) | where <= shared | where | own | FUNCTIONS
     for formula in elements(inline(kind.latex)):
@@ -76,13 +76,13 @@ def test_every_symbol_of_a_formula_is_defined(kind: Kind) -> None:
             check_mathml(formula)
 
 
-@pytest.mark.parametrize("symbol", SYMBOLS, ids=lambda symbol: symbol.name)
-def test_a_definition_uses_only_defined_symbols(symbol: Symbol) -> None:
+@pytest.mark.parametrize("name", SYMBOLS)
+def test_a_definition_uses_only_defined_symbols(name: str) -> None:
     """The meaning of a symbol has no further undefined symbol, and its first identifier is its name."""
-    first = next(element.text for element in elements(inline(symbol.latex)) if element.tag == "mi")
-    assert first == symbol.name
+    first = next(element.text for element in elements(inline(SYMBOLS[name]["latex"])) if element.tag == "mi")
+    assert first == name
     local = {"n"}
-    assert identifiers(inline(symbol.meaning)) <= {each.name for each in SYMBOLS} | FUNCTIONS | local
+    assert identifiers(inline(SYMBOLS[name]["meaning"])) <= SYMBOLS.keys() | FUNCTIONS | local
 
 
 def test_the_table_has_the_symbols_of_the_measures_on_the_boards() -> None:

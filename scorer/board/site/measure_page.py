@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import string
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import groupby
@@ -26,20 +26,10 @@ LIMITS = frozenset({"∑", "∏", "max", "min"})
 """Operators that have their limits below and above in a displayed formula."""
 
 
-@dataclass(frozen=True, slots=True)
-class Symbol:
-    """A symbol and what it means."""
-
-    name: str
-    """Its first identifier, as formulas have it."""
-    latex: str
-    """The symbol in LaTeX between ``$``."""
-    meaning: str
-    """In words, with LaTeX between ``$``."""
-
-
-SYMBOL_WORDS: Mapping[str, str] = texts_of(__file__, "symbols.toml")["words"]
-SYMBOLS = tuple(Symbol(name, **texts) for name, texts in texts_of(__file__, "symbols.toml")["symbols"].items())
+_TEXTS = texts_of(__file__, "symbols.toml")
+SYMBOL_WORDS: Mapping[str, str] = _TEXTS["words"]
+SYMBOLS: Mapping[str, Mapping[str, str]] = _TEXTS["symbols"]
+"""Each symbol in LaTeX and its meaning, both with LaTeX between ``$``, by its first identifier in formulas."""
 
 _FORMULA = re.compile(r"\$\$(.+?)\$\$|\$(.+?)\$")
 
@@ -85,18 +75,18 @@ def kind_sections(columns: Mapping[str, MeasureColumn]) -> tuple[KindSection, ..
 def definitions(kinds: Iterable[Kind]) -> tuple[tuple[Markup, Markup], ...]:
     """Return each word, and each symbol that the formulas of these kinds use, with its meaning."""
     used = _identifiers(kind.latex for kind in kinds)
-    symbols: dict[str, Symbol] = {}
+    defined: set[str] = set()
     # The meaning of a symbol may use further symbols.
-    while more := [symbol for symbol in SYMBOLS if symbol.name in used and symbol.name not in symbols]:
-        symbols |= {symbol.name: symbol for symbol in more}
-        used = _identifiers(symbol.meaning for symbol in more)
+    while more := SYMBOLS.keys() & used - defined:
+        defined |= more
+        used = _identifiers(SYMBOLS[name]["meaning"] for name in more)
     return (
         *((Markup(word), inline(meaning)) for word, meaning in SYMBOL_WORDS.items()),  # noqa: S704  our own words
-        *((inline(symbol.latex), inline(symbol.meaning)) for symbol in SYMBOLS if symbol.name in symbols),
+        *((inline(symbol["latex"]), inline(symbol["meaning"])) for name, symbol in SYMBOLS.items() if name in defined),
     )
 
 
-def _identifiers(texts: Iterable[str]) -> Collection[str]:
+def _identifiers(texts: Iterable[str]) -> set[str]:
     """Return the identifiers in the formulas of some texts."""
     return {
         element.text or ""

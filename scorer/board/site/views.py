@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -206,9 +207,6 @@ def board_columns(
     return tuple(replace(column, width=width) if column.kind == "team" else column for column in columns)
 
 
-OPTIONAL = ("tier", "range", "affiliation", "interval", "judged", "queries", "preliminary", "before", "change", "best")
-"""The columns that a board may lack."""
-
 ALWAYS = frozenset({"rank", "team", "score", "strip"})
 """The columns that cannot be switched off."""
 
@@ -357,7 +355,7 @@ class BoardView:
     @cached_property
     def cells(self) -> Mapping[str, str]:
         """The classes of the cells of each column of the table, by its key; empty for a column that the table lacks."""
-        return dict.fromkeys(OPTIONAL, "") | {column.key: column.css for column in self.layout}
+        return defaultdict(str, {column.key: column.css for column in self.layout})
 
     @property
     def filters(self) -> tuple[BoardColumn, ...]:
