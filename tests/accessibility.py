@@ -51,3 +51,13 @@ def violations(page: Page) -> list[str]:
         ".map(check => check.message).join('; ') + ']').join(' | '))"
     )
     return found
+
+
+def check_page(tab: Page, address: str, width: int = 1440, *, dark: bool = False) -> None:
+    """Check a page from disk: no error, files of the site only, no wider than the window, and no broken rule."""
+    tab.open(address, width=width, dark=dark)
+    assert tab.errors == []
+    assert all(request.startswith(("file:", "data:")) for request in tab.requests)
+    assert tab.ask("document.documentElement.scrollWidth") <= width
+    if has_axe():
+        assert violations(tab) == []

@@ -19,8 +19,8 @@ from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.scoring.analysis.analysis import Settings, TaskAnalysis, analysed
 from scorer.scoring.analysis.kept import Task
 from tests import boards
-from tests.accessibility import has_axe, violations
-from tests.browser import Page, chromium
+from tests.accessibility import check_page
+from tests.browser import IN_BROWSER, Page
 from tests.commands import here
 from tests.seeded_challenge import QUALITY, QUERIES, SETTINGS, write_challenge
 
@@ -207,36 +207,22 @@ def test_moves_are_compared_with_chance(mean: float, words: str) -> None:
 # In a browser
 
 
-@pytest.mark.browser
-@pytest.mark.skipif(chromium() is None, reason="no Chromium on this machine")
 class TestInBrowser:
     """The pages of a challenge that was run."""
 
-    @pytest.mark.parametrize("width", [320, 768, 1440])
-    def test_the_page_fits_and_loads_nothing(self, tab: Page, folder: Path, width: int) -> None:
-        """It is not wider than the window, and requests only its own files."""
-        address = (folder / "site/main/analysis.html").as_uri()
-        tab.errors.clear()
-        tab.requests.clear()
-        tab.open(address, width=width)
-
-        assert tab.errors == []
-        assert {request.rpartition("/")[2] for request in tab.requests if not request.startswith("data:")} <= {
-            *("analysis.html", "style.css", "own.js", "report.css", "analysis.css", "blank", "about:blank")
-        }
-        assert tab.ask("document.documentElement.scrollWidth") <= width
+    pytestmark = IN_BROWSER
 
     @pytest.mark.parametrize(
         "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.endurance)]
     )
     @pytest.mark.parametrize(
-        "name",
-        ["index.html", "measures.html", "404.html", "main/index.html", "main/analysis.html", "teams/even-tide.html"],
+        ("name", "width"),
+        [
+            *(("main/analysis.html", width) for width in (320, 768, 1440)),
+            *((name, 1440) for name in ("index.html", "measures.html", "404.html", "main/index.html")),
+            ("teams/even-tide.html", 1440),
+        ],
     )
-    def test_axe_finds_no_violation(self, tab: Page, folder: Path, name: str, dark: bool) -> None:
-        """By axe-core's rules for WCAG 2.2 AA and best practices, on every kind of page."""
-        if not has_axe():
-            pytest.skip("axe-playwright-python is not installed")
-        tab.open((folder / "site" / name).as_uri(), width=1440, dark=dark)
-
-        assert violations(tab) == []
+    def test_a_page_is_sound(self, tab: Page, folder: Path, name: str, width: int, dark: bool) -> None:
+        """Every kind of page, and that of the analysis at every width."""
+        check_page(tab, (folder / "site" / name).as_uri(), width, dark=dark)

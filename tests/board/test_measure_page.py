@@ -14,7 +14,7 @@ from scorer.board.site.folder import write
 from scorer.board.site.measure_page import WorkedExample, worked_example
 from scorer.measures import KINDS, Kind
 from scorer.settings.tracks import Track
-from tests.accessibility import has_axe, violations
+from tests.accessibility import check_page
 from tests.boards import board_of, challenge
 from tests.browser import IN_BROWSER, Page
 from tests.pages import Element, pages, read
@@ -153,24 +153,21 @@ class TestInBrowser:
         write(pages(declared, [board_of(track) for track in declared.tracks]), folder)
         return (folder / "measures.html").as_uri()
 
-    @pytest.mark.parametrize("width", [320, 390, 768, 1440, 2560])
-    def test_formulas_fit_their_columns(self, tab: Page, address: str, width: int) -> None:
-        """No formula is wider than its column or the window, and nothing is loaded but files of the site."""
-        tab.open(address, width=width)
-        assert tab.errors == []
-        assert tab.ask("document.documentElement.scrollWidth") <= width
+    @pytest.mark.parametrize(
+        ("width", "dark"),
+        [
+            *((width, False) for width in (320, 390, 768, 1440, 2560)),
+            pytest.param(1440, True, marks=pytest.mark.endurance),
+        ],
+    )
+    def test_the_page_is_sound_and_formulas_fit_their_columns(
+        self, tab: Page, address: str, width: int, dark: bool
+    ) -> None:
+        """No formula is wider than its column."""
+        check_page(tab, address, width, dark=dark)
         wide = (
             "[...document.querySelectorAll('math')].filter(each => each.lastElementChild.getBoundingClientRect().right"
             " > each.closest('.formula, dd, dt, p').getBoundingClientRect().right + 1)"
             ".map(each => each.getAttribute('alttext'))"
         )
         assert tab.ask(wide) == []
-
-    @pytest.mark.skipif(not has_axe(), reason="axe-core is not installed")
-    @pytest.mark.parametrize(
-        "dark", [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=pytest.mark.endurance)]
-    )
-    def test_the_page_is_accessible(self, tab: Page, address: str, dark: bool) -> None:
-        """axe-core finds no violation."""
-        tab.open(address, dark=dark)
-        assert violations(tab) == []
