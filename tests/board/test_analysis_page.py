@@ -13,7 +13,6 @@ import numpy as np
 import pytest
 
 from scorer.board.board import ShakeUp
-from scorer.board.charts.panel import Chart
 from scorer.board.site.analysis_page import analysis_values
 from scorer.board.site.figures import analysis_figures, board_figures
 from scorer.scoring.analysis.analysis import Settings, TaskAnalysis, analysed
@@ -145,16 +144,6 @@ def test_an_analysis_needs_public_scores_of_queries_and_a_mean(settings: str, is
 
     assert (tmp_path / "challenge/site/main/analysis.html").exists() == is_shown
     assert ('href="analysis.html"' in page(tmp_path / "challenge", "index.html")) == is_shown
-
-
-def test_a_second_render_draws_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Charts and analyses come from the database, and the pages stay as they are."""
-    before = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
-    monkeypatch.setattr(Chart, "svg", lambda _: pytest.fail("drawn again"))
-    monkeypatch.setattr("scorer.organising.render._computed_analysis", lambda *_: pytest.fail("computed again"))
-
-    assert here("render", folder).code == 0
-    assert {path: path.read_bytes() for path in (folder / "site").rglob("*.html")} == before
 
 
 # Figures

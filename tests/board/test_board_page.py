@@ -590,22 +590,16 @@ class TestLayout:
             assert tab.ask("document.documentElement.scrollWidth") <= width
             assert tab.ask("document.getElementById('board').getBoundingClientRect().right") <= width
 
-    def test_the_axis_keeps_its_room(self, tab: Page, address: str) -> None:
-        """Between phones and wide windows, columns are left out before the axis is shorter than 260 px."""
-        for width in (705, 768, 900, 1024, 1152, 1280, 1408, 1440, 1600):
-            tab.open(f"{address}/{BOARD}", width=width)
-            assert tab.ask("document.querySelector('th.strip .axis').getBoundingClientRect().width") >= 260, width
-
-    def test_the_table_begins_within_300_pixels(self, tab: Page, address: str) -> None:
-        """At 1440 px."""
-        tab.open(f"{address}/{BOARD}", width=1440)
-        assert tab.ask("document.getElementById('board').getBoundingClientRect().top") <= 310
-
-    def test_a_wide_page_is_used(self, tab: Page, address: str) -> None:
-        """The table takes at least three quarters of the window, up to 2560 px."""
-        for width in (1024, 1440, 1920, 2560):
-            tab.open(f"{address}/{BOARD}", width=width)
-            assert tab.ask("document.getElementById('board').getBoundingClientRect().width") >= 0.75 * width
+    @pytest.mark.parametrize("width", [705, 768, 900, 1024, 1152, 1280, 1408, 1440, 1600, 1920, 2560])
+    def test_the_table_takes_the_page_and_the_axis_keeps_its_room(self, tab: Page, address: str, width: int) -> None:
+        """The axis has 260 px: columns are left out before it is shorter. The table begins within 310 px."""
+        tab.open(f"{address}/{BOARD}", width=width)
+        top, across = (f"document.getElementById('board').getBoundingClientRect().{each}" for each in ("top", "width"))
+        assert tab.ask("document.querySelector('th.strip .axis').getBoundingClientRect().width") >= 260
+        if width >= 1024:
+            assert tab.ask(across) >= 0.75 * width
+        if width == 1440:
+            assert tab.ask(top) <= 310
 
     def test_headings_are_above_their_numbers(self, tab: Page, address: str) -> None:
         """The right edge of a heading is that of its numbers."""

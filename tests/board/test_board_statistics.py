@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator
 import scorer
 from scorer.board.board import BINS, Board, Choice
 from scorer.board.build import cutoffs
+from scorer.board.charts.panel import Chart
 from scorer.board.reports.leaderboard import LEADERBOARD_VERSION, schema, to_json
 from scorer.board.statistics import measured, pairs
 from scorer.live.entry import rounded
@@ -281,15 +282,18 @@ def cached(folder: Path) -> list[tuple[object, ...]]:
     return rows(str(folder / "scores.db"), "SELECT digest FROM cached ORDER BY digest")
 
 
-def test_statistics_are_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A second render reads them from the database, and the revision stays as it is."""
-    before = cached(folder)
-    revision = rows(str(folder / "scores.db"), "SELECT revision FROM scorer_schema")
+def test_statistics_charts_and_analyses_are_computed_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second render reads them from the database; its revision and the pages stay as they are."""
+    before = cached(folder), rows(str(folder / "scores.db"), "SELECT revision FROM scorer_schema")
+    pages = {path: path.read_bytes() for path in (folder / "site").rglob("*.html")}
     monkeypatch.setattr("scorer.board.statistics._computed", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr("scorer.organising.render._computed_analysis", lambda *_: pytest.fail("computed again"))
+    monkeypatch.setattr(Chart, "svg", lambda _: pytest.fail("drawn again"))
 
     assert here("render", folder).code == 0
-    assert cached(folder) == before != []
-    assert rows(str(folder / "scores.db"), "SELECT revision FROM scorer_schema") == revision
+    assert before[0] != []
+    assert (cached(folder), rows(str(folder / "scores.db"), "SELECT revision FROM scorer_schema")) == before
+    assert {path: path.read_bytes() for path in (folder / "site").rglob("*.html")} == pages
 
 
 def test_what_changed_is_computed_and_what_is_unused_is_deleted(folder: Path) -> None:

@@ -488,7 +488,6 @@ def row_panel(
     names: Sequence[str],
     ticks: Sequence[Tick],
     *,
-    what: str = "teams",
     right: float = 12.0,
     row: float = _ROW,
     ends: tuple[float, float] | None = None,
@@ -498,7 +497,7 @@ def row_panel(
     The names are on the left, shortened to a third of the width. Only the first `PANEL_ROWS` have one, as a note below
     says. The x axis goes from the first to the last tick, or has other ends.
     """
-    names, notes = names[:PANEL_ROWS], first_of(PANEL_ROWS, len(names), what)
+    names, notes = names[:PANEL_ROWS], first_of(PANEL_ROWS, len(names), "rows")
     left = column_width(names, REPORT_WIDTH / 3) + 12
     panel = Panel(
         x=ends or (ticks[0][0], ticks[-1][0]),

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 import numpy as np
@@ -29,6 +28,7 @@ from scorer.board.charts.panel import (
     SOFT,
     Chart,
     Panel,
+    Point,
     below,
     column_width,
     end_labels,
@@ -96,21 +96,6 @@ BOX_ROW = 24
 GOLDEN = (5**0.5 - 1) / 2
 
 
-@dataclass(frozen=True, slots=True)
-class _Summary:
-    """The distribution of the scores of a team."""
-
-    low: float
-    """The end of the whisker: the lowest score within 1.5 interquartile ranges of the box."""
-    first: float
-    median: float
-    third: float
-    high: float
-    mean: float
-    dots: tuple[float, ...]
-    """All scores, or as many of their quantiles as the chart has room for."""
-
-
 def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str, finding: str) -> Chart:
     """Draw the `scores`, [team, query], of each team as dots under a box plot with the mean as a larger dot.
 
@@ -118,43 +103,32 @@ def query_boxes(names: Sequence[str], scores: NDArray[np.float64], measure: str,
     within 1.5 interquartile ranges. The height of a dot in its row has no meaning. Scores may be NaN.
     """
     room = _DOTS // max(1, min(len(names), PANEL_ROWS))
-    summaries = [_summary(row[~np.isnan(row)], room) for row in scores[:PANEL_ROWS]]
-    most = max((int((~np.isnan(row)).sum()) for row in scores[:PANEL_ROWS]), default=0)
-    boxes = [(float(place), box) for place, box in enumerate(summaries) if box is not None]
-    values = [value for _, box in boxes for value in (box.dots[0], box.low, box.high, box.dots[-1])]
+    rows = {float(place): np.sort(row[~np.isnan(row)]) for place, row in enumerate(scores[:PANEL_ROWS])}
+    rows = {place: row for place, row in rows.items() if row.size}
+    values = [value for row in rows.values() for value in (row[0], row[-1])]
     ticks = score_ticks(min(values, default=0.0), max(values, default=1.0))
     panel = row_panel(names, ticks, row=BOX_ROW, right=14)
-    if most > room:
+    if any(row.size > room for row in rows.values()):
         panel.bottom += 18
         note = "The dots of a team are quantiles of its scores."
         at = panel.height + panel.bottom - 10
         panel.texts([(panel.x_at(-panel.left), panel.y_at(at), note)], SOFT, size=SMALL_TEXT)
-    dots = [
-        (value, place + 0.7 * ((GOLDEN * (order + 1)) % 1 - 0.5))
-        for place, box in boxes
-        for order, value in enumerate(box.dots)
-    ]
+    dots: list[Point] = []
+    boxes = []
+    for place, row in rows.items():
+        shown = row[((np.arange(room) + 0.5) * row.size / room).astype(np.int64)] if row.size > room else row
+        dots += [(x, place + 0.7 * ((GOLDEN * (order + 1)) % 1 - 0.5)) for order, x in enumerate(shown.tolist())]
+        first, median, third = np.quantile(row, (0.25, 0.5, 0.75)).tolist()
+        reach = 1.5 * (third - first)
+        inside = row[(row >= first - reach) & (row <= third + reach)].tolist()
+        boxes.append((place, inside[0], first, median, third, inside[-1], float(row.mean())))
     panel.dots(dots, 1.6, INTERVAL, fill_opacity=0.55)
-    panel.rules([(box.low, y, box.first, y) for y, box in boxes if box.low < box.first], INK)
-    panel.rules([(box.third, y, box.high, y) for y, box in boxes if box.high > box.third], INK)
-    panel.boxes([(box.first, y - 0.26, box.third, y + 0.26) for y, box in boxes], "none", INK)
-    panel.rules([(box.median, y - 0.26, box.median, y + 0.26) for y, box in boxes], INK, 2.5)
-    panel.dots([(box.mean, y) for y, box in boxes], 4.5, ACCENT, PAPER, stroke_width=1.5)
+    panel.rules([(low, y, first, y) for y, low, first, *_ in boxes if low < first], INK)
+    panel.rules([(third, y, high, y) for y, *_, third, high, _ in boxes if high > third], INK)
+    panel.boxes([(first, y - 0.26, third, y + 0.26) for y, _, first, _, third, *_ in boxes], "none", INK)
+    panel.rules([(median, y - 0.26, median, y + 0.26) for y, _, _, median, *_ in boxes], INK, 2.5)
+    panel.dots([(mean, y) for y, *_, mean in boxes], 4.5, ACCENT, PAPER, stroke_width=1.5)
     return Chart(panel, f"{measure} of each query, for each team", finding)
-
-
-def _summary(scores: NDArray[np.float64], room: int) -> _Summary | None:
-    if not scores.size:
-        return None
-    ordered = np.sort(scores)
-    first, median, third = np.quantile(ordered, (0.25, 0.5, 0.75)).tolist()
-    reach = 1.5 * (third - first)
-    inside = ordered[(ordered >= first - reach) & (ordered <= third + reach)]
-    places = np.arange(ordered.size)
-    if ordered.size > room:
-        places = ((np.arange(room) + 0.5) * ordered.size / room).astype(np.int64)
-    dots = tuple(ordered[places].tolist())
-    return _Summary(float(inside[0]), first, median, third, float(inside[-1]), float(ordered.mean()), dots)
 
 
 RANK_ROW = 20
@@ -226,7 +200,7 @@ def scores_with_intervals(
     ]
     ends = [*means, *(end for low, _, high, _ in bars for end in (low, high))]
     ticks = score_ticks(min(ends, default=0.0), max(ends, default=1.0), 5)
-    panel = row_panel(names, ticks, what="rows", right=14 + 7.7 * (decimals + 2))
+    panel = row_panel(names, ticks, right=14 + 7.7 * (decimals + 2))
     panel.rules(bars, INTERVAL, 6)
     panel.dots([(mean, float(place)) for place, mean in enumerate(means)], 5, ACCENT, PAPER, stroke_width=1.5)
     at = panel.x_at(panel.width + panel.right)
