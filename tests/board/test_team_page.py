@@ -13,8 +13,7 @@ from markupsafe import Markup
 
 from scorer.board.board import BINS, Board, Certainty, QueryScores, Row, RowCertainty, RowPair, Tier
 from scorer.board.site.folder import write
-from scorer.board.site.neighbours import distribution, field_of, neighbours, p_text
-from scorer.board.site.track_pages import summary
+from scorer.board.site.track_pages import Field, distribution, neighbours, p_text, summary
 from scorer.errors import LONGEST, MOST_SHOWN, Problem
 from scorer.lists import Counts
 from scorer.live.entry import State
@@ -84,7 +83,7 @@ def why(macro: str, *values: object) -> Markup:
 
 def plain(board: Board, position: int) -> str:
     """The reasons of a row without their markup."""
-    return why("reasons", field_of(board), position).striptags()
+    return why("reasons", Field(board), position).striptags()
 
 
 @pytest.fixture
@@ -119,9 +118,9 @@ def test_a_ranked_team_is_compared_with_its_neighbours(three: Board) -> None:
     )
 
     assert "separate" not in plain(three, 1)
-    assert neighbours(field_of(three), 1) is None
-    assert distribution(field_of(three), 1) is None
-    assert why("hidden", field_of(three), 1) == "Intervals and tests are not computed for this board."
+    assert neighbours(Field(three), 1) is None
+    assert distribution(Field(three), 1) is None
+    assert why("hidden", Field(three), 1) == "Intervals and tests are not computed for this board."
 
 
 def test_teams_that_share_a_rank_are_named() -> None:
@@ -160,7 +159,7 @@ def test_a_team_without_neighbours_or_a_score_says_so() -> None:
     """The only team has no table of nearest teams; an entry may be scored with an undefined primary score."""
     board = board_of(challenge().tracks[0], row_of("one", 0.3), baseline_row("random", 0.1, 0.1, COLUMNS))
     assert plain(board, 0) == "No other team has a rank."
-    assert neighbours(field_of(board), 0) is None
+    assert neighbours(Field(board), 0) is None
 
     board = board_of(challenge().tracks[0], baseline_row("x", 0.1, 0.1, COLUMNS))
     assert plain(board, 0) == "A baseline of the organisers has no rank. No team has a rank yet."
@@ -213,7 +212,7 @@ def test_a_team_without_a_scored_entry_sees_why(states: tuple[State, ...], wante
     """The reason is that of all its entries that are present."""
     board = board_of(challenge().tracks[0], with_states(*states))
     assert plain(board, 0) == wanted
-    assert summary(field_of(board), 0) == "no score in Cold start"
+    assert summary(Field(board), 0) == "no score in Cold start"
 
 
 def test_a_preliminary_board_says_that_final_scores_are_hidden() -> None:
@@ -221,17 +220,17 @@ def test_a_preliminary_board_says_that_final_scores_are_hidden() -> None:
     track = challenge(stage="preliminary").tracks[0]
     board = board_of(track, *(without_final(row_of(name, score)) for name, score in (("one", 0.3), ("two", 0.2))))
     assert plain(board, 1) == "It scores 0.1000 less than one in first place. Final scores are not shown yet."
-    assert summary(field_of(board), 1) == "rank 2 of 2 in Cold start, preliminary MARp@5,10,15,20,25,30 0.2000"
+    assert summary(Field(board), 1) == "rank 2 of 2 in Cold start, preliminary MARp@5,10,15,20,25,30 0.2000"
 
 
 def test_names_in_sentences_are_text_and_short() -> None:
     """Names are escaped, isolated from the direction of the sentence, and shortened."""
     board = board_of(challenge().tracks[0], row_of("one", 0.3), row_of(HOSTILE[0], 0.2), row_of(HOSTILE[5], 0.1))
-    sentence = why("reasons", field_of(board), 1)
+    sentence = why("reasons", Field(board), 1)
     assert "<script" not in sentence
-    sentence = why("reasons", field_of(board), 2)
+    sentence = why("reasons", Field(board), 2)
     assert "<bdi>&lt;script&gt;alert(1)&lt;/script&gt;</bdi>" in sentence
-    assert f"<bdi>{'W' * 37}...</bdi>" in why("reasons", field_of(board), 1)
+    assert f"<bdi>{'W' * 37}...</bdi>" in why("reasons", Field(board), 1)
 
 
 @pytest.mark.parametrize(
@@ -254,7 +253,7 @@ def test_the_entries_are_counted_in_words(states: tuple[State, ...], wanted: str
 def test_the_table_of_nearest_teams_is_that_of_the_pairs(three: Board) -> None:
     """A pair is turned where this team is its first row; the parts of a bar follow each other."""
     tested = certain(three, pair(0, 1, 0.1), pair(1, 2, 0.05, is_separable=None, p_value=0.0004), pair(1, 3, 0.09))
-    found, _ = neighbours(field_of(tested), 1) or ([], None)
+    found, _ = neighbours(Field(tested), 1) or ([], None)
     assert [each.position for each in found] == [0, 1, 2, 3]
     assert [each.difference for each in found] == [0.1, None, -0.05, -0.09]
     assert found[0].interval == pytest.approx((0.08, 0.13))
@@ -272,7 +271,7 @@ def test_the_table_has_the_leader_and_the_nearest_teams() -> None:
     """Of many compared teams it has the best one, three above and three below."""
     board = board_of(challenge().tracks[0], *(row_of(f"team-{n:02}", 0.5 - 0.02 * n) for n in range(12)))
     pairs = [pair(min(n, 7), max(n, 7), 0.1) for n in range(12) if n != 7]
-    found, _ = neighbours(field_of(certain(board, *pairs)), 7) or ([], None)
+    found, _ = neighbours(Field(certain(board, *pairs)), 7) or ([], None)
     assert [each.position for each in found] == [0, 4, 5, 6, 7, 8, 9, 10]
 
 
@@ -282,7 +281,7 @@ def test_the_table_has_all_teams_that_share_a_rank_and_a_baseline() -> None:
     rows_of_board = [row_of(f"team-{number}", score) for number, score in enumerate(scores)]
     rows_of_board += [baseline_row(f"random-{number}", 0.1 / number, 0.1, COLUMNS) for number in (1, 2)]
     board = board_of(challenge().tracks[0], *rows_of_board)
-    field = field_of(certain(board, *(pair(*each, 0.1) for each in combinations(range(10), 2))))
+    field = Field(certain(board, *(pair(*each, 0.1) for each in combinations(range(10), 2))))
     shown = {at: [each.position for each in (neighbours(field, at) or ([], None))[0]] for at in (0, 4, 6, 7, 9)}
     assert shown[0] == [0, 1, 2, 3, 4, 5, 8]
     assert shown[4] == [0, 1, 2, 3, 4, 5, 6, 7, 8]
@@ -295,7 +294,7 @@ def test_counts_of_queries_are_left_out_where_they_are_hidden(three: Board) -> N
     """The column disappears, and a sentence says why there is no distribution."""
     hidden_pair = pair(0, 1, 0.1, wins=None, ties=None, losses=None)
     tested = certain(three, hidden_pair, histogram=())
-    found, _ = neighbours(field_of(tested), 0) or ([], None)
+    found, _ = neighbours(Field(tested), 0) or ([], None)
     assert [each.shares for each in found] == [(), ()]
     page = pages(challenge(), [tested])["teams/one.html"]
     assert 'class="shares"' not in page
@@ -311,7 +310,7 @@ def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
     board = certain(three)
     changed = replace(board.rows[0].certainty[0], histogram=(0,) * (BINS - 1) + (10,))  # type: ignore[type-var]
     first = replace(board.rows[0], certainty=(changed, *board.rows[0].certainty[1:]))
-    field = field_of(replace(board, rows=(first, *board.rows[1:])))
+    field = Field(replace(board, rows=(first, *board.rows[1:])))
     own, baseline = distribution(field, 1), distribution(field, 2)
     assert own is not None
     assert baseline is not None
@@ -322,7 +321,7 @@ def test_the_line_is_the_mean_of_the_other_ranked_teams(three: Board) -> None:
     assert '"Queries from 0 to 1 in 20 steps of 0.05: 6, 1, 0,' in drawn
     assert (sum(own.counts), own.counts[0], drawn.count('class="bar"')) == (10, 6, 3)
 
-    only = distribution(field_of(certain(board_of(challenge().tracks[0], row_of("one", 0.3)))), 0)
+    only = distribution(Field(certain(board_of(challenge().tracks[0], row_of("one", 0.3)))), 0)
     assert only is not None
     drawn = said("pictures.html", "distribution", only)
     assert ("<path" in drawn, "Mean" in drawn) == (False, False)
@@ -379,8 +378,8 @@ def test_a_sentence_says_why_queries_are_hidden(changes: dict[str, object], sent
     board = certain(
         board_of(challenge(Path("nowhere"), **changes).tracks[0], row_of("one", 0.3), row_of("two", 0.2)), histogram=()
     )
-    assert why("hidden", field_of(board), 0) == sentence
-    assert why("hidden", field_of(certain(board)), 0) == ""
+    assert why("hidden", Field(board), 0) == sentence
+    assert why("hidden", Field(certain(board)), 0) == ""
 
 
 # The result on the page

@@ -30,7 +30,7 @@ from scorer.board.reports.leaderboard import (
     to_csv,
     to_json,
 )
-from scorer.board.site import captions, neighbours, templates, track_pages
+from scorer.board.site import captions, templates, track_pages
 from scorer.board.site.analysis_page import Values, analysis_page
 from scorer.board.site.figures import board_figures
 from scorer.board.site.folder import FRONT_PAGE
@@ -119,12 +119,12 @@ FUNCTIONS: Mapping[str, Callable[..., object]] = {
         joined,
         left_in_words,
         minus,
-        neighbours.decile_rows,
-        neighbours.distribution,
-        neighbours.neighbours,
-        neighbours.p_text,
-        neighbours.query_axis,
-        neighbours.query_rows,
+        track_pages.decile_rows,
+        track_pages.distribution,
+        track_pages.neighbours,
+        track_pages.p_text,
+        track_pages.query_axis,
+        track_pages.query_rows,
         next_reset,
         ordinal,
         rules,

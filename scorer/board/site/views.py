@@ -26,7 +26,6 @@ from scorer.board.site.figures import (
     sparklines,
     strips,
 )
-from scorer.board.site.neighbours import Field, field_of
 from scorer.live.entry import ColumnScores
 from scorer.measures import Measure
 from scorer.rules.metadata import MetadataField
@@ -331,11 +330,6 @@ class BoardView:
     figures: tuple[CaptionedChart, ...] = ()
     has_analysis: bool = False
     """Whether there is a page with its analysis."""
-
-    @cached_property
-    def field(self) -> Field:
-        """What its rows are compared with."""
-        return field_of(self.board)
 
     @cached_property
     def ranked(self) -> tuple[RowView, ...]:
