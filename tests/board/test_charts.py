@@ -150,34 +150,21 @@ def test_a_chart_is_an_image_with_a_text_alternative(charts: dict[str, Svg], nam
 
 
 @pytest.mark.parametrize("name", CHARTS)
-def test_a_chart_has_presentation_attributes_only(charts: dict[str, Svg], name: str) -> None:
-    """A page's policy blocks style attributes; there are no ids, events, links or roles of parts either."""
+def test_a_chart_has_presentation_attributes_with_colours_of_the_page(charts: dict[str, Svg], name: str) -> None:
+    """A page's policy blocks style attributes; there are no ids, events, links or roles of parts either.
+
+    Each colour is a variable, with a value for an image without a page. Coordinates have one decimal, radii two.
+    """
+    colours = set()
     for element in parsed(charts[name]).iter():
         assert element.tag in ELEMENTS
         assert element.attrib.keys() <= PAINT | GEOMETRY.get(element.tag, set())
-
-
-@pytest.mark.parametrize("name", CHARTS)
-def test_all_colours_are_variables_of_the_page(charts: dict[str, Svg], name: str) -> None:
-    """Each has a value for an image without a page."""
-    used = {
-        value
-        for element in parsed(charts[name]).iter()
-        for paint in ("fill", "stroke")
-        if (value := element.get(paint, "none")) != "none"
-    }
-    found = [re.fullmatch(r"var\((--\w+), #[0-9a-f]{6}\)", value) for value in used]
-    assert {match[1] for match in found if match} <= COLOURS
-    assert used
-    assert all(found)
-
-
-@pytest.mark.parametrize("name", CHARTS)
-def test_coordinates_have_one_decimal(charts: dict[str, Svg], name: str) -> None:
-    """Radii have two."""
-    for element in parsed(charts[name]).iter():
+        colours |= {value for paint in ("fill", "stroke") if (value := element.get(paint, "none")) != "none"}
         for attribute in ("viewBox", "x", "y", "x1", "y1", "x2", "y2", "cx", "cy", "d"):
             assert not re.search(r"\.\d\d|e-|-0(?![.\d])", element.get(attribute, ""))
+    found = [re.fullmatch(r"var\((--\w+), #[0-9a-f]{6}\)", value) for value in colours]
+    assert found != []
+    assert {match and match[1] for match in found} <= COLOURS
 
 
 @pytest.mark.parametrize("name", CHARTS)

