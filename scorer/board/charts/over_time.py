@@ -268,9 +268,6 @@ class Lead:
         return (self.until or self.since) - self.since
 
 
-Span = tuple[datetime, datetime]
-
-
 def leaders_over_time(teams: Sequence[History], measure: str, decimals: int = 3, width: float = WIDE) -> Chart:
     """Draw the score of each team that counted as steps, and the best of all as a thick line with its leaders' names.
 
@@ -315,7 +312,7 @@ def _leaders_panel(
     lines: Sequence[History],
     best: Steps,
     led: Sequence[tuple[str, Lead]],
-    span: Span | None,
+    span: tuple[datetime, datetime] | None,
     count: int,
     decimals: int,
     width: float,

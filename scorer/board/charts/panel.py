@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Container, Iterable, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -109,40 +109,39 @@ def time_ticks(start: datetime, end: datetime, most: int = 6) -> list[Tick]:
     """Return round times in UTC from `start` to `end`, in seconds since 1970, and their texts; at most `most`, or 2."""
     start, end = start.astimezone(UTC), end.astimezone(UTC)
     bare = [(start.timestamp(), _full_day(start))]
-    if len(list(_months(start, end, 1))) < 2:
-        return list(_shorter(start, end, most)) or bare
-    every = (list(_months(start, end, step)) for step in (1, 2, 3, 6, 12, 24, 60, 120, 240, 1200, 12000))
+    if len(_months(start, end, 1)) < 2:
+        return _shorter(start, end, most) or bare
+    every = (_months(start, end, step) for step in (1, 2, 3, 6, 12, 24, 60, 120, 240, 1200, 12000))
     return next((months for months in every if 0 < len(months) <= max(2, most)), bare)
 
 
-def _months(start: datetime, end: datetime, step: int) -> Iterator[Tick]:
+def _months(start: datetime, end: datetime, step: int) -> list[Tick]:
     """The first days of each month, or of each `step` months. The first one and each January has its year."""
-    place = -(-(start.year * 12 + start.month) // step) * step
-    named = False
-    while place // 12 < end.year or (place // 12 == end.year and place % 12 <= end.month - 1):
+    first = -(-(start.year * 12 + start.month) // step) * step
+    ticks = []
+    for place in range(first, end.year * 12 + end.month, step):
         year, month = divmod(place, 12)
-        when = datetime(year, month + 1, 1, tzinfo=UTC)
         name = MONTHS[month] if step < 6 else MONTHS[month][:3]
-        yield when.timestamp(), str(year) if step >= 12 else f"{name} {year}" if month == 0 or not named else name
-        named = True
-        place += step
+        text = str(year) if step >= 12 else f"{name} {year}" if month == 0 or place == first else name
+        ticks.append((datetime(year, month + 1, 1, tzinfo=UTC).timestamp(), text))
+    return ticks
 
 
-def _shorter(start: datetime, end: datetime, most: int) -> Iterator[Tick]:
+def _shorter(start: datetime, end: datetime, most: int) -> list[Tick]:
     """Days, or parts of a day, that are a whole number of steps after a midnight. The first one has its year."""
     steps = (timedelta(minutes=minutes) for minutes in (1, 5, 15, 60, 180, 360, 720, 1440, 2880, 10080, 20160, 40320))
     step = next(step for step in steps if (end - start) / step <= max(1, most - 1) or step.days == 28)
     # 20 April 1970 is a Monday, so weeks begin on Mondays.
     origin = datetime(1970, 4, 20, tzinfo=UTC)
-    when = origin + -((origin - start) // step) * step
-    named = False
-    while when <= end:
-        words = [] if named and (when.hour or when.minute) else [day_and_month(when) if named else _full_day(when)]
+    first = origin + -((origin - start) // step) * step
+    ticks = []
+    for number in range((end - first) // step + 1):
+        when = first + number * step
+        words = [] if number and (when.hour or when.minute) else [day_and_month(when) if number else _full_day(when)]
         if not step.days:
             words.append(f"{when.hour:02}:{when.minute:02}")
-        yield when.timestamp(), ", ".join(words)
-        named = True
-        when += step
+        ticks.append((when.timestamp(), ", ".join(words)))
+    return ticks
 
 
 def _full_day(when: datetime) -> str:
