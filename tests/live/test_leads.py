@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from scorer.board.charts.over_time import History, best_of_all, lasted, leaders_sentence, leads
+from scorer.board.charts.over_time import History, lasted, leaders_sentence, leads
 
 OPENED = datetime(2011, 4, 20, 9, tzinfo=UTC)
 
@@ -50,8 +50,8 @@ def test_the_sentence_names_the_last_change_of_the_lead(teams: list[History], se
 
 def test_the_best_of_all_falls_with_its_team() -> None:
     """A score that is still the highest leads on."""
-    assert [score for _, score in best_of_all(FALLING)] == [0.5, 0.45, 0.4]
-    assert best_of_all([GONE])[-1] == (OPENED + timedelta(days=3), None)
+    assert [score for _, score in leads(FALLING)[1]] == [0.5, 0.45, 0.4]
+    assert leads([GONE])[1][-1] == (OPENED + timedelta(days=3), None)
 
 
 def test_each_lead_begins_with_a_higher_score() -> None:
@@ -61,14 +61,14 @@ def test_each_lead_begins_with_a_higher_score() -> None:
         history("early", (1, 0.4), (2, 0.5)),
         history("base", (0, 0.9), is_baseline=True),
     ]
-    (lead,) = leads(teams)
+    (lead,), _ = leads(teams)
     assert (lead.team, lead.score, lead.until) == (1, 0.4, None)
     assert lead.since == OPENED + timedelta(days=1)
 
     at_once = [history("a", (0, 0.1)), history("b", (0, 0.3)), history("c", (0, 0.3))]
-    assert [lead.team for lead in leads(at_once)] == [1]
+    assert [lead.team for lead in leads(at_once)[0]] == [1]
 
-    found = leads([KETTLE, WINDOW, OTHER])
+    found, _ = leads([KETTLE, WINDOW, OTHER])
     assert [(lead.team, lead.score) for lead in found] == [(0, 0.065), (1, 0.373), (0, 0.458)]
     assert [lead.until for lead in found] == [*(lead.since for lead in found[1:]), None]
 

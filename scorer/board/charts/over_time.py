@@ -283,17 +283,17 @@ def leaders_over_time(teams: Sequence[History], measure: str, decimals: int = 3,
         replace(team, counted=_thinned(team.counted, STEPS // len(shown)), entries=team.entries if has_rings else ())
         for team in shown
     )
-    best = best_of_all(ranked)
+    led, best = leads(scored)
     panel = _leaders_panel(
         lines,
         _thinned(best, STEPS),
-        [(scored[lead.team].name, lead) for lead in leads(scored)],
+        [(scored[lead.team].name, lead) for lead in led],
         (min(times), max(times)) if times else None,
         len(ranked),
         decimals,
         width,
     )
-    description = leaders_sentence(scored)
+    description = leaders_sentence(scored, led)
     if best and best[-1][1] is not None:
         description += f" The best {printable(measure)} is {number_text(best[-1][1], decimals)}."
     description = " ".join([description, *first_of(_MOST_LINES, len(ranked))])
@@ -403,26 +403,23 @@ def _name_leads(panel: Panel, led: Sequence[tuple[str, Lead]], decimals: int, *,
 # Who led, and since when
 
 
-def leads(teams: Sequence[History]) -> tuple[Lead, ...]:
-    """Return who led, in order of time. Baselines do not lead.
+def leads(teams: Sequence[History]) -> tuple[Sequence[Lead], Steps]:
+    """Return who led, and the best score of all teams where it changes, in order of time. Baselines do not lead.
 
     A team keeps the lead until another one has a higher score. Of several, the highest counts, then the team that is
     listed first.
     """
     led: list[Lead] = []
+    steps: list[tuple[datetime, float | None]] = []
     for when, scores in _scores_over_time(teams):
         best = max(scores.values(), default=None)
+        if not steps or steps[-1][1] != best:
+            steps.append((when, best))
         if led and led[-1].until is None and (best is None or scores.get(led[-1].team) != best):
             led[-1] = replace(led[-1], until=when)
         if best is not None and (not led or led[-1].until is not None):
             led.append(Lead(min(place for place in scores if scores[place] == best), when, best, None))
-    return tuple(led)
-
-
-def best_of_all(teams: Sequence[History]) -> Steps:
-    """Return the best score of all teams, where it changes."""
-    steps = [(when, max(scores.values(), default=None)) for when, scores in _scores_over_time(teams)]
-    return tuple(step for number, step in enumerate(steps) if not number or step[1] != steps[number - 1][1])
+    return led, tuple(steps)
 
 
 def _scores_over_time(teams: Sequence[History]) -> Iterator[tuple[datetime, Mapping[int, float]]]:
@@ -439,12 +436,12 @@ def _scores_over_time(teams: Sequence[History]) -> Iterator[tuple[datetime, Mapp
         yield when, scores
 
 
-def leaders_sentence(teams: Sequence[History]) -> str:
+def leaders_sentence(teams: Sequence[History], led: Sequence[Lead] | None = None) -> str:
     """Return who led and who passed whom: ``north-window led for 64 days; tea-kettle passed it on 30 June.``.
 
-    The names of the teams are in it as text, which a page escapes.
+    The names of the teams are in it as text, which a page escapes. `led` is who led, if it is known.
     """
-    led = leads(teams)
+    led = leads(teams)[0] if led is None else led
     if not led:
         return "No team has a score yet."
     last = led[-1]
