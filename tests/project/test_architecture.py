@@ -39,7 +39,7 @@ LONGEST = 700
 REPEATED = {
     "each format has it, and `lists/detection.py` reads it": (
         "lists/formats",
-        "NAME SOLUTION SUBMISSION OPTIONS UNFIT_QUERY UNFIT_ITEM recognises graded ranked columns "
+        "NAME SOLUTION SUBMISSION OPTIONS UNFIT_QUERY UNFIT_ITEM recognises graded ranked "
         "write_solution write_submission",
     ),
     "a command and what it runs have one name": (

@@ -519,7 +519,7 @@ ITERATION_HINT = "; if iterations are subtopics, name the format: trec:subtopic=
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Rows:
+class _Rows:
     """Rows, each with a query and its items, in the order of the file."""
 
     query: pa.StringArray
@@ -550,7 +550,7 @@ class Rows:
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Graded(Rows):
+class Graded(_Rows):
     """Part of a solution: rows with graded items."""
 
     grade: Floats
@@ -563,7 +563,7 @@ class Graded(Rows):
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Ranked(Rows):
+class Ranked(_Rows):
     """Part of a submission: rows with ranked items."""
 
     run_score: Floats | None
