@@ -128,11 +128,6 @@ def url_of(place: str) -> str | None:
     return place if "://" in place else None
 
 
-def tree(folder: Path) -> Mapping[str, bytes]:
-    """The bytes of every file in a folder by its relative path, also of hidden ones."""
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
 def members(bundle: Path) -> dict[str, bytes]:
     """The content of each member of a bundle, by name."""
     with ZipFile(bundle) as archive:

@@ -19,8 +19,10 @@ from scorer.board.site.folder import write
 from tests.boards import board
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser
+from tests.bundles import exported, rich_challenge
 from tests.commands import Terminal
 from tests.databases import KINDS, NewPlace, new_places
+from tests.live_challenges import day
 from tests.pages import pages
 from tests.shared import compiling_once, sharing, undrawn
 from tests.strategies import number
@@ -130,6 +132,14 @@ def challenge(new_challenge: Path) -> Path:
     assert 'stage = "preliminary"' in text
     settings.write_text(text.replace('stage = "preliminary"', 'stage = "final"'), encoding="utf-8")
     return new_challenge
+
+
+@pytest.fixture(scope="session")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A bundle with every kind of member, next to the folder of its challenge."""
+    folder = tmp_path_factory.mktemp("bundle")
+    exported(rich_challenge(folder / "challenge"), folder / "b.zip", day(27))
+    return folder / "b.zip"
 
 
 @pytest.fixture(params=KINDS)

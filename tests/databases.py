@@ -16,6 +16,7 @@ import pytest
 from sqlalchemy import Table, create_engine, inspect, make_url, select, text, update
 
 from scorer.store.schema import sealed
+from tests.paths import tree
 
 KINDS = ("sqlite", "postgresql") if os.environ.get("SCORER_TEST_DB") else ("sqlite",)
 """Without a server, test_postgres says so once, for all."""
@@ -100,8 +101,7 @@ def unsalted(page: bytes) -> bytes:
 
 def site_content(folder: Path) -> dict[str, bytes]:
     """The content of every page of a site, without the salt; files whose names begin with a dot are left out."""
-    files = (path for path in folder.rglob("[!.]*") if path.is_file())
-    return {path.relative_to(folder).as_posix(): unsalted(path.read_bytes()) for path in files}
+    return {name: unsalted(page) for name, page in tree(folder, "[!.]*").items()}
 
 
 HEAD = re.compile(rb'"log": {[^}]*}')

@@ -20,7 +20,7 @@ from scorer.live.timeline import Timeline, timeline
 from scorer.organising import errata
 from scorer.organising.render import boards, render
 from scorer.organising.run import Work, carry_out, plan
-from scorer.record.events import Event
+from scorer.record.events import Event, log_lines
 from scorer.rules.split import KEY_FILE
 from scorer.scoring.executors.base import Executor, Serial
 from scorer.settings.loading import read_challenge
@@ -317,6 +317,11 @@ class Live:
     def events(self, *kinds: str) -> list[Event]:
         with self.store() as store:
             return store.read(lambda view: [event for event in view.events() if not kinds or event.kind in kinds])
+
+    def log(self) -> list[str]:
+        """The lines of the log of the record."""
+        with self.store() as store:
+            return store.read(lambda view: [line.text for line in log_lines(view.secret("log"), view.events())])
 
     def kinds(self) -> list[str]:
         return [event.kind for event in self.events()]

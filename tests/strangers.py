@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import io
 import json
-import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -73,26 +71,6 @@ def fitted(document: dict[str, Any], share: str) -> dict[str, Any]:
         number = int.from_bytes(hmac.new(key, track + b"\0" + query.encode(), "sha256").digest()[:8], "big")
         lists["preliminary" if number < float(share) * 2**64 else "rest"].append(query)
     return {**document, "preliminary": share, "queries": lists}
-
-
-def members(bundle: bytes) -> dict[str, bytes]:
-    """The members of a bundle by name."""
-    with zipfile.ZipFile(io.BytesIO(bundle)) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def rebuilt(content: Mapping[str, bytes]) -> bytes:
-    """A bundle of these members, with a manifest and a SHA-256 at its end that fit them."""
-    others = {name: data for name, data in content.items() if name != "manifest.json"}
-    manifest = json.loads(content["manifest.json"])
-    manifest["members"] = {name: hashlib.sha256(data).hexdigest() for name, data in others.items()}
-    stream = io.BytesIO()
-    with zipfile.ZipFile(stream, "w", zipfile.ZIP_STORED) as archive:
-        for name, data in {**others, "manifest.json": json.dumps(manifest).encode()}.items():
-            archive.writestr(zipfile.ZipInfo(name), data)
-        archive.comment = bytes(71)
-    body = stream.getvalue()[:-71]
-    return body + f"sha256:{hashlib.sha256(body).hexdigest()}".encode()
 
 
 def rows(content: Mapping[str, bytes], name: str) -> Rows:

@@ -15,9 +15,8 @@ from typing import Any
 import pytest
 
 from scorer.verification.bundle import INDEX
-from tests.bundles import archive, edited, exported, lines_of, members, rerecorded, rich_challenge, with_manifest
+from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
 from tests.commands import Terminal
-from tests.live_challenges import day
 from tests.paths import ROOT
 
 SOLUTION, RESULT, LAST_RUN = (f"tables/{name}.jsonl" for name in ("solution", "result", "last_run"))
@@ -31,12 +30,10 @@ Members = dict[str, bytes]
 Row = dict[str, Any]
 
 
-@pytest.fixture(scope="module")
-def content(tmp_path_factory: pytest.TempPathFactory) -> Members:
+@pytest.fixture
+def content(bundle: Path) -> Members:
     """The members of a bundle with every kind of member."""
-    folder = tmp_path_factory.mktemp("bundle")
-    exported(rich_challenge(folder / "challenge"), folder / "b.zip", day(27))
-    return members(folder / "b.zip")
+    return members(bundle)
 
 
 def text_of(packed: bytes) -> str:

@@ -16,8 +16,6 @@ import pytest
 from scorer.errors import ChallengeError, SolutionError
 from scorer.organising.phases import extend
 from scorer.organising.run import plan
-from scorer.record.events import log_lines
-from scorer.settings.tracks import Challenge
 from scorer.store.store import Store
 from tests.commands import Terminal, process
 from tests.committed import COMMITTED, KEY, LISTS, Committed
@@ -38,15 +36,6 @@ def live(tmp_path: Path, place: str) -> Committed:
 def kinds(live: Committed) -> list[tuple[str, str]]:
     """The track and the kind of each event."""
     return [(event.track, event.kind) for event in live.events()]
-
-
-def log(live: Committed) -> list[str]:
-    """The log."""
-
-    def read(_: Challenge, store: Store) -> list[str]:
-        return store.read(lambda view: [line.text for line in log_lines(view.secret("log"), view.events())])
-
-    return live.do(day(31), read)
 
 
 def content_of(opening: str) -> dict[str, object]:
@@ -547,9 +536,9 @@ def test_a_killed_and_repeated_command_writes_the_same_log(
     answers = [terminal.run(*arguments, tmp_path / folder) for folder in ("killed", "twin")]
 
     assert [answer.code for answer in answers] == [0, 0], answers[0].err
-    logs = [log(Committed(tmp_path / folder)) for folder in ("killed", "twin")]
+    logs = [Committed(tmp_path / folder).log() for folder in ("killed", "twin")]
     assert logs[0] == logs[1]
-    assert len(logs[0]) > len(log(Committed(prepared[name])))
+    assert len(logs[0]) > len(Committed(prepared[name]).log())
 
 
 def test_the_number_of_transactions_is_the_tested_one(

@@ -16,19 +16,11 @@ from sqlalchemy import NullPool, create_engine, inspect
 from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle, write_bundle
 from scorer.verification.bundle import COMMENT_BYTES, DIRECTORY, EVENT_ROWS, MANIFEST, is_safe, opened_bundle
-from tests.bundles import archive, edited, exported, members, parts, rich_challenge, sealed, with_manifest
+from tests.bundles import archive, edited, members, parts, sealed, with_manifest
 from tests.commands import Terminal
 from tests.live_challenges import day
 
 NOW = day(27)
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle with every kind of member."""
-    folder = tmp_path_factory.mktemp("bundle")
-    exported(rich_challenge(folder / "challenge"), folder / "b.zip", NOW)
-    return folder / "b.zip"
 
 
 def refusal(content: bytes, folder: Path) -> str:

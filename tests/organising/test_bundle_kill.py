@@ -15,21 +15,13 @@ import pytest
 from scorer.record.events import Event
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
-from tests.bundles import exported, rich_challenge, tree, url_of
+from tests.bundles import url_of
 from tests.commands import command, here, process
 from tests.databases import NewPlace
-from tests.live_challenges import day
 from tests.organising.test_kill import KILLED
+from tests.paths import tree
 
 KILLS = 12
-
-
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A bundle."""
-    folder = tmp_path_factory.mktemp("bundle")
-    exported(rich_challenge(folder / "challenge"), folder / "b.zip", day(27))
-    return folder / "b.zip"
 
 
 def options(new_place: NewPlace) -> list[str]:

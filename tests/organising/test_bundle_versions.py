@@ -10,11 +10,10 @@ from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle, verified_bundle
 from scorer.settings.loading import read_challenge
 from scorer.store.store import Store
-from tests.bundles import archive, url_of, with_manifest
+from tests.bundles import archive, members, url_of, with_manifest
 from tests.databases import NewPlace
 from tests.public_archives import END, without_statistics
 from tests.store import schema_5
-from tests.strangers import members
 
 FOLDER = Path(schema_5.__file__).parent
 BUNDLE = FOLDER / "challenge.zip"
@@ -22,7 +21,7 @@ BUNDLE = FOLDER / "challenge.zip"
 
 def test_a_bundle_of_schema_5_keeps_its_log(tmp_path: Path, new_place: NewPlace) -> None:
     """Its events have version 1 of the log, as before."""
-    public = members((FOLDER / "challenge-archive.zip").read_bytes())
+    public = members(FOLDER / "challenge-archive.zip")
     assert not any(each.contradiction for each in verified_bundle(BUNDLE))
 
     import_bundle(BUNDLE, tmp_path / "new", url_of(new_place()), clock=lambda: END)
@@ -32,7 +31,7 @@ def test_a_bundle_of_schema_5_keeps_its_log(tmp_path: Path, new_place: NewPlace)
 
 def test_a_bundle_of_schema_5_gives_the_same_boards(tmp_path: Path, new_place: NewPlace) -> None:
     """Its entries have their results, so nothing is scored. The last look into each folder is there, too."""
-    public = members((FOLDER / "challenge-archive.zip").read_bytes())
+    public = members(FOLDER / "challenge-archive.zip")
 
     import_bundle(BUNDLE, tmp_path / "new", url_of(new_place()), clock=lambda: END)
 
@@ -51,7 +50,7 @@ def test_a_bundle_of_schema_5_gives_the_same_boards(tmp_path: Path, new_place: N
 def test_a_bundle_from_before_release_1_is_refused(tmp_path: Path) -> None:
     """The message says which version imports it."""
     earlier = tmp_path / "earlier.zip"
-    earlier.write_bytes(archive(with_manifest(members(BUNDLE.read_bytes()), schema=4, scorer="0.2.0")))
+    earlier.write_bytes(archive(with_manifest(members(BUNDLE), schema=4, scorer="0.2.0")))
 
     with pytest.raises(ScorerError, match=r"schema version 4, .* 5 to 6; import it with scorer 1\.0, and export it"):
         import_bundle(earlier, tmp_path / "new")

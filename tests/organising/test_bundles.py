@@ -11,12 +11,11 @@ import pytest
 from scorer.board.site.folder import SITE_MANIFEST
 from scorer.errors import ChallengeError, ScorerError, StoreError
 from scorer.organising.run import plan
-from scorer.record.events import Event, log_lines
-from scorer.store.store import Store
-from tests.bundles import exported, imported, members, rich_challenge, run, tree, url_of, without_flags
+from tests.bundles import exported, imported, members, rich_challenge, run, url_of, without_flags
 from tests.commands import Terminal
 from tests.databases import NewPlace, changed
 from tests.live_challenges import GOOD, OTHER, SOLUTION, Live, day
+from tests.paths import tree
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
 
@@ -37,20 +36,6 @@ def bundle(rich: Live) -> Path:
     return target
 
 
-def record(live: Live) -> list[Event]:
-    """All events."""
-    return live.do(NOW, lambda _, store: store.read(lambda view: list(view.events())))
-
-
-def log(live: Live) -> str:
-    """The log as the site publishes it."""
-
-    def lines(_: object, store: Store) -> list[str]:
-        return store.read(lambda view: [line.text for line in log_lines(view.secret("log"), view.events())])
-
-    return "".join(f"{line}\n" for line in live.do(NOW, lines))
-
-
 # The same site
 
 
@@ -63,7 +48,7 @@ def test_an_imported_challenge_has_the_same_record_and_site(
 
     site = tree(new.folder / "site")
     assert site == tree(rich.folder / "site")
-    assert record(new) == record(rich)
+    assert new.events() == rich.events()
     exported(new, tmp_path / "again.zip", NOW)
     assert (tmp_path / "again.zip").read_bytes() == bundle.read_bytes()
 
@@ -77,7 +62,7 @@ def test_an_imported_challenge_has_the_same_record_and_site(
     assert {stat.S_IMODE(path.stat().st_mode) for path in secret} == {0o600}
 
     run(new, NOW)
-    assert record(new) == record(rich)
+    assert new.events() == rich.events()
 
 
 def test_a_bundle_without_solutions_and_files_has_the_same_site(
@@ -96,11 +81,11 @@ def test_a_bundle_without_solutions_and_files_has_the_same_site(
 
     exported(rich, tmp_path / "solved.zip", NOW, files=False)
     new = imported(tmp_path / "solved.zip", tmp_path / "solved", NOW)
-    before = record(new)
+    before = new.events()
 
     run(new, NOW)
 
-    assert record(new) == before
+    assert new.events() == before
 
 
 # Going on
@@ -121,9 +106,9 @@ def test_an_imported_challenge_goes_on_as_the_original_does(tmp_path: Path, new_
         live.render(day(28, 16))
         sites.append({name: text for name, text in tree(live.folder / "site").items() if name != SITE_MANIFEST})
 
-    assert record(original) == record(copy)
-    assert log(original) == log(copy)
-    assert record(copy)[-1].kind == "basis"
+    assert original.events() == copy.events()
+    assert original.log() == copy.log()
+    assert copy.events()[-1].kind == "basis"
     assert sites[0] == sites[1]
     assert "dune" in copy.page("main/index.html")
 
@@ -167,7 +152,7 @@ def test_files_outside_of_the_folder_are_moved_into_it(tmp_path: Path) -> None:
 def test_paths_are_no_rules(tmp_path: Path) -> None:
     """After a phase has started, files may be in other places: scores and rules in force are the same."""
     live = rich_challenge(tmp_path / "challenge")
-    before = record(live)
+    before = live.events()
     (live.folder / "secret/main.key").rename(live.folder / "moved.key")
     live.edit("secret/main.key", "moved.key")
     live.write_solution(without_flags(SOLUTION))
@@ -176,7 +161,7 @@ def test_paths_are_no_rules(tmp_path: Path) -> None:
     run(live, NOW)
 
     assert [note for note in notes if "the same bytes" not in note] == []
-    assert [event.kind for event in record(live)[len(before) :]] == ["basis"]
+    assert [event.kind for event in live.events()[len(before) :]] == ["basis"]
 
 
 # Refusals
@@ -241,12 +226,12 @@ def test_a_database_in_use_is_refused(bundle: Path, tmp_path: Path, place: str, 
     other = Live.graded(tmp_path / "other")
     other.edit('name = "Live"\n', f'name = "Live"\ndatabase = "{address}"\n')
     other.run(NOW)
-    before = record(other)
+    before = other.events()
 
     with pytest.raises(ScorerError, match="is in use by another challenge; name an empty database"):
         imported(bundle, tmp_path / "new", NOW, address)
 
-    assert record(other) == before
+    assert other.events() == before
     assert not (tmp_path / "new").exists()
 
 
@@ -281,7 +266,7 @@ def test_verify_compares_the_record_with_the_public_log(
 ) -> None:
     """The log may end before the record, as during a freeze, or after it."""
     public = tmp_path / "log.jsonl"
-    lines = log(rich).splitlines(keepends=True)
+    lines = [f"{line}\n" for line in rich.log()]
     for count in (1, len(lines) - 1, len(lines)):
         public.write_text("".join(lines[:count]))
         answer = terminal.run("verify", "bundle", bundle, "--log", public)
@@ -295,7 +280,7 @@ def test_verify_compares_the_record_with_the_public_log(
     other.run(day(5))
     other.put("amber/1.txt", GOOD, day(11))
     other.run(day(12))
-    public.write_text(log(other))
+    public.write_text("".join(f"{line}\n" for line in other.log()))
     answer = terminal.run("verify", "bundle", bundle, "--log", public)
     assert answer.code == 1
     assert "event 1 differs" in answer.out

@@ -20,6 +20,7 @@ import pytest
 from tests.commands import Answer, process
 from tests.databases import content, rows
 from tests.organising.test_kill import STORING_EACH, copied, in_a_group, kill, moments, write_submission
+from tests.paths import tree
 
 pytestmark = pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="needs kill -9")
 
@@ -119,8 +120,7 @@ def prepared(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Path]:
 
 def state(folder: Path) -> dict[str, object]:
     """The rows of the database and the bytes of all files of the site."""
-    site = folder / "site"
-    files = {path.relative_to(site).as_posix(): path.read_bytes() for path in site.rglob("[!.]*") if path.is_file()}
+    files = tree(folder / "site", "[!.]*")
     assert "log.jsonl" in files
     return {"rows": content(str(folder / "scores.db")), **files}
 

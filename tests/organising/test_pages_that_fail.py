@@ -21,6 +21,7 @@ from scorer.organising.watch import RunLoop
 from scorer.settings.loading import read_challenge
 from tests.commands import Terminal
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, Live, day
+from tests.paths import tree
 from tests.service.test_service_processes import until
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -56,8 +57,7 @@ def one_more(live: Live) -> dict[str, bytes]:
 
 def content(live: Live) -> dict[str, bytes]:
     """The files of the site."""
-    site = live.folder / "site"
-    return {path.relative_to(site).as_posix(): path.read_bytes() for path in site.rglob("[!.]*") if path.is_file()}
+    return tree(live.folder / "site", "[!.]*")
 
 
 def test_a_hidden_board_of_a_track_without_a_result_stops_no_page(tmp_path: Path) -> None:

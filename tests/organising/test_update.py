@@ -23,6 +23,7 @@ from scorer.store.store import Store
 from tests.commands import here, process
 from tests.databases import changed
 from tests.live_challenges import BEFORE, GOOD, OTHER, POOR, SECOND, Live, day
+from tests.paths import tree
 from tests.shared import build_once
 
 pytestmark = pytest.mark.usefixtures("no_pictures")
@@ -32,15 +33,9 @@ HOUR = timedelta(hours=1)
 RULES = 'quota = {per_day = 2}\nentry = "picks"\nqueries = "queries.txt"\n'
 
 
-def content(folder: Path) -> dict[str, bytes]:
-    """Every file of a site, also the manifest."""
-    files = (path for path in folder.rglob("*") if path.is_file() and path.name != ".lock")
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
-
-
 def pages(folder: Path) -> dict[str, bytes]:
     """Every file of a site but the manifest."""
-    return {name: page for name, page in content(folder).items() if name != ".manifest.json"}
+    return tree(folder, "[!.]*")
 
 
 def times(folder: Path) -> dict[str, int]:
@@ -202,11 +197,11 @@ def test_each_moment_is_rendered(live: Live, tmp_path: Path) -> None:
 def test_a_freeze_hides_whether_anything_arrives(live: Live) -> None:
     """Not a byte and no time of a file changes, also of the manifest."""
     run(live, day(19, 1))
-    before, written = content(live.challenge.site_path), times(live.challenge.site_path)
+    before, written = tree(live.challenge.site_path), times(live.challenge.site_path)
     live.put("copper/1.txt", OTHER, day(19, 2))
     live.run(day(19, 3))
     live.do(day(19, 3), update)
-    assert content(live.challenge.site_path) == before
+    assert tree(live.challenge.site_path) == before
     assert times(live.challenge.site_path) == written
     run(live, day(20, 2))
     rows = json.loads((live.challenge.site_path / "main/leaderboard.json").read_text())["rows"]

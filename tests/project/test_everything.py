@@ -28,11 +28,12 @@ from scorer.settings.published import PUBLIC_KEYS, PUBLIC_TRACK_KEYS
 from scorer.settings.tracks import LISTS, Branding, Challenge
 from tests import everything
 from tests.browser import Page, chromium
-from tests.bundles import members, tree
+from tests.bundles import members
 from tests.commands import Answer, here
 from tests.everything import LOOKS, TRACKS, Delivery, Season, Way
 from tests.html_links import broken_links
 from tests.live_challenges import day
+from tests.paths import tree
 from tests.second_verifier import Archive
 from tests.service.test_submit_browser import choose, until
 

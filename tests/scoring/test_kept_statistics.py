@@ -29,6 +29,7 @@ from scorer.store.sidecar import KEPT_STATISTICS, Sidecar
 from tests.commands import here
 from tests.databases import changed
 from tests.live_challenges import START, stop_clock
+from tests.paths import tree
 from tests.seeded_challenge import write_challenge
 from tests.strategies import examples
 
@@ -198,12 +199,7 @@ def folder(original: Path, tmp_path: Path) -> Path:
 
 def site_of(folder: Path) -> dict[str, bytes]:
     """The bytes of all files of the site but its manifest."""
-    site = folder / "site"
-    return {
-        str(path.relative_to(site)): path.read_bytes()
-        for path in sorted(site.rglob("*"))
-        if path.is_file() and not path.name.startswith(".")
-    }
+    return tree(folder / "site", "[!.]*")
 
 
 def from_nothing(folder: Path, copy: Path) -> dict[str, bytes]:

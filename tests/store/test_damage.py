@@ -23,6 +23,7 @@ from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal, here
 from tests.databases import changed, content, rows
+from tests.paths import tree
 from tests.strategies import rest
 
 COMMANDS = ("leaderboard", "render", "status", "run")
@@ -50,9 +51,9 @@ class Sound:
         self.database.write_bytes(content)
 
 
-def tree(folder: Path) -> dict[str, bytes]:
-    """The content of each page; the manifest also has the revision of the database."""
-    return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("[!.]*") if path.is_file()}
+def pages_of(folder: Path) -> dict[str, bytes]:
+    """The content of each page of the site; the manifest also has the revision of the database."""
+    return tree(folder / "site", "[!.]*")
 
 
 def without_past(pages: dict[str, bytes]) -> dict[str, bytes]:
@@ -89,7 +90,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Sound:
     assert here("run", challenge).code == 0
     board = here("leaderboard", challenge, "--format", "json").out
     status = stable(here("status", challenge).out)
-    return Sound(challenge, (challenge / "scores.db").read_bytes(), tree(challenge / "site"), board, status)
+    return Sound(challenge, (challenge / "scores.db").read_bytes(), pages_of(challenge), board, status)
 
 
 @pytest.fixture
@@ -120,7 +121,7 @@ def seen(sound: Sound, command: str, terminal: Terminal) -> str:
         answer = terminal.run(command, sound.folder, *(["--format", "json"] if command == "leaderboard" else []))
     except Exception as error:
         return f"traceback: {type(error).__name__}: {error}"
-    if tree(sound.folder / "site") != sound.site:
+    if pages_of(sound.folder) != sound.site:
         return "another board"
     return "unchanged" if is_unchanged(sound, command, answer) else refused(answer)
 
@@ -148,7 +149,7 @@ def refused(answer: Answer) -> str:
 
 def restore_site(sound: Sound) -> None:
     """Make the site what it was."""
-    if tree(sound.folder / "site") != sound.site:
+    if pages_of(sound.folder) != sound.site:
         shutil.rmtree(sound.folder / "site")
         for name, content in sound.site.items():
             path = sound.folder / "site" / name
@@ -219,7 +220,7 @@ def test_a_changed_value_is_reported(
         assert answer.code == 1
         assert f"scores.db: is damaged: {message}" in answer.err
         assert "`scorer doctor` lists all damage" in answer.err
-    assert tree(sound.folder / "site") == sound.site
+    assert pages_of(sound.folder) == sound.site
 
 
 UNREADABLE: dict[str, tuple[str, str, str, str | bytes | tuple[str, str]]] = {
@@ -262,7 +263,7 @@ def test_a_value_with_the_right_checksum_that_cannot_be_read_is_reported(
         assert answer.code == 1
         assert "scores.db: is damaged" in answer.err
         assert "scorer doctor" in answer.err
-    assert tree(sound.folder / "site") == sound.site
+    assert pages_of(sound.folder) == sound.site
 
 
 def sealed_again(sound: Sound, table: str, condition: str, name: str, value: str | bytes | tuple[str, str]) -> None:
@@ -329,7 +330,7 @@ def test_a_repair_deletes_what_can_be_derived_again(statement: str, sound: Sound
     assert str(backup) in answer.out
     assert content_of(sound, "event") == record
     assert terminal.run("run", sound.folder).code in (0, 1)  # a rejected file may have been rejected again
-    assert without_past(tree(sound.folder / "site")) == without_past(sound.site)
+    assert without_past(pages_of(sound.folder)) == without_past(sound.site)
     board = terminal.run("leaderboard", sound.folder, "--format", "json").out
     assert without_past({"": board.encode()}) == without_past({"": sound.board.encode()})
     assert terminal.run("doctor", sound.folder).code == 0

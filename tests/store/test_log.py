@@ -30,6 +30,8 @@ from tests import boards
 from tests.accessibility import has_axe, violations
 from tests.boards import digest
 from tests.browser import IN_BROWSER, Page
+from tests.bundles import archive as sealed
+from tests.bundles import members, with_manifest
 from tests.commands import Terminal, failed, here
 from tests.committed import Committed
 from tests.databases import KINDS, NewPlace, changed, new_places, seal
@@ -38,7 +40,7 @@ from tests.pages import read
 from tests.public_archives import END, archived, decided
 from tests.second_verifier import problems
 from tests.store import schema_5
-from tests.strangers import chain, lines_of, members, rebuilt, rows
+from tests.strangers import chain, lines_of, rows
 from tests.strategies import rest
 
 ATOM = "{http://www.w3.org/2005/Atom}"
@@ -398,8 +400,10 @@ def test_a_kind_that_was_changed_before_is_found_by_the_next_event(earlier: Earl
     assert here("verify", "challenge", tmp_path / "archive.zip").code == 0
     assert problems(tmp_path / "archive.zip") == []
     changed_kind = earlier.page("log.jsonl").replace('"kind":"phases"', '"kind":"token"', 1)
-    content = members((tmp_path / "archive.zip").read_bytes())
-    (tmp_path / "archive.zip").write_bytes(rebuilt({**content, "public/log.jsonl": changed_kind.encode()}))
+    content = members(tmp_path / "archive.zip")
+    (tmp_path / "archive.zip").write_bytes(
+        sealed(with_manifest({**content, "public/log.jsonl": changed_kind.encode()}))
+    )
     log.write_text(changed_kind)
 
     (found,) = failed(here("verify", "log", log, "--texts", texts))
@@ -460,7 +464,7 @@ def test_a_hidden_event_is_found_by_a_head(kind: str, tmp_path: Path) -> None:
     """It has the kind of one whose text may be secret, its text is dropped, and all heads are computed again."""
     live = decided(tmp_path / "live")
     archive = archived(live, tmp_path / "archive.zip")
-    content = members(archive.read_bytes())
+    content = members(archive)
     lines, texts = rows(content, "public/log.jsonl"), rows(content, "public/events.jsonl")
     honest = lines[-1]["head"]
     line = next((each for each in lines if each["kind"] == kind), lines[3])
@@ -470,7 +474,7 @@ def test_a_hidden_event_is_found_by_a_head(kind: str, tmp_path: Path) -> None:
         if again:
             chain(lines)
         document = {"public/log.jsonl": lines_of(lines), "public/events.jsonl": lines_of(hidden)}
-        archive.write_bytes(rebuilt({**content, **document}))
+        archive.write_bytes(sealed(with_manifest({**content, **document})))
         assert here("verify", "challenge", archive, *(("--head", honest) if again else ())).code == 1
         assert problems(archive, honest if again else "") != []
 

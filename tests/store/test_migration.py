@@ -25,11 +25,11 @@ from scorer.settings.loading import read_challenge
 from scorer.store.schema import SCHEMA_VERSION, event_table, schema_table
 from scorer.store.store import Store
 from scorer.store.transfer import derived_problems, record_problems
+from tests.bundles import members
 from tests.commands import Terminal, process
 from tests.databases import changed, content, rows, schema, seal
 from tests.live_challenges import stop_clock
 from tests.public_archives import END, LATER, without_statistics
-from tests.strangers import members
 
 MIGRATED = Path(__file__).parent / "migrated"
 """A challenge with a database of schema 5, which release 1.0.0 migrated from schema 1."""
@@ -233,7 +233,7 @@ def test_a_database_of_schema_5_has_the_log_that_it_had(
     stop_clock(monkeypatch, END)
     folder = tmp_path / "challenge"
     shutil.copytree(SCHEMA_5, folder)
-    public = members((folder / "challenge-archive.zip").read_bytes())
+    public = members(folder / "challenge-archive.zip")
     for command in ("render", "run"):
         assert terminal.run(command, folder).code == 0
         assert (folder / "site" / "log.jsonl").read_bytes() == public["public/log.jsonl"]

@@ -15,7 +15,7 @@ from scorer.errors import ScorerError
 from scorer.organising.bundles import import_bundle
 from scorer.record.log import EVENT_KINDS
 from scorer.verification.commitment import HARMLESS
-from tests.bundles import edited, exported, rich_challenge
+from tests.bundles import archive, edited, members, with_manifest
 from tests.commands import Answer, failed, here
 from tests.committed import Committed
 from tests.live_challenges import day
@@ -25,10 +25,8 @@ from tests.strangers import (
     at,
     fitted,
     lines_of,
-    members,
     other,
     places,
-    rebuilt,
     replaced,
     rows,
     without,
@@ -315,14 +313,6 @@ def test_a_log_without_its_end_does_not_have_the_reveal(held: Path) -> None:
 NOW = day(27)
 
 
-@pytest.fixture(scope="module")
-def bundle(tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    """A bundle with every kind of member."""
-    folder = tmp_path_factory.mktemp("bundle")
-    exported(rich_challenge(folder / "challenge"), folder / "b.zip", NOW)
-    return (folder / "b.zip").read_bytes()
-
-
 def found_in(content: bytes, folder: Path) -> str:
     """What `scorer verify bundle` finds; `scorer import` must refuse the same bundles."""
     file = folder / "b.zip"
@@ -339,31 +329,31 @@ def found_in(content: bytes, folder: Path) -> str:
     return answer.out + answer.err
 
 
-def test_a_rebuilt_bundle_is_accepted(bundle: bytes, tmp_path: Path) -> None:
+def test_a_rebuilt_bundle_is_accepted(bundle: Path, tmp_path: Path) -> None:
     """What the tests below change is what is found. The last line says what is not verified."""
-    *lines, note = found_in(rebuilt(members(bundle)), tmp_path).splitlines()
+    *lines, note = found_in(archive(with_manifest(members(bundle))), tmp_path).splitlines()
 
     assert all(line.startswith("ok") for line in lines)
     assert note == ("note    no file was scored again; `scorer evaluate` scores the files of a bundle")
 
 
 @pytest.mark.parametrize("folder", ["solutions", "submissions"])
-def test_files_with_other_bytes_than_their_name_are_found(folder: str, bundle: bytes, tmp_path: Path) -> None:
+def test_files_with_other_bytes_than_their_name_are_found(folder: str, bundle: Path, tmp_path: Path) -> None:
     """Although the manifest and the SHA-256 at the end fit them."""
     content = members(bundle)
     name = next(name for name in content if re.fullmatch(rf"{folder}/[0-9a-f]{{64}}", name))
-    found = found_in(rebuilt({**content, name: content[name] + b"\n"}), tmp_path)
+    found = found_in(archive(with_manifest({**content, name: content[name] + b"\n"})), tmp_path)
 
     assert (
         f'FAILED  each solution and each submission has its SHA-256 as its name: other bytes in "{name[:40]}' in found
     )
 
 
-def test_two_submissions_that_changed_places_are_found(bundle: bytes, tmp_path: Path) -> None:
+def test_two_submissions_that_changed_places_are_found(bundle: Path, tmp_path: Path) -> None:
     """Each has bytes of the challenge."""
     content = members(bundle)
     first, second, *_ = (name for name in content if re.fullmatch(r"submissions/[0-9a-f]{64}", name))
-    found = found_in(rebuilt({**content, first: content[second], second: content[first]}), tmp_path)
+    found = found_in(archive(with_manifest({**content, first: content[second], second: content[first]})), tmp_path)
 
     assert f'other bytes in "{first[:40]}' in found
     assert f', "{second[:40]}' in found
@@ -386,7 +376,7 @@ def test_two_submissions_that_changed_places_are_found(bundle: bytes, tmp_path: 
         {"more": 1},
     ],
 )
-def test_counts_that_contradict_the_lists_are_found(change: dict[str, Any], bundle: bytes, tmp_path: Path) -> None:
+def test_counts_that_contradict_the_lists_are_found(change: dict[str, Any], bundle: Path, tmp_path: Path) -> None:
     """In the text of a result; the lists are those that the scores are computed from."""
 
     def changed_counts(results: Rows) -> None:
@@ -416,7 +406,7 @@ KEYS = {"solution": {"digest"}, "result": {"solution_digest"}}
 
 
 @pytest.mark.parametrize("table", DERIVED)
-def test_each_changed_column_of_a_bundle_is_found_or_derived(table: str, bundle: bytes, tmp_path: Path) -> None:
+def test_each_changed_column_of_a_bundle_is_found_or_derived(table: str, bundle: Path, tmp_path: Path) -> None:
     """What is recorded is in the log. The other columns are derived from files, and a run derives them again."""
     content, name = members(bundle), f"tables/{table}.jsonl"
     passed = set()
