@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from scorer.board.site.folder import write
+from scorer.scoring.executors import base
 from tests.boards import board
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page, browser
@@ -132,6 +133,12 @@ def challenge(new_challenge: Path) -> Path:
     assert 'stage = "preliminary"' in text
     settings.write_text(text.replace('stage = "preliminary"', 'stage = "final"'), encoding="utf-8")
     return new_challenge
+
+
+@pytest.fixture
+def serial(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Submissions are scored in this process, also where commands use others."""
+    monkeypatch.setattr(base, "Processes", lambda _: base.Serial())
 
 
 @pytest.fixture(scope="session")

@@ -10,10 +10,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from scorer.errors import ScorerError
+from scorer.organising.derivation import verified_challenge
 from scorer.record.signatures import signature
+from scorer.verification.log import KnownHead
 from tests.bundles import archive, members, with_manifest
 from tests.public_archives import archived, decided
-from tests.second_verifier import canonical, sha256
+from tests.second_verifier import canonical, problems, sha256
 from tests.strangers import chain
 
 PUBLIC = "public/"
@@ -160,3 +163,14 @@ def forger_of(folder: Path, table: str) -> Forger:
     target = archived(live, folder / "archive.zip")
     with live.store() as store:
         return Forger(members(target), store.read(lambda view: view.secret("receipts")))
+
+
+def answers(archive: bytes, path: Path, head: str = "") -> tuple[list[str], list[str]]:
+    """What `scorer verify challenge` and the second program find in an archive."""
+    path.write_bytes(archive)
+    known = KnownHead(bytes.fromhex(head)) if head else None
+    try:
+        by_scorer = [each.contradiction for each in verified_challenge(str(path), known) if each.contradiction]
+    except ScorerError as error:  # no such archive
+        by_scorer = [str(error)]
+    return by_scorer, problems(path, head)

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from scorer.organising.derivation import verified_challenge
-from scorer.scoring.executors import base
 from scorer.verification.log import KnownHead, verified_log
 from tests import second_verifier
-from tests.forging import PUBLIC, Forger, forger_of, table
+from tests.forging import PUBLIC, Forger, answers, forger_of, table
 from tests.live_challenges import POOR
-from tests.second_verifier import canonical, problems, sha256
+from tests.second_verifier import canonical, sha256
+
+pytestmark = pytest.mark.usefixtures("serial")
 
 OTHER = "ab" * 32
 
@@ -322,19 +322,6 @@ KEPT: dict[str, Change] = {
 def original(tmp_path_factory: pytest.TempPathFactory) -> Forger:
     """The archive of a challenge."""
     return forger_of(tmp_path_factory.mktemp("original"), '[overall]\ntracks = ["main", "lists"]\n')
-
-
-@pytest.fixture(autouse=True)
-def _serial(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "Processes", lambda _: base.Serial())
-
-
-def answers(archive: bytes, path: Path, head: str = "") -> tuple[list[str], list[str]]:
-    """What the command and the second program find in an archive."""
-    path.write_bytes(archive)
-    known = KnownHead(bytes.fromhex(head)) if head else None
-    contradictions = [each.contradiction for each in verified_challenge(str(path), known) if each.contradiction]
-    return contradictions, problems(path, head)
 
 
 def test_the_second_program_is_short_and_needs_no_scorer() -> None:

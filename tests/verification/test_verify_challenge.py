@@ -17,7 +17,6 @@ from scorer.board.site.pages import ARCHIVE, PLACE
 from scorer.errors import ChallengeError
 from scorer.organising.public import export_public, public_settings, table_text
 from scorer.record.log import Purpose
-from scorer.scoring.executors import base
 from scorer.settings.tracks import FILE
 from scorer.store.snapshot import Snapshot
 from tests.bundles import archive as sealed
@@ -29,12 +28,9 @@ from tests.public_archives import END, archived, decided
 from tests.second_verifier import problems
 from tests.verification.test_published import Quiet, http
 
+pytestmark = pytest.mark.usefixtures("serial")
+
 BOARDS = ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json", "lists/leaderboard.csv")
-
-
-@pytest.fixture(autouse=True)
-def _serial(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base, "Processes", lambda _: base.Serial())
 
 
 @pytest.fixture(scope="module")
