@@ -145,10 +145,9 @@ def public_files(view: Snapshot, challenge: Challenge, places: Iterable[str]) ->
 
 
 def _files(challenge: Challenge, moved: Portable) -> tuple[dict[str, Content], Mapping[tuple[str, str], str]]:
-    """The members for the files that the tracks name, and their places; what is behind a URL gets one, too."""
+    """The members for the files of a challenge, and the places of those that tracks name, also of what is behind a URL."""
     places = {key: place for key, place in moved.places.items() if key[1] not in ("submissions", "slices")}
-    local = challenge_files(challenge, moved, solutions=True)
-    files = {f"{CHALLENGE}{place}": local[f"{CHALLENGE}{place}"] for place in places.values()}
+    files = challenge_files(challenge, moved, solutions=True)
     for track in challenge.tracks:
         for key, path in {**public_lists(track), "solution": track.solution_path}.items():
             if isinstance(path, Remote):

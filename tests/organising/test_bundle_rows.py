@@ -24,6 +24,7 @@ from scorer.verification.bundle import EVENT_ROWS, INDEX
 from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
 from tests.public_archives import END
 from tests.store import schema_5
+from tests.strangers import at, places
 from tests.strategies import examples
 
 MEMBERS = (*(f"tables/{name}.jsonl" for name in BUNDLED_TABLES), INDEX)
@@ -35,12 +36,6 @@ VALUES: tuple[Any, ...] = (
     *("AAAA", "eJwDAAAAAAE=", [], [[]], [None], {}, {"x": 1}, {"split": 1}, {"split": {}}, [1, 2], [{"file": 1}]),
 )
 """Of any kind, and near to what is valid."""
-
-
-def places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """The paths to all values in a value, which has one at least."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    return [*([path] if path else []), *(place for key, each in inner for place in places(each, (*path, key)))]
 
 
 def change(rows: list[dict[str, Any]], draw: st.DataObject) -> None:
@@ -55,20 +50,15 @@ def change(rows: list[dict[str, Any]], draw: st.DataObject) -> None:
     elif action == "move":
         rows.append(rows.pop(position))
     else:
-        *path, key = draw.draw(st.sampled_from(places(row)), label="place")
-        table: Any = row
-        for each in path:
-            table = table[each]
+        *path, key = draw.draw(st.sampled_from([*places(row)]), label="place")
+        table = at(row, tuple(path))
         if action == "delete":
             del table[key]
         elif action == "set":
             table[key] = draw.draw(st.sampled_from(VALUES), label="value")
         else:
-            other: Any = draw.draw(st.sampled_from(rows))
-            chosen = draw.draw(st.sampled_from(places(other)), label="from")
-            for each in chosen:
-                other = other[each]
-            table[key] = copy.deepcopy(other)
+            other = draw.draw(st.sampled_from(rows))
+            table[key] = copy.deepcopy(at(other, draw.draw(st.sampled_from([*places(other)]), label="from")))
 
 
 LOOKS = [

@@ -260,24 +260,6 @@ def results(folder: Path) -> int:
 
 
 @pytest.mark.endurance
-def test_a_run_killed_between_two_tracks_is_completed_by_the_next(undisturbed: Undisturbed, temporary: Path) -> None:
-    """As at any other moment."""
-    folder = undisturbed.folder
-    forget(folder)
-    with started(folder) as run:
-        wait_for_the_scores(run, "one: ")
-        kill(run)
-    assert run.returncode == -signal.SIGKILL
-    assert TEAMS <= results(folder) < ALL
-
-    answer = here("run", folder, "--strict")
-
-    assert answer.code == undisturbed.code
-    assert_same(state(folder), undisturbed.state, "killed between two tracks")
-    assert_clean(folder, temporary)
-
-
-@pytest.mark.endurance
 def test_a_run_killed_at_any_moment_is_completed_by_the_next(undisturbed: Undisturbed, temporary: Path) -> None:
     """At moments during scoring and rendering: after the next run all tables have the same rows, and the site has the
     same files, byte for byte, as after an uninterrupted run; no process and no temporary file is left.
