@@ -145,7 +145,7 @@ def public_files(view: Snapshot, challenge: Challenge, places: Iterable[str]) ->
 
 
 def _files(challenge: Challenge, moved: Portable) -> tuple[dict[str, Content], Mapping[tuple[str, str], str]]:
-    """The members for the files of a challenge, and the places of those that tracks name, also of what is behind a URL."""
+    """The members for the files of a challenge, and the places of those that tracks name, also by URLs."""
     places = {key: place for key, place in moved.places.items() if key[1] not in ("submissions", "slices")}
     files = challenge_files(challenge, moved, solutions=True)
     for track in challenge.tracks:
