@@ -14,11 +14,12 @@ from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, ZipFile, ZipInfo
 
-from scorer.organising.bundles import Exported, Imported, export, import_bundle
+from scorer.organising.bundles import Imported, export, import_bundle
 from scorer.organising.picks import pick
 from scorer.organising.teams import import_teams
 from scorer.record.log import chained, encoded, iso, secret_of
 from scorer.settings.tracks import FILE, Challenge
+from scorer.store.documents import Manifest
 from scorer.store.store import Store
 from scorer.verification.bundle import COMMENT_BYTES, EVENT_ROWS, MANIFEST, SCHEMA_ROWS
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
@@ -107,10 +108,10 @@ def run(live: Live, at: datetime) -> None:
     live.render(at)
 
 
-def exported(live: Live, target: Path, at: datetime, *, solutions: bool = True, files: bool = True) -> Exported:
+def exported(live: Live, target: Path, at: datetime, *, solutions: bool = True, files: bool = True) -> Manifest:
     """Export a challenge at a time."""
 
-    def write(challenge: Challenge, store: Store) -> Exported:
+    def write(challenge: Challenge, store: Store) -> Manifest:
         return export(challenge, store, live.folder / FILE, target, solutions=solutions, files=files)
 
     return live.do(at, write)

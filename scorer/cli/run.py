@@ -296,6 +296,7 @@ def export(
     every event that decides a board. The key `licence` of challenge.toml allows that.
     """
     from scorer.organising.bundles import export as write_bundle
+    from scorer.organising.bundles import left_out
     from scorer.organising.doctor import note_export
     from scorer.settings.loading import settings_file
 
@@ -311,9 +312,9 @@ def export(
             note_export(opened, store)
             content = "has the solutions and the secrets" if solutions else "has the secrets"
             private = f"{bundle}: {content} of the challenge, and the key that signs receipts; keep it private"
-            print_message(*exported.notes, private)
+            print_message(*left_out(opened, solutions=solutions, files=files), private)
     print_message(f"{exported.events:,} events, head {exported.head}")
-    print_result(str(exported.path))
+    print_result(str(bundle))
 
 
 def _url(text: str) -> str:

@@ -168,7 +168,7 @@ def _read_same(path: AnyFile, digest: str) -> Iterator[bytes]:
         )
 
 
-def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, Any]) -> None:
+def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str, Any]) -> Manifest:
     """Write a new bundle, which only its owner can read, with the digest of the whole at its end. Raises OSError.
 
     The members are in the order of their names; the manifest, which has the facts, is the last one.
@@ -195,6 +195,7 @@ def write_bundle(path: Path, members: Mapping[str, Content], facts: Mapping[str,
         stream.write(f"{COMMENT}{digest}".encode("ascii"))
         stream.flush()
         os.fsync(stream.fileno())
+    return manifest
 
 
 def manifest_text(manifest: Manifest) -> str:
@@ -213,21 +214,9 @@ _WAIT = 30.0
 """Seconds that an import waits for another process that uses the database."""
 
 
-@dataclass(frozen=True, slots=True)
-class Exported:
-    """A bundle that was written."""
-
-    path: Path
-    events: int
-    head: str
-    """Of the log, in hexadecimal."""
-    notes: tuple[str, ...]
-    """What the bundle does not have."""
-
-
 def export(
     challenge: Challenge, store: Store, settings: Path, target: Path, *, solutions: bool = False, files: bool = False
-) -> Exported:
+) -> Manifest:
     """Write a challenge into a new bundle, from one snapshot of its database. The same state gives the same bytes.
 
     `settings` is the file that the challenge was read from. The `target` is complete or not there. With `solutions`,
@@ -243,16 +232,12 @@ def export(
         members |= submitted_files(view, challenge, archive, kept, everything=files)
         return members | {f"{TABLES_FOLDER}{name}.jsonl": partial(_lines, view, name) for name in TABLE_NAMES}
 
-    return write_members(challenge, store, target, members, tuple(_notes(challenge, solutions, files)))
+    return write_members(challenge, store, target, members)
 
 
 def write_members(
-    challenge: Challenge,
-    store: Store,
-    target: Path,
-    members_of: Callable[[Snapshot], Mapping[str, Content]],
-    notes: tuple[str, ...] = (),
-) -> Exported:
+    challenge: Challenge, store: Store, target: Path, members_of: Callable[[Snapshot], Mapping[str, Content]]
+) -> Manifest:
     """Write the members for a snapshot into a new archive, which is complete or not there. Raises ChallengeError."""
     if target.exists() or target.is_symlink():
         raise ChallengeError(f"{target}: exists; name a new file")
@@ -261,7 +246,7 @@ def write_members(
     if not target.absolute().parent.is_dir():
         raise ChallengeError(f"{target}: there is no folder {target.parent}; create it, or name another file")
 
-    def write(view: Snapshot, part: Path) -> Exported:
+    def write(view: Snapshot, part: Path) -> Manifest:
         members = members_of(view)
         for name in members:
             if not is_safe(name):
@@ -273,15 +258,14 @@ def write_members(
             head, events = line.head, line.index
         part.unlink(missing_ok=True)  # after a connection was lost
         facts = {"scorer": __version__, "schema": SCHEMA_VERSION, "challenge": challenge.name}
-        write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
-        return Exported(target, events, head.hex(), notes)
+        return write_bundle(part, members, {**facts, "events": events, "head": head.hex()})
 
     unwritable = os_errors_as(ChallengeError, f"{target}: cannot be written")
     with unwritable, temporary_folder(target.absolute().parent) as folder:
         part = folder / target.name
-        exported = store.read(partial(write, part=part))
+        manifest = store.read(partial(write, part=part))
         part.rename(target)
-    return exported
+    return manifest
 
 
 def _lines(view: Snapshot, table: str) -> Iterator[bytes]:
@@ -289,8 +273,8 @@ def _lines(view: Snapshot, table: str) -> Iterator[bytes]:
         yield json.dumps(row, separators=(",", ":")).encode("ascii") + b"\n"
 
 
-def _notes(challenge: Challenge, solutions: bool, files: bool) -> Iterator[str]:
-    """What stays behind a URL."""
+def left_out(challenge: Challenge, *, solutions: bool, files: bool) -> Iterator[str]:
+    """What a bundle does not have, because it stays behind a URL."""
     for track in challenge.tracks:
         locations = public_lists(track) | ({"solution": track.solution_path} if solutions else {})
         locations |= {"submissions": track.submissions_path} if files else {}

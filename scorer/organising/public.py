@@ -26,7 +26,6 @@ from scorer.live.phases import is_revealed
 from scorer.live.timeline import timeline
 from scorer.organising.bundles import (
     Content,
-    Exported,
     challenge_files,
     content_of_file,
     solution_files,
@@ -44,6 +43,7 @@ from scorer.rules.metadata import MetadataBody
 from scorer.rules.visibility import shown_from
 from scorer.settings.published import OUTSIDE, Portable, portable
 from scorer.settings.tracks import FILE, Challenge, public_lists, split_of
+from scorer.store.documents import Manifest
 from scorer.store.events import RecordedBasis
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Store
@@ -90,7 +90,7 @@ class Proof:
         return cls(published_log(view, challenge.tracks), nonces, public_key(view.secret("receipts")).hex(), signed)
 
 
-def export_public(challenge: Challenge, store: Store, settings: Path, target: Path) -> Exported:
+def export_public(challenge: Challenge, store: Store, settings: Path, target: Path) -> Manifest:
     """Write the public archive of a challenge that is over and revealed. The same state gives the same bytes.
 
     Raises ChallengeError if something is not public yet, or never.
@@ -119,9 +119,9 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
         derived: dict[str, Content] = {name: partial(iter, [text.encode()]) for name, text in texts.items()}
         return derived | {name: contents[name] for name in names}
 
-    exported = write_members(challenge, store, target, members)
+    manifest = write_members(challenge, store, target, members)
     target.chmod(0o644)
-    return exported
+    return manifest
 
 
 def public_texts(view: Snapshot, challenge: Challenge, settings: str, proof: Proof) -> dict[str, str]:
