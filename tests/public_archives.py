@@ -6,7 +6,7 @@ import csv
 import io
 import json
 import re
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 from scorer.organising.phases import extend
@@ -67,9 +67,9 @@ def _decide(folder: Path, secret: str, table: str, entries: str) -> None:
     live.rendered(END)
 
 
-def archived(live: Committed, target: Path) -> Path:
+def archived(live: Committed, target: Path, at: datetime = END) -> Path:
     """Write the public archive of a challenge."""
-    live.do(END, lambda challenge, store: export_public(challenge, store, live.folder / FILE, target))
+    live.do(at, lambda challenge, store: export_public(challenge, store, live.folder / FILE, target))
     return target
 
 

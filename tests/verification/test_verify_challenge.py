@@ -10,12 +10,13 @@ import zlib
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from scorer.board.site.pages import ARCHIVE, PLACE
 from scorer.errors import ChallengeError
-from scorer.organising.public import export_public, public_settings, table_text
+from scorer.organising.public import public_settings, table_text
 from scorer.record.log import Purpose
 from scorer.settings.tracks import FILE
 from scorer.store.snapshot import Snapshot
@@ -33,15 +34,24 @@ pytestmark = pytest.mark.usefixtures("serial")
 BOARDS = ("main/leaderboard.json", "main/leaderboard.csv", "lists/leaderboard.json", "lists/leaderboard.csv")
 
 
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a challenge that is over, with its archive."""
-    folder = tmp_path_factory.mktemp("over")
-    live = decided(folder / "live")
+def with_archive(live: Committed) -> Path:
+    """The site of a challenge with its archive."""
     static = live.folder / "templates" / "static"
     static.mkdir(parents=True)
     archived(live, static / ARCHIVE)
     return live.rendered(END)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site of a challenge that is over, with its archive."""
+    return with_archive(decided(tmp_path_factory.mktemp("over") / "live"))
+
+
+def verified(content: dict[str, bytes], folder: Path, *options: str, **facts: Any) -> Answer:
+    """What the command says about an archive of these members, and facts in its manifest."""
+    (folder / ARCHIVE).write_bytes(sealed(with_manifest(content, **facts)))
+    return here("verify", "challenge", folder / ARCHIVE, *options)
 
 
 def test_the_boards_follow_from_the_archive(site: Path) -> None:
@@ -146,8 +156,7 @@ def test_without_submissions_the_boards_follow_from_their_judged_items(tmp_path:
     (one, two, *_) = [row for row in rows if row["hits"] and row["solution_digest"] == rows[-1]["solution_digest"]]
     one["hits"], two["hits"] = two["hits"], one["hits"]
     content["tables/result.jsonl"] = table_text(rows).encode()
-    archive.write_bytes(sealed(with_manifest(content)))
-    found = here("verify", "challenge", archive)
+    found = verified(content, tmp_path)
     assert found.code == 1
     assert [line for line in failed(found) if line.startswith("main/leaderboard.json: the derived board")]
     assert problems(archive)
@@ -177,7 +186,7 @@ def test_boards_of_another_version_are_compared_in_full(site: Path, tmp_path: Pa
     texts.append(("FAILED", json.dumps(board)[:-1] + ', "rows": []}'))
     for outcome, text in texts:
         content[name] = text.encode()
-        answer = _of_another_version(content, tmp_path)
+        answer = verified(content, tmp_path, scorer="0.1.7")
         if outcome != "FAILED" or '"rows": []}' not in text[-12:]:
             (line,) = [line for line in answer.out.splitlines() if "main/leaderboard.json" in line]
             assert line.startswith(outcome), line
@@ -193,13 +202,7 @@ def test_a_table_of_another_version_has_no_column_twice(site: Path, tmp_path: Pa
         content[name] = "".join(
             f"{line},{column if number == 0 else 1}\r\n" for number, line in enumerate(original)
         ).encode()
-        assert _of_another_version(content, tmp_path).code == code
-
-
-def _of_another_version(content: dict[str, bytes], folder: Path) -> Answer:
-    archive = folder / ARCHIVE
-    archive.write_bytes(sealed(with_manifest(content, scorer="0.1.7")))
-    return here("verify", "challenge", archive)
+        assert verified(content, tmp_path, scorer="0.1.7").code == code
 
 
 def test_what_is_not_public_is_refused(tmp_path: Path) -> None:
@@ -249,9 +252,7 @@ def test_nothing_outside_of_the_archive_is_opened(site: Path, tmp_path: Path) ->
                 named = line if key != "solution" else ""
                 changed = settings.replace(line, f'{named}{key} = "{place}"\n')
                 content["challenge/challenge.toml"] = public_settings(changed, {}).encode()
-                archive = tmp_path / ARCHIVE
-                archive.write_bytes(sealed(with_manifest(content)))
-                (line,) = failed(here("verify", "challenge", archive))
+                (line,) = failed(verified(content, tmp_path))
                 assert f'the archive lacks the files of "tracks.main.{key}"' in line
     assert asked == []
 
@@ -272,10 +273,8 @@ def test_a_solution_that_grows_is_refused_before_it_is_read(site: Path, tmp_path
             event["body"]["solution"] = hashlib.sha256(bomb).hexdigest()
             row["event"] = json.dumps(event)
     content["public/events.jsonl"] = table_text(events).encode()
-    archive = tmp_path / ARCHIVE
-    archive.write_bytes(sealed(with_manifest(content)))
 
-    found = failed(here("verify", "challenge", archive))
+    found = failed(verified(content, tmp_path))
 
     assert "expanded_mb" in found[-1] or "32 MB" in found[-1], found[-1]
 
@@ -283,10 +282,7 @@ def test_a_solution_that_grows_is_refused_before_it_is_read(site: Path, tmp_path
 def test_a_site_that_has_gone_on_is_to_be_looked_at_again(tmp_path: Path) -> None:
     """A late entry after the close changes all boards; the archive stays right, and is compared as far as it goes."""
     live = decided(tmp_path / "live")
-    static = live.folder / "templates" / "static"
-    static.mkdir(parents=True)
-    archived(live, static / ARCHIVE)
-    before = shutil.copytree(live.rendered(END), tmp_path / "before")
+    before = shutil.copytree(with_archive(live), tmp_path / "before")
     live.put("late/2.txt", GOOD, END + timedelta(hours=1))
     live.run(END + timedelta(hours=2))
     site = live.rendered(END + timedelta(hours=2))
@@ -298,21 +294,13 @@ def test_a_site_that_has_gone_on_is_to_be_looked_at_again(tmp_path: Path) -> Non
     assert "recorded at 2027-01-31T13:00:00" in found.out
     assert "It ends with event 29; the events since then are not in it" in (site / "verification.html").read_text()
     # The other way round: an older copy of the site.
-    shutil.copy(archived_again(live, tmp_path), before / PLACE)
+    shutil.copy(archived(live, tmp_path / "again.zip", END + timedelta(hours=3)), before / PLACE)
     found = here("verify", "challenge", before)
     assert (found.code, failed(found)) == (4, [])
     # What a newer log does not change is compared.
     shutil.copy(before / "lists" / "split.json", site / "lists" / "split.json")
     (site / "lists" / "split.json").write_text("{}")
     assert "lists/split.json" in failed(here("verify", "challenge", site))[0]
-
-
-def archived_again(live: Committed, folder: Path) -> Path:
-    """The archive after the late entry."""
-    target = folder / "again.zip"
-    at = END + timedelta(hours=3)
-    live.do(at, lambda challenge, store: export_public(challenge, store, live.folder / FILE, target))
-    return target
 
 
 def test_a_board_that_nobody_derives_is_found(site: Path, tmp_path: Path) -> None:
@@ -368,8 +356,7 @@ def test_where_submissions_are_published_is_recorded(tmp_path: Path) -> None:
     settings = content["challenge/challenge.toml"].decode().replace("\n\n", "\npublish_submissions = false\n\n", 1)
     content = {name: data for name, data in content.items() if not name.startswith("submissions/")}
     content["challenge/challenge.toml"] = public_settings(settings, {}).encode()
-    (tmp_path / ARCHIVE).write_bytes(sealed(with_manifest(content)))
-    found = here("verify", "challenge", tmp_path / ARCHIVE)
+    found = verified(content, tmp_path)
     assert found.code == 1
     about = "the board is based on the rules and the solution of the record: the archive has other"
     assert f'main: {about} "publish_submissions"' in failed(found)
@@ -408,20 +395,15 @@ def test_an_archive_of_release_1_0_0_is_verified_with_a_note(tmp_path: Path) -> 
     lines[hidden["index"] - 1] = lines[hidden["index"] - 1].replace('"reveal"', '"token"')
     content["public/log.jsonl"] = "".join(lines).encode()
     manifest = json.loads(content["manifest.json"])
-    changed = tmp_path / ARCHIVE
-    changed.write_bytes(sealed(with_manifest(content)))
-    found = here("verify", "challenge", changed, "--head", manifest["head"])
-    assert note in found.out
+    assert note in verified(content, tmp_path, "--head", manifest["head"]).out
 
 
 def test_settings_that_take_the_parser_long_are_refused(site: Path, tmp_path: Path) -> None:
     """A key of thousands of parts would take minutes."""
     content = members(site / PLACE)
     content["challenge/challenge.toml"] += b".".join([b"a"] * 30_000) + b" = 1\n"
-    archive = tmp_path / ARCHIVE
-    archive.write_bytes(sealed(with_manifest(content)))
 
-    found = here("verify", "challenge", archive)
+    found = verified(content, tmp_path)
 
     assert found.code == 1
     assert "challenge/challenge.toml has more than 200,000 characters, or 300 dots in a line" in found.out + found.err
