@@ -19,22 +19,16 @@ FOLDER = Path(schema_5.__file__).parent
 BUNDLE = FOLDER / "challenge.zip"
 
 
-def test_a_bundle_of_schema_5_keeps_its_log(tmp_path: Path, new_place: NewPlace) -> None:
-    """Its events have version 1 of the log, as before."""
+def test_a_bundle_of_schema_5_gives_the_same_log_and_boards(tmp_path: Path, new_place: NewPlace) -> None:
+    """Its events have version 1 of the log, as before, and its entries have their results, so nothing is scored. The
+    last look into each folder is there, too.
+    """
     public = members(FOLDER / "challenge-archive.zip")
     assert not any(each.contradiction for each in verified_bundle(BUNDLE))
 
     import_bundle(BUNDLE, tmp_path / "new", url_of(new_place()), clock=lambda: END)
 
     assert (tmp_path / "new" / "site" / "log.jsonl").read_bytes() == public["public/log.jsonl"]
-
-
-def test_a_bundle_of_schema_5_gives_the_same_boards(tmp_path: Path, new_place: NewPlace) -> None:
-    """Its entries have their results, so nothing is scored. The last look into each folder is there, too."""
-    public = members(FOLDER / "challenge-archive.zip")
-
-    import_bundle(BUNDLE, tmp_path / "new", url_of(new_place()), clock=lambda: END)
-
     for track in ("main", "lists"):
         with Store.open(read_challenge(tmp_path / "new").database_address) as store:
             look = store.read(lambda view: view.last_scan(track))  # noqa: B023

@@ -8,17 +8,13 @@ import pytest
 
 from tests.commands import Terminal
 from tests.databases import changed
-from tests.organising.test_import import TOML, send, solution
+from tests.organising.test_import import send, write_challenge
 
 
 @pytest.fixture
 def folder(tmp_path: Path, terminal: Terminal) -> Path:
     """A challenge with two teams that has been run."""
-    (tmp_path / "challenge.toml").write_text(TOML, encoding="utf-8")
-    (tmp_path / "solution.txt").write_text(solution("solution"), encoding="utf-8")
-    (tmp_path / "submissions" / "main").mkdir(parents=True)
-    send(tmp_path, "amber")
-    send(tmp_path, "birch")
+    write_challenge(tmp_path)
     assert terminal.run("run", tmp_path).code == 0
     return tmp_path
 

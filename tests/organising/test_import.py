@@ -71,15 +71,20 @@ def send(folder: Path, team: str, seed: str = "") -> Path:
     return file
 
 
+def write_challenge(folder: Path) -> Path:
+    """Write a challenge with two teams."""
+    (folder / "challenge.toml").write_text(TOML, encoding="utf-8")
+    (folder / "solution.txt").write_text(solution("solution"), encoding="utf-8")
+    (folder / "submissions" / "main").mkdir(parents=True)
+    send(folder, "amber")
+    send(folder, "birch")
+    return folder
+
+
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     """A challenge with two teams."""
-    (tmp_path / "challenge.toml").write_text(TOML, encoding="utf-8")
-    (tmp_path / "solution.txt").write_text(solution("solution"), encoding="utf-8")
-    (tmp_path / "submissions" / "main").mkdir(parents=True)
-    send(tmp_path, "amber")
-    send(tmp_path, "birch")
-    return tmp_path
+    return write_challenge(tmp_path)
 
 
 @pytest.fixture

@@ -58,8 +58,8 @@ def test_a_rejection_is_printed_once(challenge: Path, terminal: Terminal) -> Non
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems refuse such names")
-def test_a_folder_may_have_any_name(challenge: Path, terminal: Terminal) -> None:
-    """Also one that is not text: what a quiet run reports about it is kept."""
+def test_missing_files_are_news_once(challenge: Path, terminal: Terminal) -> None:
+    """A folder that is empty by mistake is not a second mail, also in a challenge whose name is not text."""
     folder = challenge.rename(challenge.with_name("\udcff"))
     for file in (folder / "submissions" / "main").iterdir():
         file.unlink()
@@ -91,19 +91,6 @@ def test_a_problem_that_stays_is_printed_once(challenge: Path, terminal: Termina
         file.write_bytes(damaged)
         assert quiet(terminal, challenge) == first
         assert quiet(terminal, challenge).err == ""
-
-
-def test_missing_files_are_news_once(challenge: Path, terminal: Terminal) -> None:
-    """A second folder that is empty by mistake is not a second mail."""
-    for file in (challenge / "submissions" / "main").rglob("*"):
-        if file.is_file():
-            file.unlink()
-
-    first = quiet(terminal, challenge)
-
-    assert first.code == 1
-    assert "withdraw" in first.err
-    assert quiet(terminal, challenge) == Answer(1, "", "")
 
 
 def test_a_track_that_cannot_be_scored_is_news_once(challenge: Path, terminal: Terminal) -> None:
