@@ -55,16 +55,6 @@ def without(*names: str) -> Change:
     return lambda forger: [forger.members.pop(f"{PUBLIC}{name}") for name in names]
 
 
-def longer(forger: Forger, name: str, more: bytes = b"\n") -> None:
-    """A file with more bytes than its name says."""
-    forger.members[name] += more
-
-
-def of_winner(forger: Forger) -> str:
-    """The member with the bytes of the winner."""
-    return f"submissions/{arrival(forger, 'amber')['digest']}"
-
-
 def of_settings(forger: Forger, change: Callable[[str], str]) -> None:
     """Change challenge.toml."""
     name = "challenge/challenge.toml"
@@ -275,11 +265,6 @@ MEMBERS: dict[str, Change] = {
     "the overall ranking is left out everywhere": the_overall_ranking_is_left_out_everywhere,
     "the commitment is left out": without("commitment.json", "commitment.txt"),
     "a board is added": a_board_is_added,
-    "a submission is missing": lambda forger: forger.members.pop(of_winner(forger)),
-    "a submission has other bytes": lambda forger: longer(forger, of_winner(forger)),
-    "a solution has other bytes": lambda forger: longer(
-        forger, f"solutions/{forger.event('basis')['body']['solution']}", b"q5:0:a|1\n"
-    ),
 }
 
 FOUND = ENTRIES | RULES | DOCUMENTS | MEMBERS
@@ -397,7 +382,7 @@ def test_no_event_is_hidden_from_who_kept_a_head(kind: str, original: Forger, tm
 def test_missing_bytes_name_the_entry(original: Forger, tmp_path: Path) -> None:
     """Whoever left out the bytes of the winner has to say whose."""
     forger = deepcopy(original)
-    del forger.members[of_winner(forger)]
+    del forger.members[f"submissions/{arrival(forger, 'amber')['digest']}"]
 
     by_scorer, _ = answers(forger.sealed(), tmp_path / "a.zip")
 

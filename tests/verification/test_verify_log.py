@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scorer.record.log import START, LogLine
 from scorer.verification.log import read_log, verified_log
 from tests.boards import published_log
-from tests.commands import Answer, Terminal
+from tests.commands import Answer, Terminal, failed
 
 COUNT = 12
 
@@ -55,15 +55,6 @@ def verify(tmp_path: Path, terminal: Terminal) -> Verify:
         return terminal.run("verify", "log", file, *options)
 
     return run
-
-
-def failed(answer: Answer) -> list[str]:
-    """The lines of the checks that failed; the exit code must say whether there is one."""
-    lines = answer.out.splitlines()
-    found = [line for line in lines if line.startswith("FAILED  ")]
-    assert all(line.startswith("ok      ") for line in lines if line not in found)
-    assert (answer.code, answer.err) == (1 if found else 0, "")
-    return found
 
 
 def test_a_log_is_verified(verify: Verify) -> None:
