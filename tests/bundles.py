@@ -6,7 +6,7 @@ import json
 import os
 import struct
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from io import BytesIO
@@ -24,6 +24,7 @@ from scorer.store.store import Store
 from scorer.verification.bundle import COMMENT_BYTES, EVENT_ROWS, MANIFEST, SCHEMA_ROWS
 from tests.live_challenges import BEFORE, CORRECTED, GOOD, OTHER, POOR, SOLUTION, Live, day
 from tests.shared import build_once
+from tests.strangers import lines_of
 
 KEY = "07" * 32
 """Of a split that selects the queries q2 and q3."""
@@ -181,11 +182,6 @@ def edited(content: dict[str, bytes], name: str, change: Callable[[list[dict[str
     rows = [json.loads(line) for line in content[name].splitlines()]
     change(rows)
     return archive(with_manifest({**content, name: lines_of(rows)}))
-
-
-def lines_of(rows: Iterable[object]) -> bytes:
-    """The member of a bundle with these rows."""
-    return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
 
 
 def rerecorded(content: dict[str, bytes], change: Callable[[list[dict[str, Any]]], object]) -> bytes:

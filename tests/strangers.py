@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 Place = tuple[str | int, ...]
@@ -91,6 +91,6 @@ def chain(lines: Rows) -> None:
         line["head"] = head.hex()
 
 
-def lines_of(found: Sequence[Mapping[str, Any]]) -> bytes:
+def lines_of(found: Iterable[object]) -> bytes:
     """JSON objects, one a line."""
     return b"".join(json.dumps(row, separators=(",", ":")).encode() + b"\n" for row in found)

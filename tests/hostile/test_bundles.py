@@ -15,9 +15,10 @@ from typing import Any
 import pytest
 
 from scorer.verification.bundle import INDEX
-from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
+from tests.bundles import archive, edited, members, rerecorded, with_manifest
 from tests.organising.test_bundle_archive import refusal
 from tests.paths import ROOT
+from tests.strangers import lines_of
 
 SOLUTION, RESULT, LAST_RUN = (f"tables/{name}.jsonl" for name in ("solution", "result", "last_run"))
 

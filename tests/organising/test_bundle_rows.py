@@ -21,10 +21,10 @@ from scorer.store.events import body_of
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.transfer import BUNDLED_TABLES
 from scorer.verification.bundle import EVENT_ROWS, INDEX
-from tests.bundles import archive, edited, lines_of, members, rerecorded, with_manifest
+from tests.bundles import archive, edited, members, rerecorded, with_manifest
 from tests.public_archives import END
 from tests.store import schema_5
-from tests.strangers import at, places
+from tests.strangers import at, lines_of, places
 from tests.strategies import examples
 
 MEMBERS = (*(f"tables/{name}.jsonl" for name in BUNDLED_TABLES), INDEX)
