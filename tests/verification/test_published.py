@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
-from http.server import BaseHTTPRequestHandler, SimpleHTTPRequestHandler, ThreadingHTTPServer
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +40,15 @@ class Quiet(SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
-def answering(files: Mapping[str, bytes]) -> type[BaseHTTPRequestHandler]:
+def answering(files: Mapping[str, bytes]) -> type[Quiet]:
     """A handler that has these files."""
 
-    class Files(BaseHTTPRequestHandler):
+    class Files(Quiet):
         def do_GET(self) -> None:
             content = files.get(self.path)
             self.send_response(404 if content is None else 200)
             self.end_headers()
             self.wfile.write(content or b"")
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
 
     return Files
 
@@ -210,14 +207,11 @@ def test_a_redirection_leads_to_no_file_of_this_machine(tmp_path: Path) -> None:
     """Only HTTP is followed."""
     (tmp_path / "challenge.toml").write_text("name = 'x'")
 
-    class Redirects(BaseHTTPRequestHandler):
+    class Redirects(Quiet):
         def do_GET(self) -> None:
             self.send_response(302)
             self.send_header("Location", f"file://{tmp_path}/challenge.toml")
             self.end_headers()
-
-        def log_message(self, *_: object) -> None:
-            """Print nothing."""
 
     with http(Redirects) as address, pytest.raises(ChallengeError, match="the server answers 302"), downloaded(address):
         pass
