@@ -11,7 +11,6 @@ from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC
 from heapq import nlargest
-from itertools import groupby
 from uuid import UUID, uuid5
 from xml.sax.saxutils import escape
 
@@ -45,18 +44,6 @@ REPLACEMENT = "\ufffd"
 IN_ATTRIBUTES = {'"': "&quot;", "\r": "&#13;", "\n": "&#10;", "\t": "&#09;"}
 
 
-@dataclass(frozen=True, slots=True)
-class Month:
-    """What happened in a month."""
-
-    name: str
-    """In UTC: ``July 2011``."""
-    anchor: str
-    """Of its section on the page: ``2011-07``."""
-    happenings: tuple[Happening, ...]
-    """The latest first."""
-
-
 def front_page(challenge: Challenge, timeline: Timeline, views: Sequence[BoardView]) -> Page:
     """The front page, with the entries received last and the dates of all phases."""
     values = {"latest": latest_entries(views), "dates": dates(timeline, len(views))}
@@ -71,17 +58,13 @@ def timeline_page(timeline: Timeline, tracks: int, paths: Container[str]) -> Pag
     return Page("timeline.html", "timeline.html", about, {"months": months(past), "upcoming": upcoming})
 
 
-def months(happenings: Iterable[Happening]) -> tuple[Month, ...]:
-    """The months of happenings, the latest first, as the happenings are."""
-
-    def month(happening: Happening) -> tuple[int, int]:
+def months(happenings: Iterable[Happening]) -> dict[str, list[Happening]]:
+    """The happenings of each month in UTC, as ``July 2011``, in their order."""
+    found: dict[str, list[Happening]] = defaultdict(list)
+    for happening in happenings:
         at = happening.at.astimezone(UTC)
-        return at.year, at.month
-
-    return tuple(
-        Month(f"{MONTHS[number - 1]} {year}", f"{year:04}-{number:02}", tuple(group))
-        for (year, number), group in groupby(happenings, month)
-    )
+        found[f"{MONTHS[at.month - 1]} {at.year}"].append(happening)
+    return found
 
 
 def of_all_tracks(happenings: Sequence[Happening], tracks: int) -> tuple[Happening, ...]:
