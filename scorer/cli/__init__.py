@@ -69,8 +69,8 @@ _ADDRESSES: Mapping[str, str] = {
     "evaluate": "evaluate:evaluate evaluate:trec_eval evaluate:compare runs:fuse runs:overlap runs:pool "
     "reports:report runs:convert evaluate:measures",
     "take part": "participate:check participate:submit participate:verify",
-    "run a challenge": "run:init run:run run:score run:render reports:leaderboard run:status reports:entries "
-    "run:collect run:serve",
+    "run a challenge": "run:init run:rehearse run:run run:score run:render reports:leaderboard run:status "
+    "reports:entries run:collect run:serve",
     "decide": "reports:phases organise:teams organise:pick organise:erratum organise:amend organise:forget "
     "organise:retry runs:similar",
     "trust": "organise:split organise:commit organise:receipt organise:heads organise:reveal",

@@ -35,7 +35,7 @@ from scorer.cli.parameters import (
 from scorer.errors import RENDERING, SERVING, ExecutorError, need_libraries
 from scorer.limits import Limits
 from scorer.options import FORMAT_NAMES
-from scorer.wording import quoted
+from scorer.wording import quoted, utc_moment
 
 if TYPE_CHECKING:
     from scorer.organising.job import ChallengeRun
@@ -48,6 +48,25 @@ def init(folder: Path = argument("a new or empty folder")) -> None:
 
     write_challenge(folder)
     print_result(f"wrote a challenge into {folder}; next: scorer run {folder}")
+
+
+def rehearse(
+    challenge: Path = of_challenge(),
+    site: Path | None = option("--site FOLDER", "keep the site of each date in a new folder, which only you can read"),
+) -> None:
+    """Let invented teams hand in to a copy of a challenge while its dates pass, and say what you would regret.
+
+    For each date, the output has what happens, the entries, what visitors see, and with --site the first page of the
+    site of that time, which is not for publication. Regrets do not change the exit code. The challenge is only read.
+    """
+    need_libraries(*RENDERING)
+    from scorer.organising.rehearsal import rehearsal
+    from scorer.settings.loading import read_challenge
+
+    with rehearsal(read_challenge(challenge), site) as rehearsed:
+        for at, lines in rehearsed.dates():
+            print_result(utc_moment(at), *(f"  {line}" for line in lines))
+        print_result(*[f"regret: {text}" for text in rehearsed.regrets()] or ["nothing to regret was found"])
 
 
 @dataclass(frozen=True)

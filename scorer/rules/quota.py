@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time, timedelta
 from typing import Annotated, ClassVar, Literal
 from zoneinfo import ZoneInfo
 
 from pydantic import AfterValidator, Field
 
-from scorer.rules.phases import Phases
+from scorer.record.log import RESOLUTION
+from scorer.rules.phases import Phase, Phases
 from scorer.rules.tables import SettingsTable, sentences
 from scorer.wording import counted, joined, utc_moment
 
@@ -272,6 +273,20 @@ def _limit(left: Left) -> str:
 def next_reset(left: Sequence[Left]) -> datetime | None:
     """When the limits of a day begin again, in UTC; None if nothing of them is used."""
     return next((limit.resets for limit in left if limit.used and limit.resets), None)
+
+
+def unused_limits(quota: Quota, phases: Sequence[Phase], files: int) -> Iterator[str]:
+    """The limits that no team can use up, because of the others, of the dates, and of the files that it may have."""
+    spans = [(quota.day(phase.start), quota.day(phase.closes - RESOLUTION)) for phase in phases]
+    days = [(date.fromisoformat(last) - date.fromisoformat(first)).days + 1 for first, last in spans] or [files]
+    of_days = [min((quota.per_day or files) * count, files) for count in days]
+    of_phases = [min(quota.per_phase or files, most) for most in of_days]
+    total = min(quota.total or files, sum(of_phases), files)
+    most = {"per_day": min(max(of_phases), total), "per_phase": min(max(of_days), total), "total": total}
+    for name, reached in most.items():
+        limit = getattr(quota, name)
+        if limit is not None and limit > reached:
+            yield f"quota.{name} = {limit:,} cannot be used up: the other rules leave {reached:,}"
 
 
 def quota_rules(quota: Quota, *, has_phases: bool, by_service: bool = False) -> tuple[str, ...]:
