@@ -209,9 +209,11 @@ class Iterations(NamedTuple):
 
     def note(self, measures: Iterable[Measure]) -> str:
         """Return which measures use the column as subtopics although it does not look like them; "" without any."""
-        using = ", ".join(str(measure) for measure in measures if measure.kind.subtopics)
         odd = next((name for name in self.names if not name.isdecimal()), None)
-        if not (using and self.names) or (odd is None and self.repeated):
+        if not self.names or (odd is None and self.repeated):
+            return ""
+        using = ", ".join(str(measure) for measure in measures if measure.kind.subtopics)
+        if not using:
             return ""
         read = f"{counted(len(self.names), 'subtopic')} read from the column iteration"
         doubt = "no item has several" if odd is None else f"{quoted(odd)} is no whole number"

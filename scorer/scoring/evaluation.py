@@ -41,7 +41,7 @@ from scorer.options import (
     Ties,
     Unjudged,
 )
-from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains, split_masks
+from scorer.scoring.outcomes import Failed, Outcome, Rejected, Rules, Scored, aggregated_rows, check_gains
 from scorer.scoring.submission import score, score_parts
 from scorer.scoring.unjudged import mean_bounds
 from scorer.wording import SCORE_DECIMALS, Tabular, counted, quoted, suggestion
@@ -211,7 +211,7 @@ class Evaluation(Tabular, Mapping[str, float]):
     def __init__(self, request: Request, scored: Scored, solution: Solution, *, per_query: bool = False) -> None:
         self._request, self._rows = request, request.rows
         self._means, self._bounds = scored.means(request.options.split), scored.bounds(request.options.split)
-        self._scored, self._scores, self._flagged = scored, scored.scores, scored.flagged
+        self._scored, self._scores = scored, scored.scores
         self._queries, self._per_query = solution.queries, per_query
         self.counts, self.notes = scored.counts, scored.notes
         for note in filter(None, (excluded_note(solution), solution.iterations.note(request.names.values()))):
@@ -234,7 +234,7 @@ class Evaluation(Tabular, Mapping[str, float]):
     @cached_property
     def _inside(self) -> Bools:
         """[query]: whether it is in the split."""
-        return split_masks(self._flagged)[self._request.options.split].inside
+        return self._scored.inside(self._request.options.split)
 
     def bounds(self) -> dict[str, tuple[float, float]] | None:
         """For each measure, the mean with ties in their worst and in their best order; None if not requested."""

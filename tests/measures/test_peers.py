@@ -576,16 +576,6 @@ def test_ties_in_other_functions_of_scikit_learn(sklearn: Any) -> None:
         one(judgements, tied, "Accuracy", ties="expected")
 
 
-def test_t13_the_threshold_and_ndcg(pytrec_eval: Any, ranx: Any) -> None:
-    """T13: trec_eval's -l 2 does not change ndcg, and rel=2 does not here; ranx's ndcg-l2 is nDCG(rel=2)."""
-    peer = trec(pytrec_eval, GRADED, GRADED_RUN, ["ndcg"], relevance_level=2)["q"]["ndcg"]
-    of_ranx = ranked(ranx, GRADED, GRADED_RUN, ["ndcg-l2"])["ndcg-l2"]["q"]
-
-    assert one(GRADED, GRADED_RUN, "nDCG", rel=2) == pytest.approx(peer, abs=EXACT)
-    assert one(GRADED, GRADED_RUN, "nDCG(rel=2)") == pytest.approx(of_ranx, abs=EXACT)
-    assert abs(peer - of_ranx) > 0.01
-
-
 SHORT: Qrels = {"q": {"a": 1, "b": 1, "c": 1, "d": 1}}
 
 
