@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from itertools import count
 from pathlib import Path
@@ -15,7 +15,11 @@ from uuid import uuid4
 import pytest
 from sqlalchemy import Table, create_engine, inspect, make_url, select, text, update
 
+from scorer.organising.teams import team_events
+from scorer.record.events import EVERY_TRACK
+from scorer.store.events import RecordedBasis, new_basis
 from scorer.store.schema import sealed
+from scorer.store.store import Store
 from tests.paths import tree
 
 KINDS = ("sqlite", "postgresql") if os.environ.get("SCORER_TEST_DB") else ("sqlite",)
@@ -143,3 +147,13 @@ def connected(place: str) -> Iterator[Any]:
             yield connection
     finally:
         engine.dispose()
+
+
+def record_basis(store: Store, track: str, recorded: RecordedBasis) -> None:
+    """Record what a track's board is based on, unless it is the same as before; the solution must be stored."""
+    store.record(track, lambda view: new_basis(view.events(track), recorded.body))
+
+
+def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
+    """Record what the organiser sets for teams, as `team_events`."""
+    store.record(EVERY_TRACK, lambda view: team_events(view, settings, reasons))

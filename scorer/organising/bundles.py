@@ -41,7 +41,7 @@ from scorer.store.documents import Document, Manifest, Sha256
 from scorer.store.events import Basis
 from scorer.store.schema import SCHEMA_VERSION
 from scorer.store.sidecar import Archive
-from scorer.store.snapshot import Snapshot
+from scorer.store.snapshot import Means, Snapshot
 from scorer.store.store import Store, now
 from scorer.store.transfer import BUNDLED_TABLES as TABLE_NAMES
 from scorer.store.transfer import VERSIONS, InvalidRowsError, dumped, load, unload
@@ -378,15 +378,18 @@ def _complete(bundle: Bundle, challenge: Challenge, clock: Callable[[], datetime
             needed = store.read(present_digests)
             store_members(bundle, SUBMISSIONS, store.kept_submissions(challenge.root), needed)
         for track in challenge.tracks:
-            basis, measures = store.read(partial(_basis, track=track))
+            basis, measures, lacking = store.read(partial(_missing_means, track=track))
             if basis is not None:  # the revision stays, by which the site has its name
-                store.complete_means(partial(track_digests, track=track.name), basis, measures, revises=False)
+                store.store_means(lacking, basis, measures, revises=False)
         return render(challenge, store, pending=True).notes
 
 
-def _basis(view: Snapshot, track: Track) -> tuple[Basis | None, tuple[Measure, ...]]:
-    now = Now.of(view, track)
-    return now.basis, now.track.all_measures
+def _missing_means(view: Snapshot, track: Track) -> tuple[Basis | None, tuple[Measure, ...], list[tuple[str, Means]]]:
+    """The basis of a track, its measures, and the means by both that results lack."""
+    now, digests = Now.of(view, track), track_digests(view, track.name)
+    basis, measures = now.basis, now.track.all_measures
+    lacking = view.missing_means(basis, digests, measures) if basis is not None and digests else ()
+    return basis, measures, list(lacking)
 
 
 def _load(bundle: Bundle, database: str | Path) -> bool:

@@ -116,8 +116,12 @@ def commit(challenge: Challenge, store: Store) -> Commitment:
     The phases are announced, and the boards are based on these files from now on: a changed file changes nothing until
     it is committed. If nothing has changed since the last commitment, nothing is recorded. No phase may have started.
     """
-    store.read(lambda view: _check_not_started(view, challenge))
-    rule_sets = [RuleSet.of(track, store) for track in challenge.tracks]
+
+    def read(view: Snapshot) -> list[RuleSet]:
+        _check_not_started(view, challenge)
+        return [RuleSet.of(view, track, store) for track in challenge.tracks]
+
+    rule_sets = store.read(read)
     for rules in rule_sets:
         rules.store_solution(store, rules.checked_solution())
 

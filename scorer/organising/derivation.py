@@ -297,7 +297,7 @@ def _load(bundle: Bundle, challenge: Challenge, rows: dict[str, Any], scratch: P
 
 def _all_rules(view: Snapshot, track: Track, store: Store) -> list[RuleSet]:
     """The rules of a track by each basis of the record."""
-    rules = RuleSet.of_now(Now.of(view, track), store)
+    rules = RuleSet.of(view, track, store)
     return [rules.by(basis) for _, basis in bodies(view.events(track.name), RecordedBasis)]
 
 
@@ -341,7 +341,7 @@ def _entries(
 
 def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, limits: Limits) -> Iterator[Verified]:
     """Score the submissions of a track from their bytes, and verify its rules and its split."""
-    by_files = RuleSet.of(track, store)
+    by_files = store.read(partial(RuleSet.of, track=track, store=store))
     names = store.read(partial(differing_from_record, rules=by_files))
     versions, moved = store.read(partial(_since_version_1, track=track))
     yield Verified(
@@ -366,7 +366,7 @@ def _scored(challenge: Challenge, store: Store, track: Track, documents: Path, l
     sources = Sources((), store.kept_submissions(challenge.root), keeps_more=False, limits=challenge.limits)
     outcomes = list(score_queue(store, rules, lambda _: (), every, sources, solution, None))
     failed = listed("failed:", (entry.file for entry, outcome in outcomes if isinstance(outcome, Failed)))
-    rules.complete_means(store)
+    store.store_means(store.read(rules.missing_means), rules.basis, rules.rules.measures)
     count = store.read(lambda view: len(submissions_of(view, [track])))
     scored = f"{len(outcomes):,} of {counted(count, 'entry', 'entries')} were scored from their bytes"
     yield Verified(f"{track.name}: {scored}", failed)

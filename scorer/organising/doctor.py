@@ -5,7 +5,7 @@ database that was copied back: the log of the site shows that, and the record go
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -271,7 +271,7 @@ def _track_lines(now: Now, track: Track, store: Store, new: int) -> Iterator[str
     if erratum is not None:
         yield f"{track.name}: erratum {erratum.number} is open"
     with suppress(ScorerError):  # a run says why files cannot be read
-        rules = RuleSet.of_now(now, store)
+        rules = RuleSet.of(view, track, store)
         changed = rules.recorded if erratum is None else erratum.basis
         yield from (f"{track.name}: {each}" for each in changes_in_words(rules.in_force(view).recorded, changed))
 
@@ -284,15 +284,26 @@ def check_published(challenge: Challenge, store: Store) -> None:
 
     Until `restore`, nothing may be recorded, rendered or signed: the indexes of these events would be used twice.
     """
-    if problem := next(_published_problems(challenge, store), ""):
-        raise ChallengeError(problem)
+    store.read(published_check(challenge))
+
+
+def published_check(challenge: Challenge) -> Callable[[Snapshot], None]:
+    """What `check_published` does with a later snapshot. The log is read now: the record may go on meanwhile."""
+    path = challenge.site_path / LOG
+    lines = _published(path)
+
+    def check(view: Snapshot) -> None:
+        if problem := _problem(view, path, lines):
+            raise ChallengeError(problem)
+
+    return check
 
 
 def _published_problems(challenge: Challenge, store: Store) -> Iterator[str]:
-    path = challenge.site_path / LOG
-    lines = _published(path)  # before the record, which may go on meanwhile
-    if problem := store.read(lambda view: _problem(view, path, lines)):
-        yield problem
+    try:
+        check_published(challenge, store)
+    except ChallengeError as error:
+        yield str(error)
 
 
 def restore(challenge: Challenge, store: Store, copy: Path | None, *, unpublished: bool) -> list[str]:

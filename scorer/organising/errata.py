@@ -31,8 +31,13 @@ def preview_erratum(challenge: Challenge, store: Store, track: Track, executor: 
     The board stays as it is. Until the erratum is applied or cancelled, runs score new entries by both. If one is open,
     this one replaces it.
     """
-    by_files = RuleSet.of(track, store)
-    store.read(lambda view: _check_preview(view, track, by_files))
+
+    def read(view: Snapshot) -> RuleSet:
+        by_files = RuleSet.of(view, track, store)
+        _check_preview(view, track, by_files)
+        return by_files
+
+    by_files = store.read(read)
     by_files.checked_solution()
     _refresh(challenge, store, track, executor)
 
@@ -63,8 +68,13 @@ def apply(
     """
     if not reason.strip():
         raise ChallengeError("the reason is blank; give one: visitors read it")
-    by_files = RuleSet.of(track, store)
-    store.read(lambda view: _check_unchanged(_open(view, track), by_files))
+
+    def read(view: Snapshot) -> RuleSet:
+        by_files = RuleSet.of(view, track, store)
+        _check_unchanged(_open(view, track), by_files)
+        return by_files
+
+    by_files = store.read(read)
     work = _refresh(challenge, store, track, executor)
 
     def applied(view: Snapshot) -> tuple[Added, Changes]:
@@ -123,7 +133,7 @@ def track_of_erratum(challenge: Challenge, store: Store, name: str | None) -> Tr
             return True
         if not now.are_rules_fixed:
             return False
-        by_files = RuleSet.of(track, store)
+        by_files = RuleSet.of(view, track, store)
         return bool(by_files.differences(by_files.in_force(view)))
 
     meant = [track for track in challenge.tracks if store.read(partial(is_meant, track=track))]

@@ -28,7 +28,7 @@ from scorer.files.writing import is_readable_by_others, replace_content
 from scorer.limits import ATTEMPTS, Limits
 from scorer.live.entries import Followed
 from scorer.live.entry import UNRANKED, Entry
-from scorer.organising.doctor import check_published, number_in_state
+from scorer.organising.doctor import check_published, number_in_state, published_check
 from scorer.organising.files import SkippedFile
 from scorer.organising.run import (
     SHOWN,
@@ -55,6 +55,7 @@ from scorer.store.store import Store
 from scorer.wording import printable, printable_name, quoted
 
 if TYPE_CHECKING:
+    from scorer.organising.render import ToRender
     from scorer.scoring.executors.base import Executor, FileOutcome
 
 
@@ -121,17 +122,23 @@ def update(challenge: Challenge, store: Store) -> Rendered:
     except (OSError, ValueError, LookupError, TypeError):
         last_state = manifest = ""
 
-    def read(view: Snapshot) -> tuple[str, ...] | None:
-        """The notes on the site if it shows the state of the snapshot."""
-        is_shown = site_state(view, challenge, pending=True) == last_state and shows(challenge.site_path, manifest)
-        return site_notes(view, challenge) if is_shown else None
+    check = published_check(challenge)
 
-    notes = store.read(read)
-    if notes is not None:
-        return Rendered(challenge.site_path / FRONT_PAGE, notes)
-    from scorer.organising.render import render  # noqa: PLC0415 (Jinja2 and the pages are slow to load)
+    def read(view: Snapshot) -> Rendered | ToRender:
+        state = site_state(view, challenge, pending=True)
+        if state == last_state and shows(challenge.site_path, manifest):
+            return Rendered(challenge.site_path / FRONT_PAGE, site_notes(view, challenge))
+        check(view)
+        from scorer.organising.render import to_render  # noqa: PLC0415 (Jinja2 and the pages are slow to load)
 
-    return render(challenge, store, pending=True)
+        return to_render(view, challenge, store, state, pending=True)
+
+    found = store.read(read)
+    if isinstance(found, Rendered):
+        return found
+    from scorer.organising.render import write_site  # noqa: PLC0415 (as above)
+
+    return write_site(challenge, store, found)
 
 
 class Messages:
@@ -198,7 +205,6 @@ class ChallengeRun:
         tracks = challenge.tracks if track is None else [challenge.track(track)]
         executor = options.executor_named()
         with Store.open(challenge.database_address, create=create) as store:
-            check_published(challenge, store)
             file = store.beside(challenge.root, ".reported")
             with Messages(file, output, are_quiet=options.quiet, is_partial=track is not None) as messages:
                 yield cls(challenge, tracks, store, executor, options, messages, output)
@@ -215,7 +221,7 @@ class ChallengeRun:
         Raises ChallengeError as `check_published`.
         """
         succeeded = True
-        check_published(self.challenge, self.store)  # again: a backup may be restored meanwhile
+        check_published(self.challenge, self.store)
         self._import_teams()
         for track in self.tracks:
             try:
@@ -349,6 +355,7 @@ def watch(run: ChallengeRun, track: str | None, every: float, parent: int | None
 
     `track` and `every` are options of the command. With `parent`, it also stops when that process ends.
     """
+    check_published(run.challenge, run.store)
     followed = run.store.read(lambda view: Followed.of(view, run.challenge.name))
     arrivals = Arrivals(run.store, followed, run.executor)
     loop = ArrivalLoop(run.store, run.output.message, partial(run.score_arrivals, arrivals))

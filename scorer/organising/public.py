@@ -105,11 +105,10 @@ def export_public(challenge: Challenge, store: Store, settings: Path, target: Pa
     archive, kept = store.archive(challenge.root), store.kept_submissions(challenge.root)
     files, places = _files(challenge, moved)
     text = public_settings(moved.settings.decode("utf-8-sig"), places)
-    by_files = [RuleSet.of(track, store) for track in challenge.tracks]
 
     def members(view: Snapshot) -> Mapping[str, Content]:
         check_public(view, challenge)
-        _check_recorded(view, by_files)
+        _check_recorded(view, [RuleSet.of(view, track, store) for track in challenge.tracks])
         submitted = submitted_files(view, challenge, archive, kept, everything=challenge.publish_submissions)
         contents = files | solution_files(archive) | submitted
         texts = public_texts(view, challenge, text, Proof.of(view, challenge))

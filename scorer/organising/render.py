@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from html import escape
@@ -38,7 +38,7 @@ from scorer.live.rules import recorded_settings
 from scorer.live.timeline import timeline
 from scorer.measures import Measure
 from scorer.options import Split
-from scorer.organising.doctor import check_published
+from scorer.organising.doctor import check_published, published_check
 from scorer.organising.phases import check_preliminary
 from scorer.organising.run import Rendered, note_shown, site_notes, site_state
 from scorer.record.events import ArrivalBody, bodies
@@ -48,6 +48,7 @@ from scorer.scoring.analysis.compare import need_mean
 from scorer.scoring.analysis.kept import Task, TaskWords, number_of
 from scorer.scoring.outcomes import aggregated, split_masks
 from scorer.settings.tracks import STATIC, Challenge, Track
+from scorer.store.sidecar import Sidecar
 from scorer.store.snapshot import Cache, Snapshot, cache_key
 from scorer.store.store import Store
 from scorer.wording import counted, quoted, suggestion
@@ -333,34 +334,61 @@ def render(
     ChallengeError as `check_published`, and ScorerError for pages that cannot be rendered, after all others are
     written.
     """
-    check_published(challenge, store)
-    sidecar, folder = store.sidecar(challenge.root), challenge.site_path
+    check = published_check(challenge)
 
-    def read(whole: Snapshot) -> tuple[int, str, str, Cache, SiteContent, tuple[str, ...]]:
+    def read(whole: Snapshot) -> ToRender:
+        check(whole)
         view = whole.as_of(as_of)
         state = site_state(view, challenge, pending=pending)  # first: a file that changes later changes the state
-        cache = view.cache(sidecar)
-        content = _content(view, challenge, cache, pending=pending)
-        return view.revision, view.snapshot_name(view.revision), state, cache, *content
+        return to_render(view, challenge, store, state, pending=pending)
 
-    revision, snapshot, state, cache, content, notes = store.read(read)
+    return write_site(challenge, store, store.read(read), is_present=as_of is None)
+
+
+@dataclass(frozen=True, slots=True)
+class ToRender:
+    """What the site of a snapshot is rendered from, once the snapshot is closed."""
+
+    revision: int
+    snapshot: str
+    """The name of its revision."""
+    state: str
+    """As `site_state` returns it."""
+    cache: Cache
+    sidecar: Sidecar
+    content: SiteContent
+    notes: tuple[str, ...]
+
+
+def to_render(view: Snapshot, challenge: Challenge, store: Store, state: str, *, pending: bool) -> ToRender:
+    """What the site of a snapshot is rendered from; `pending` is as for `boards`."""
+    sidecar = store.sidecar(challenge.root)
+    cache = view.cache(sidecar)
+    content, notes = _content(view, challenge, cache, pending=pending)
+    return ToRender(view.revision, view.snapshot_name(view.revision), state, cache, sidecar, content, notes)
+
+
+def write_site(challenge: Challenge, store: Store, source: ToRender, *, is_present: bool = True) -> Rendered:
+    """Render and write a site. Without `is_present`, it shows an earlier state of the record. Raises as `render`."""
+    folder, snapshot, notes = challenge.site_path, source.snapshot, source.notes
 
     def is_before(other: str) -> bool:
         """Whether the database had the state with this name after the one rendered here."""
-        return store.read(lambda view: other in map(view.snapshot_name, range(revision + 1, view.revision + 1)))
+        first = source.revision + 1
+        return store.read(lambda view: other in map(view.snapshot_name, range(first, view.revision + 1)))
 
     try:
-        rendered = site_files(content, lambda first: write_first(first, folder, snapshot, is_before))
+        rendered = site_files(source.content, lambda first: write_first(first, folder, snapshot, is_before))
     finally:
         with suppress(StoreError):  # a database that cannot be written to can still be shown
-            store.keep(cache)
-            if as_of is None:
-                sidecar.tidy()
-    failed = content.failed or {}
+            store.keep(source.cache)
+            if is_present:
+                source.sidecar.tidy()
+    failed = source.content.failed or {}
     if write(rendered, folder, snapshot, is_before, failed) is None:
         notes += (f"{folder}: shows a later state of the database, so nothing was written",)
-    elif as_of is None and not failed:
-        note_shown(challenge, store, state)
+    elif is_present and not failed:
+        note_shown(challenge, store, source.state)
     if failed:
         raise ScorerError("\n".join(_failures(failed)))
     return Rendered(folder / FRONT_PAGE, notes)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from scorer.errors import ChallengeError, Findings, SolutionError
@@ -19,9 +19,9 @@ from scorer.organising.phases import check_preliminary
 from scorer.record.log import encoded
 from scorer.scoring.outcomes import RENAMED_GENERATION, Rules, check_gains
 from scorer.settings.tracks import Track, public_lists, split_of
-from scorer.store.events import Basis, RecordedBasis, StoredQueries, new_basis
+from scorer.store.events import Basis, RecordedBasis, StoredQueries
 from scorer.store.sidecar import Archive
-from scorer.store.snapshot import Snapshot
+from scorer.store.snapshot import Means, Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import counted, quoted
 
@@ -46,14 +46,9 @@ class RuleSet:
     """Has the bytes of the files that rules were recorded with."""
 
     @classmethod
-    def of(cls, track: Track, store: Store) -> RuleSet:
+    def of(cls, view: Snapshot, track: Track, store: Store) -> RuleSet:
         """The rules of challenge.toml, with the solution and the lists of items that are there now."""
-        return cls.of_now(store.read(partial(Now.of, track=track)), store)
-
-    @classmethod
-    def of_now(cls, now: Now, store: Store) -> RuleSet:
-        """The same, given the track at a moment; nothing is read from the database."""
-        track = now.declared
+        track = Now.of(view, track).declared
         items, excluded = track.items_path, public_lists(track).get("exclude")
         lists = items, list_digest(items), excluded, list_digest(excluded)
         return cls(track, track.solution_path, _digest_of_solution(track), *lists, store.archive(track.root))
@@ -127,9 +122,10 @@ class RuleSet:
         """Whether a run has stored the solution, so that arrivals can be scored."""
         return self.solution_digest in view.solution_digests()
 
-    def complete_means(self, store: Store) -> None:
-        """Store the means of all submissions of the track by these rules."""
-        store.complete_means(partial(track_digests, track=self.track.name), self.basis, self.rules.measures)
+    def missing_means(self, view: Snapshot) -> list[tuple[str, Means]]:
+        """The means by these rules that the results of the track lack, for `Store.store_means`."""
+        digests = track_digests(view, self.track.name)
+        return list(view.missing_means(self.basis, digests, self.rules.measures)) if digests else []
 
     def entries(self, view: Snapshot) -> Entries:
         """The entries of the track by these rules, without scores."""
@@ -180,17 +176,6 @@ def differing_settings(rules: RuleSet, recorded: RecordedBasis) -> list[str]:
     ]
     names += ["solution"] if rules.solution_digest != recorded.basis.solution else []
     return names + (["items"] if rules.items_digest != recorded.items else [])
-
-
-def record_basis(
-    store: Store, track: str, recorded: RecordedBasis, *, unless: Callable[[Snapshot], bool] = lambda _: False
-) -> None:
-    """Record what a track's board is based on, unless it is the same as before; the solution must be stored.
-
-    Nothing is recorded if `unless` is true for the state of the database while no other process can write.
-    """
-    body = recorded.body
-    store.record(track, lambda view: [] if unless(view) else new_basis(view.events(track), body))
 
 
 def _digest_of_solution(track: Track) -> str:

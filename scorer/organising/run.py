@@ -24,11 +24,12 @@ from scorer.files.writing import remove_abandoned_folders, replace_content
 from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.live.entries import Entries
-from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, present_files
+from scorer.live.entry import Entry, SubmissionState, is_baseline, key_of, present_digests, present_files
+from scorer.live.errata import Erratum
 from scorer.live.now import Now
 from scorer.organising.files import SkippedFile, UploadInProgress, WithFile, put_in_place, submission_files
-from scorer.organising.phases import announce, check_preliminary
-from scorer.organising.rules import RuleSet, record_basis
+from scorer.organising.phases import check_preliminary
+from scorer.organising.rules import RuleSet
 from scorer.organising.scan import Before, about_names, before_scan, record, same_bytes, scan
 from scorer.organising.watch import Sources, is_fresh, score_queue
 from scorer.rules.split import exposure
@@ -36,10 +37,10 @@ from scorer.scoring.analysis.kept import Kept
 from scorer.scoring.executors import GoOn, always
 from scorer.settings.loading import TEAMS_FILE as TEAMS
 from scorer.settings.tracks import FILE, PAGES, STATIC, Challenge, Track, public_lists
-from scorer.store.events import Failure, Submission
+from scorer.store.events import Failure, Submission, new_basis
 from scorer.store.sidecar import SIMILAR, Sidecar
-from scorer.store.snapshot import Snapshot
-from scorer.store.store import Store
+from scorer.store.snapshot import Means, Snapshot
+from scorer.store.store import Added, Store
 from scorer.wording import quoted
 
 if TYPE_CHECKING:
@@ -204,11 +205,8 @@ def plan(
     with suppress(OSError):
         remove_abandoned_folders(Path(tempfile.gettempdir()))
     limits = limits or challenge.limits
-    by_files = RuleSet.of(track, store)
-    announce(store, track)
-    rules = store.read(by_files.in_force)
-
-    before = before_scan(store, rules, limits)
+    before = before_scan(store, track, limits)
+    by_files, rules = before.by_files, before.rules
     kept = store.kept_submissions(challenge.root)
     put_in_place(rules.track, before.delivered, kept)
     scanned = scan(
@@ -223,10 +221,16 @@ def plan(
     )
 
     sources = Sources(scanned.submissions, kept, challenge.keep_submissions, limits)
-    solution = _checked_solution(store, rules, before, sources)
-    has_changed = record(store, rules, before, scanned, limits)
-    entries = store.read(rules.entries) if has_changed else before.entries
-    sources.tidy(store)
+    solution = _checked_solution(before, sources)
+    record(store, before, scanned, limits)
+    stored = kept.digests() if sources.keeps_more else ()  # before the record: what another run keeps is recorded first
+
+    def read(view: Snapshot) -> tuple[Entries, frozenset[str]]:
+        return rules.entries(view), present_digests(view)
+
+    entries, present = store.read(read)
+    if stored:
+        kept.remove(set(stored) - present)  # what was withdrawn or replaced before its phase closed
     known_sources = [source for source in sources.files if source[1].digest in before.known]
     not_kept = sources.keep(known_sources)
 
@@ -251,17 +255,18 @@ def plan(
     )
 
 
-def _checked_solution(store: Store, rules: RuleSet, before: Before, sources: Sources) -> Solution | None:
+def _checked_solution(before: Before, sources: Sources) -> Solution | None:
     """The solution, if something may be scored or the board is based on other rules; None without work."""
+    rules = before.rules
     states = before.entries.stored
     recorded = {key_of(state.submission) for state in states if state.present or before.stays(state.submission)}
     unknown = (submission for _, submission in sources.files if submission.digest not in before.known)
     has_work = bool(sources.pending(before.entries.unscored)) or any(
         key_of(submission) not in recorded for submission in unknown
     )
-    if has_work or not before.is_current:
+    if has_work or before.queries is None:
         return rules.checked_solution()
-    check_preliminary(rules.track, rules.basis, store.read(lambda view: view.queries(rules.basis.solution)))
+    check_preliminary(rules.track, rules.basis, before.queries)
     return None
 
 
@@ -314,12 +319,20 @@ def carry_out(
 
         first = own(work.entries.unscored, store.now())
         yield from score_queue(store, rules, unscored, first, sources, work.solution, executor, go_on)
-    rules.complete_means(store)
-    # If an erratum was applied since the plan was made, the next run goes on by its rules.
-    record_basis(
-        store, rules.track.name, rules.recorded, unless=lambda view: bool(rules.differences(rules.in_force(view)))
-    )
-    if (erratum := store.read(lambda view: Now.of(view, rules.track).errata.open)) is not None:
+    name, recorded = rules.track.name, rules.recorded.body
+
+    def basis(view: Snapshot) -> Added:
+        # If an erratum was applied since the plan was made, the next run goes on by its rules.
+        return [] if rules.differences(rules.in_force(view)) else new_basis(view.events(name), recorded)
+
+    def read(view: Snapshot) -> tuple[list[tuple[str, Means]], Added, Erratum | None]:
+        return rules.missing_means(view), basis(view), Now.of(view, rules.track).errata.open
+
+    lacking, added, erratum = store.read(read)
+    store.store_means(lacking, rules.basis, rules.rules.measures)
+    if added:
+        store.record(name, basis)
+    if erratum is not None:
         new = rules.by(erratum.basis)
 
         def by_erratum(view: Snapshot) -> Sequence[SubmissionState]:
@@ -329,8 +342,8 @@ def carry_out(
         if sources.pending(waiting) or not is_stored:
             # To the last outcome; they are of no board yet.
             list(score_queue(store, new, by_erratum, waiting, sources, new.read_solution(), executor))
-        new.complete_means(store)
-    store.note_run(rules.track.name)
+        store.store_means(store.read(new.missing_means), new.basis, new.rules.measures)
+    store.note_run(name)
 
 
 def present_entries(store: Store, work: Work) -> list[Entry]:
@@ -347,8 +360,12 @@ def scored_runs(
     """
     from scorer.runs.aligned import Run  # noqa: PLC0415 (Arrow is slow to load)
 
-    rules, listing = store.read(RuleSet.of(track, store).in_force), submission_files(track)
-    entries = store.read(rules.entries)
+    def read(view: Snapshot) -> tuple[RuleSet, Entries]:
+        rules = RuleSet.of(view, track, store).in_force(view)
+        return rules, rules.entries(view)
+
+    rules, entries = store.read(read)
+    listing = submission_files(track)
     counted = {state.index for state in entries.to_score}
     states = [
         state for state in entries.stored if state.index in counted and state.result is not None and state.is_scored

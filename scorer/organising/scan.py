@@ -45,6 +45,7 @@ from scorer.organising.files import (
     why_skipped,
     without_time,
 )
+from scorer.organising.phases import announcement
 from scorer.organising.rules import RuleSet
 from scorer.organising.watch import Sources, score_queue
 from scorer.record.events import Key
@@ -53,7 +54,7 @@ from scorer.rules.metadata import Value, body
 from scorer.rules.tables import FILE_NAMES
 from scorer.scoring.executors import GoOn
 from scorer.settings.tracks import Challenge, Track
-from scorer.store.events import FolderScan, ScannedFile, Submission
+from scorer.store.events import FolderScan, ScannedFile, StoredQueries, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import Added, Store
 from scorer.wording import counted, printable_name, quoted
@@ -250,12 +251,18 @@ class Before:
     """What the database has of a track before a scan of its folder."""
 
     now: datetime
+    by_files: RuleSet
+    """The rules of challenge.toml."""
+    rules: RuleSet
+    """The rules in force."""
     entries: Entries
     """Without scores."""
     known: frozenset[str]
     """The digests of submissions with a result by the rules."""
-    is_current: bool
-    """Whether the board is based on the rules already, and their solution is stored."""
+    queries: StoredQueries | None
+    """Of the solution, if the board is based on the rules already, and the solution is stored."""
+    has_other_limits: bool
+    """Whether results exceeded a limit that has another value now."""
     scanned_files: Mapping[str, ScannedFile]
     last_scan: FolderScan | None
 
@@ -276,28 +283,46 @@ class Before:
         return stays(submission, self.entries.phases, self.entries.track, self.now)
 
 
-def before_scan(store: Store, rules: RuleSet, limits: Limits) -> Before:
-    """What the database has of a track, without results that exceeded a limit which has another value now.
+def before_scan(store: Store, track: Track, limits: Limits) -> Before:
+    """What the database has of a track, once its phases are announced, without results that exceeded a limit which has
+    another value now.
 
-    All results are read, so that a damaged database is reported before anything is written to it.
+    All results are read, so that a damaged database is reported before anything else is written to it.
     """
-    name, basis = rules.track.name, rules.basis
 
-    def read(view: Snapshot) -> Before:
-        recorded = view.recorded_basis(name)
+    def read(view: Snapshot) -> Before | None:
+        by_files = RuleSet.of(view, track, store)
+        if announcement(view, track):
+            return None
+        rules = by_files.in_force(view)
+        basis = rules.basis
+        recorded = view.recorded_basis(track.name)
         is_same = recorded is not None and (recorded.basis, recorded.settings) == (basis, rules.settings)
-        is_current = is_same and basis.solution in view.solution_digests()
-        scanned = view.scanned_files(name), view.last_scan(name)
-        return Before(store.now(), rules.entries(view), view.known_digests(basis), is_current, *scanned)
+        return Before(
+            now=store.now(),
+            by_files=by_files,
+            rules=rules,
+            entries=rules.entries(view),
+            known=view.known_digests(basis),
+            queries=view.queries(basis.solution) if is_same and rules.is_stored(view) else None,
+            has_other_limits=bool(view.outdated_rejections(basis, limits)),
+            scanned_files=view.scanned_files(track.name),
+            last_scan=view.last_scan(track.name),
+        )
 
-    before = store.read(read)
-    return store.read(read) if store.void_rejections(basis, limits) else before
+    while (before := store.read(read)) is None or before.has_other_limits:
+        if before is None:
+            store.record(track.name, lambda view: announcement(view, track))
+        else:
+            store.void_rejections(before.rules.basis, limits)
+    return before
 
 
-def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: Limits) -> bool:
-    """Record what a scan of the folder of a track found; return whether anything has changed."""
+def record(store: Store, before: Before, scanned: Scan, limits: Limits) -> None:
+    """Record what a scan of the folder of a track found."""
+    rules = before.rules
     name = rules.track.name
-    has_changed = import_submissions(
+    import_submissions(
         store,
         name,
         [submission for _, submission in scanned.submissions],
@@ -309,8 +334,7 @@ def record(store: Store, rules: RuleSet, before: Before, scanned: Scan, limits: 
         metadata=partial(_metadata, rules.track, before, scanned),
         naming=rules.track.naming,
     )
-    store.store_scanned_files(name, scanned.statuses)
-    return has_changed
+    store.store_scanned_files(name, before.scanned_files, scanned.statuses)
 
 
 def _metadata(
@@ -336,8 +360,8 @@ def import_submissions(
     new_scan: NewScan | None = None,
     metadata: Callable[[Mapping[Key, SubmissionState], Collection[Key]], Added] = lambda _states, _arrived: [],
     naming: Mapping[str, str] = MappingProxyType({}),
-) -> bool:
-    """Record which submissions of a track have arrived, are withdrawn, or have returned; return whether any has.
+) -> None:
+    """Record which submissions of a track have arrived, are withdrawn, or have returned.
 
     A scan may be older than what another process recorded in the meantime. So `recheck` reads each file again on which
     the scan and the record differ, while no other process can write, and only what is so now is recorded; without it,
@@ -360,7 +384,7 @@ def import_submissions(
         arrived = {(event["file"], event["digest"]) for kind, event in added if kind == "arrival"}
         return [*added, *metadata(states, arrived)], stored
 
-    return store.record_scan(track, changed)
+    store.record_scan(track, changed)
 
 
 def rechecking(track: Track, limits: Limits) -> Recheck:
@@ -401,9 +425,8 @@ class Arrivals:
 
         Only by rules by which the track was scored before: otherwise nothing is scored.
         """
-        rules = self.store.read(RuleSet.of(track, self.store).in_force)
 
-        def unscored(view: Snapshot) -> list[SubmissionState]:
+        def unscored(view: Snapshot, rules: RuleSet) -> list[SubmissionState]:
             self.followed.follow(view)
             by_index: dict[int, SubmissionState] = {}
             for team in teams:
@@ -411,7 +434,11 @@ class Arrivals:
                 by_index |= {state.index: state for state in entries(now).unscored if state.source == SERVICE}
             return [by_index[index] for index in sorted(by_index)]
 
-        first = self.store.read(lambda view: unscored(view) if rules.is_stored(view) else [])
+        def read(view: Snapshot) -> tuple[RuleSet, list[SubmissionState]]:
+            rules = RuleSet.of(view, track, self.store).in_force(view)
+            return rules, unscored(view, rules) if rules.is_stored(view) else []
+
+        rules, first = self.store.read(read)
         if not first:
             return
         files = tuple(
@@ -421,7 +448,8 @@ class Arrivals:
         kept = self.store.kept_submissions(challenge.root)
         sources = Sources(files, kept, challenge.keep_submissions, challenge.limits)
         solution = self._solution(rules)
-        yield from score_queue(self.store, rules, unscored, first, sources, solution, self.executor, go_on)
+        others = partial(unscored, rules=rules)
+        yield from score_queue(self.store, rules, others, first, sources, solution, self.executor, go_on)
 
     def _solution(self, rules: RuleSet) -> Solution:
         key = rules.track.name, rules.solution_digest, rules.items_digest

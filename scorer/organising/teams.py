@@ -166,33 +166,33 @@ def import_teams(challenge: Challenge, store: Store) -> tuple[str, ...]:
 
 
 def _record(challenge: Challenge, store: Store, teams: Mapping[str, TeamSettings]) -> tuple[str, ...]:
-    settings, reasons, notes = _resolved(teams, store.read(lambda view: view.teams), challenge.root / TEAMS_FILE)
-    record_teams(store, settings, reasons)
+    def changed(view: Snapshot) -> tuple[Added, list[str]]:
+        settings, reasons, notes = _resolved(teams, view.teams, challenge.root / TEAMS_FILE)
+        return team_events(view, settings, reasons), notes
+
+    added, notes = store.read(changed)
+    if added:
+        notes = store.record_with(EVERY_TRACK, changed)
     return tuple(notes)
 
 
-def record_teams(store: Store, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> None:
-    """Record what the organiser sets for teams: an event for each team whose settings differ from the last ones.
+def team_events(view: Snapshot, settings: Mapping[str, Mapping[str, Any]], reasons: Mapping[str, str]) -> Added:
+    """The events that record what the organiser sets for teams: one for each whose settings differ from the last ones.
 
-    A team that is not listed has no settings any more. Nothing is recorded if there is no such team, or the decisions
-    contradict each other: then StoreError is raised.
+    A team that is not listed has no settings any more. Raises StoreError if there is no such team, or the decisions
+    contradict each other.
     """
-
-    def changed(view: Snapshot) -> Added:
-        _check(view.teams, settings)
-        before = {body.team: body.settings.recorded() for _, body in bodies(view.events(), TeamBody)}
-        events: list[tuple[EventKind, dict[str, Any]]] = []
-        for team in sorted(before.keys() | settings.keys()):
-            old, new = before.get(team, {}), settings.get(team, {})
-            if encoded(old) != encoded(new):
-                is_decision = any(old.get(name) != new.get(name) for name in DECISIONS)
-                reason = new.get("disqualified") or new.get("withdrawn") or reasons.get(team, "")
-                body = {"team": team, "settings": dict(new), "reason": reason if is_decision else ""}
-                events.append(("team", body))
-        return events
-
-    if store.read(changed):
-        store.record(EVERY_TRACK, changed)
+    _check(view.teams, settings)
+    before = {body.team: body.settings.recorded() for _, body in bodies(view.events(), TeamBody)}
+    events: list[tuple[EventKind, dict[str, Any]]] = []
+    for team in sorted(before.keys() | settings.keys()):
+        old, new = before.get(team, {}), settings.get(team, {})
+        if encoded(old) != encoded(new):
+            is_decision = any(old.get(name) != new.get(name) for name in DECISIONS)
+            reason = new.get("disqualified") or new.get("withdrawn") or reasons.get(team, "")
+            body = {"team": team, "settings": dict(new), "reason": reason if is_decision else ""}
+            events.append(("team", body))
+    return events
 
 
 def _check(teams: Collection[str], settings: Mapping[str, Mapping[str, Any]]) -> None:

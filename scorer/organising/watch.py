@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from scorer.errors import ScorerError
 from scorer.limits import MB, Limits
-from scorer.live.entry import SERVICE, SubmissionState, key_of, present_digests
+from scorer.live.entry import SERVICE, SubmissionState, key_of
 from scorer.live.now import Now
 from scorer.organising.files import SubmissionFile, WithFile
 from scorer.organising.rules import RuleSet
@@ -130,14 +130,6 @@ class Sources:
                 for _, submission in files
                 if (reason := why_not(submission.digest))
             ]
-
-    def tidy(self, store: Store) -> None:
-        """Delete the bytes of submissions that were withdrawn or replaced before their phase closed. Raises StoreError.
-
-        The bytes are listed first: what another run keeps meanwhile is recorded before it is kept.
-        """
-        if self.keeps_more and (stored := self.kept.digests()):
-            self.kept.remove(set(stored) - store.read(present_digests))
 
 
 def score_queue(

@@ -17,6 +17,7 @@ import numpy as np
 from sqlalchemy import func, select
 
 from scorer.errors import Fact, Findings, Problem
+from scorer.limits import Limits
 from scorer.lists import Counts
 from scorer.measures import Measure
 from scorer.measures.matched import Bools, Floats, JudgedItems, Matched
@@ -202,10 +203,11 @@ class Snapshot(TableRows):
         """The digests of the submissions that have a result by `basis`."""
         return frozenset(row.submission_digest for row in self.result_rows(basis))
 
-    def rejected_limits(self, basis: Basis) -> dict[str, dict[str, int]]:
-        """The limits that rejected submissions exceeded, by the digests of their results."""
+    def outdated_rejections(self, basis: Basis, limits: Limits) -> list[str]:
+        """The digests of the results of submissions that exceeded a limit which has another value now."""
+        rejected = (row for row in self.result_rows(basis) if row.status == "rejected")
         with self._database.decoding():
-            return {row.digest: json.loads(row.limits) for row in self.result_rows(basis) if row.status == "rejected"}
+            return [row.digest for row in rejected if limits.differing(json.loads(row.limits))]
 
     def scores(
         self, submission_digests: Iterable[str], basis: Basis, measures: Sequence[Measure]

@@ -304,33 +304,24 @@ class Store:
     def void_rejections(self, basis: Basis, limits: Limits) -> int:
         """Delete the results of submissions that exceeded a limit which has changed; returns how many there were."""
 
-        def void(view: Snapshot) -> list[str]:
-            return [digest for digest, exceeded in view.rejected_limits(basis).items() if limits.differing(exceeded)]
-
         def work(connection: Connection) -> int:
-            digests = void(Snapshot(connection, self.database))
+            digests = Snapshot(connection, self.database).outdated_rejections(basis, limits)
             return sum(store_rows.delete_results(connection, result_table.c.digest == digest) for digest in digests)
 
-        return self._write(work) if self.read(void) else 0
+        return self._write(work)
 
-    def complete_means(
+    def store_means(
         self,
-        submission_digests: Callable[[Snapshot], Collection[str]],
+        computed: Sequence[tuple[str, Means]],
         basis: Basis,
         measures: Sequence[Measure],
         *,
         revises: bool = True,
     ) -> None:
-        """Compute and store the means that results of these submissions lack, from their judged items.
+        """Store means of these measures, as `Snapshot.missing_means` returns them.
 
         A board shows the same with and without stored means; `revises` says whether the revision grows.
         """
-
-        def missing(view: Snapshot) -> list[tuple[str, Means]]:
-            digests = submission_digests(view)
-            return list(view.missing_means(basis, digests, measures)) if digests else []
-
-        computed = self.read(missing)
 
         def work(connection: Connection) -> bool:
             names = {measure for _, means in computed for measure, _ in means}
@@ -352,9 +343,13 @@ class Store:
         if computed:
             self._write(work, revises=revises)
 
-    def store_scanned_files(self, track: str, files: Mapping[str, ScannedFile]) -> None:
-        """Store what a scan of a track's folder found, by the names of the files; only differences are written."""
-        stored = self.read(lambda view: view.scanned_files(track))
+    def store_scanned_files(
+        self, track: str, stored: Mapping[str, ScannedFile], files: Mapping[str, ScannedFile]
+    ) -> None:
+        """Store what a scan of a track's folder found, by the names of the files, in place of what is `stored`.
+
+        Only differences are written.
+        """
         gone = [name for name in stored if name not in files]
         changed = {name: scanned for name, scanned in files.items() if stored.get(name) != scanned}
 

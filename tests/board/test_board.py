@@ -29,7 +29,6 @@ from scorer.live.entries import with_outcomes
 from scorer.live.entry import Entry, SubmissionState, rounded, submissions
 from scorer.live.now import Now
 from scorer.measures import parse
-from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
 from scorer.rules.teams import slugs
 from scorer.scoring.outcomes import Rejected, Scored
@@ -38,7 +37,7 @@ from scorer.store.events import Basis, Failure, RecordedBasis, Submission
 from scorer.store.snapshot import Snapshot
 from scorer.store.store import GENERATIONS, Store
 from scorer.wording import markdown_table, printable_name
-from tests.databases import NewPlace
+from tests.databases import NewPlace, record_basis
 from tests.strategies import matched
 
 BASIS = Basis("50" * 32, "settings" + "0" * 56)

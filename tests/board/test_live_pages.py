@@ -21,10 +21,10 @@ from scorer.organising import render as organising_boards
 from scorer.organising.commitment import reveal
 from scorer.organising.picks import pick
 from scorer.organising.render import at_close, boards
-from scorer.organising.teams import record_teams
 from tests.accessibility import check_page
 from tests.browser import IN_BROWSER, Page
 from tests.commands import Terminal
+from tests.databases import record_teams
 from tests.live_challenges import BEST, FAIR, INVALID, KEY, PHASES, WEAK, Live, day
 from tests.pages import board_row, board_rows, html_of, read, rows, said
 

@@ -12,10 +12,10 @@ from scorer.board.board import rules
 from scorer.errors import ChallengeError
 from scorer.organising.phases import extend
 from scorer.organising.picks import amend
-from scorer.organising.teams import record_teams
 from scorer.rules.phases import Phase, Phases, check_order, duration_text
 from scorer.settings.loading import read_challenge
 from tests.commands import Terminal
+from tests.databases import record_teams
 from tests.live_challenges import (
     ANNOUNCED,
     DAY,

@@ -14,13 +14,13 @@ from scorer.live.entry import key_of, submissions
 from scorer.organising.files import submission_files
 from scorer.organising.picks import amend, clear_picks, forget_outcome, pick, record_pick
 from scorer.organising.run import plan
-from scorer.organising.teams import record_teams
 from scorer.record.events import Event, Key
 from scorer.rules.picks import picks
 from scorer.settings.loading import read_challenge
 from scorer.settings.tracks import Track
 from scorer.store.store import Store
 from tests.commands import Answer, Terminal
+from tests.databases import record_teams
 from tests.live_challenges import (
     ANNOUNCED,
     DAY,

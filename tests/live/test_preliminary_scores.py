@@ -33,11 +33,11 @@ from scorer.organising.render import (
     teams_task,
     track_tasks,
 )
-from scorer.organising.teams import record_teams
 from scorer.rules.phases import Phase, Phases
 from scorer.rules.tables import auto_decimals
 from scorer.scoring.executors.base import Serial
 from scorer.store.snapshot import Cache
+from tests.databases import record_teams
 from tests.live_challenges import (
     ANNOUNCED,
     END,

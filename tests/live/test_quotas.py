@@ -18,7 +18,6 @@ from scorer.live.entries import quota_line
 from scorer.organising.errata import apply, preview_erratum
 from scorer.organising.picks import amend, retry
 from scorer.organising.run import carry_out, plan
-from scorer.organising.teams import record_teams
 from scorer.rules.phases import Phase, Phases
 from scorer.rules.quota import Claim, Cost, Left, Quota, UsedQuota, admissions, quota_rules
 from scorer.scoring.executors import GoOn, always
@@ -26,7 +25,7 @@ from scorer.scoring.executors.base import Executor, FileOutcomes, FileToScore, S
 from scorer.scoring.outcomes import Failed, Rules
 from scorer.settings.loading import read_challenge
 from tests.commands import here
-from tests.databases import rows
+from tests.databases import record_teams, rows
 from tests.live_challenges import (
     ANNOUNCED,
     DAY,

@@ -23,11 +23,11 @@ from scorer.errors import ChallengeError
 from scorer.live.errata import erratum_rules
 from scorer.live.rules import pick_rules
 from scorer.organising.picks import pick
-from scorer.organising.teams import record_teams
 from scorer.rules.phases import Phase, Phases, phase_rules
 from scorer.rules.quota import quota_rules
 from scorer.rules.teams import TEAM_RULES
 from scorer.settings.tracks import Track
+from tests.databases import record_teams
 from tests.live_challenges import (
     ANNOUNCED,
     DAY,

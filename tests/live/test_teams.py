@@ -17,7 +17,7 @@ from scorer.board.site.folder import write
 from scorer.errors import ChallengeError, StoreError
 from scorer.live.entry import submissions
 from scorer.organising.scan import import_submissions
-from scorer.organising.teams import disqualify, import_teams, merge, record_teams, rename
+from scorer.organising.teams import disqualify, import_teams, merge, rename
 from scorer.record.events import Event
 from scorer.rules.teams import MergedTeam, Team, TeamChange, comparable_name, merges, set_teams, team_names, teams
 from scorer.settings.loading import TEAMS_FILE, read_challenge, read_teams
@@ -30,6 +30,7 @@ from tests.boards import UPDATED, board_of, scored_row
 from tests.boards import challenge as declared_challenge
 from tests.browser import Page
 from tests.commands import Answer, Terminal, here
+from tests.databases import record_teams
 from tests.pages import Element, pages, read
 from tests.seeded_challenge import write_challenge
 from tests.store.test_store import add, opened, submission

@@ -16,8 +16,8 @@ import pytest
 from scorer.board.reports.leaderboard import entry_values
 from scorer.live.entry import Admission, EntryOutcome, Presence
 from scorer.organising.render import listed_entries
-from scorer.organising.teams import record_teams
 from tests.commands import Terminal
+from tests.databases import record_teams
 from tests.live_challenges import ANNOUNCED, DAY, END, INVALID, ONE, SECOND, START, TWO, Live, lists, phase, stop_clock
 
 HOUR = timedelta(hours=1)

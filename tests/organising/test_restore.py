@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from scorer.organising.public import export_public
-from scorer.organising.teams import record_teams
 from scorer.settings.tracks import FILE
 from tests.commands import Answer, failed, here
+from tests.databases import record_teams
 from tests.live_challenges import GOOD, OTHER, POOR, Live
 from tests.public_archives import END
 from tests.second_verifier import problems

@@ -10,12 +10,11 @@ import pytest
 from scorer.errors import StoreError
 from scorer.live.entry import SubmissionState, key_of
 from scorer.organising.picks import amend_received, forget_outcome
-from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
 from scorer.store.events import RecordedBasis, Submission
 from scorer.store.schema import event_table
 from scorer.store.store import GENERATIONS, Store
-from tests.databases import changed, rows, seal
+from tests.databases import changed, record_basis, rows, seal
 from tests.store.test_store import BASIS, OTHER_SETTINGS, START, entries, opened, scored, store_result, submission
 
 NOW = datetime(2012, 5, 1, 12, tzinfo=UTC)

@@ -135,23 +135,24 @@ def test_scanned_files_come_back(place: str) -> None:
     files = {name: replace(SCANNED, size=size) for size, name in enumerate(names)}
     with Store.open(place) as store:
         assert store.read(lambda view: view.scanned_files("main")) == {}
-        store.store_scanned_files("main", files)
-        store.store_scanned_files("other", {"x": SCANNED})
+        store.store_scanned_files("main", {}, files)
+        store.store_scanned_files("other", {}, {"x": SCANNED})
         assert store.read(lambda view: view.scanned_files("main")) == files
         assert store.read(lambda view: view.scanned_files("other")) == {"x": SCANNED}
 
 
 def test_only_differences_between_scans_are_written(place: str) -> None:
     """What is gone is deleted, what changed is replaced, and nothing is written if nothing differs."""
+    first = {"a": SCANNED, "b": SCANNED, "c": SCANNED}
     with Store.open(place) as store:
-        store.store_scanned_files("main", {"a": SCANNED, "b": SCANNED, "c": SCANNED})
+        store.store_scanned_files("main", {}, first)
         after = {"a": SCANNED, "b": replace(SCANNED, mtime_ns=5), "d": SCANNED}
-        store.store_scanned_files("main", after)
+        store.store_scanned_files("main", first, after)
         assert store.read(lambda view: view.scanned_files("main")) == after
         before = revision(store)
-        store.store_scanned_files("main", dict(reversed(after.items())))
+        store.store_scanned_files("main", after, dict(reversed(after.items())))
         assert revision(store) == before
-        store.store_scanned_files("main", {})
+        store.store_scanned_files("main", after, {})
         assert store.read(lambda view: view.scanned_files("main")) == {}
 
 
@@ -160,5 +161,5 @@ def test_the_cache_of_scanned_files_is_on_no_page(tmp_path: Path) -> None:
     with opened(tmp_path / "scores.db") as store:
         add(store, FIRST)
         before = entries(store, "cold-start", BASIS)
-        store.store_scanned_files("cold-start", {"other": SCANNED})
+        store.store_scanned_files("cold-start", {}, {"other": SCANNED})
         assert entries(store, "cold-start", BASIS) == before

@@ -20,7 +20,7 @@ from scorer.live.now import PublishedLog, published_log
 from scorer.organising.phases import extend
 from scorer.organising.render import render
 from scorer.organising.scan import import_submissions
-from scorer.organising.teams import issue, record_teams
+from scorer.organising.teams import issue
 from scorer.record.events import log_lines
 from scorer.record.log import LogLine
 from scorer.store.events import Submission
@@ -34,7 +34,7 @@ from tests.bundles import archive as sealed
 from tests.bundles import members, with_manifest
 from tests.commands import Terminal, failed, here
 from tests.committed import Committed
-from tests.databases import KINDS, NewPlace, changed, new_places, seal
+from tests.databases import KINDS, NewPlace, changed, new_places, record_teams, seal
 from tests.live_challenges import BEFORE, BEST, FAIR, GOOD, POOR, WEAK, Live, day
 from tests.pages import read
 from tests.public_archives import END, archived, decided

@@ -23,14 +23,13 @@ from scorer.lists import Counts
 from scorer.live.entries import with_outcomes
 from scorer.live.entry import SubmissionState, submissions
 from scorer.measures import Measure, parse
-from scorer.organising.rules import record_basis
 from scorer.organising.scan import import_submissions
 from scorer.scoring.outcomes import Rejected, Scored
 from scorer.store.events import Basis, RecordedBasis, Submission
 from scorer.store.rows import drop_outcomes
 from scorer.store.schema import SCHEMA_VERSION, schema_table
 from scorer.store.store import GENERATIONS, Store
-from tests.databases import NewPlace, changed, content, rows, seal
+from tests.databases import NewPlace, changed, content, record_basis, rows, seal
 from tests.paths import ROOT
 from tests.strategies import matched, rest
 
